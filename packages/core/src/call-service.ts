@@ -1,0 +1,229 @@
+import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "./errors.ts";
+import { createRedactor, type Redactor } from "./redact.ts";
+
+/** What `fetch` is called with. */
+export interface FetchInit {
+  readonly method: "POST";
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly redirect: "manual";
+  readonly signal: AbortSignal;
+}
+
+/** The part of a `Response` that is used. */
+export interface FetchResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly redirected: boolean;
+  readonly headers: { get(name: string): string | null };
+  readonly body: {
+    getReader(): {
+      read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+      cancel(): Promise<void>;
+    };
+  } | null;
+}
+
+/** The part of `fetch` that is used: the global one fits, and so does undici's. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
+
+/** One operation of the service. */
+export interface ServiceCall {
+  /** The address without its query, so that it can be shown. */
+  readonly endpoint: string;
+  readonly fetch: Fetch;
+  /** For all of it: getting the key, the answer and the answer's body. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly apiKey: () => string | Promise<string>;
+  /** Where the key goes and what else is sent. */
+  readonly request: (apiKey: string) => {
+    readonly query?: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+  };
+  /** Whether the status is one that the operation can end with. */
+  readonly expects: (status: number) => boolean;
+}
+
+/** An expected answer: its status, and its body (parsed JSON, else text) without the API key. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const maxBodyBytes = 65_536;
+const maxErrorText = 2_048;
+
+/**
+ * Makes one call, once, and reads the answer to its end so that the connection is used again.
+ *
+ * @throws {ServiceError} for every other answer, none, or none in time; `signal.reason` if the caller aborts.
+ */
+export async function callService(call: ServiceCall): Promise<Answer> {
+  let status: number | undefined;
+  let waitingFor = `POST ${call.endpoint} was not answered`;
+  const timedOut = () =>
+    new ServiceError("service_timeout", `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`, {
+      ...(status !== undefined && { status }),
+      retryable: true,
+    });
+
+  return await withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
+    const answered = waitingFor;
+    waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
+    const key = await call.apiKey();
+    signal.throwIfAborted();
+    waitingFor = answered;
+
+    const redactor = createRedactor(key);
+    const { query = "", headers, body } = call.request(key);
+    const init: FetchInit = {
+      method: "POST",
+      headers,
+      ...(body !== undefined && { body }),
+      redirect: "manual",
+      signal,
+    };
+    let answer: Received;
+    try {
+      const response = await call.fetch(call.endpoint + query, init);
+      status = response.status === 0 ? undefined : response.status;
+      answer = { response, ...(await readBody(response, signal)) };
+    } catch (thrown) {
+      throw unreachable(call, redactor, thrown, status);
+    }
+    if (answer.response.redirected || !call.expects(answer.response.status)) {
+      throw refused(call, redactor, answer);
+    }
+    if ("broken" in answer) throw unreachable(call, redactor, answer.broken, status);
+    return { status: answer.response.status, body: parse(answer.text, redactor) };
+  });
+}
+
+interface Received {
+  readonly response: FetchResponse;
+  readonly text: string;
+  /** What ended the body before its end. */
+  readonly broken?: unknown;
+}
+
+async function withDeadline<T>(
+  timeoutMs: number,
+  caller: AbortSignal | undefined,
+  timedOut: () => Error,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (caller?.aborted) throw caller.reason;
+  const controller = new AbortController();
+  let end: (reason: unknown) => void = () => {};
+  // Raced, not left to the signal: a fetch that ignores its signal must not hold the caller.
+  const ended = new Promise<never>((_, reject) => {
+    end = (reason) => {
+      reject(reason);
+      controller.abort();
+    };
+  });
+  const onAbort = () => end(caller?.reason);
+  const timer = setTimeout(() => end(timedOut()), timeoutMs);
+  caller?.addEventListener("abort", onAbort);
+  try {
+    return await Promise.race([work(controller.signal), ended]);
+  } finally {
+    clearTimeout(timer);
+    caller?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function readBody(
+  response: FetchResponse,
+  signal: AbortSignal,
+): Promise<Omit<Received, "response">> {
+  const reader = response.body?.getReader();
+  let text = "";
+  if (reader === undefined) return { text };
+
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const decoder = new TextDecoder();
+  try {
+    for (let left = maxBodyBytes; left >= 0; ) {
+      const { done, value } = await reader.read();
+      if (done || value === undefined) return { text: text + decoder.decode() };
+      text += decoder.decode(value.subarray(0, left), { stream: true });
+      left -= value.byteLength;
+    }
+    stop();
+    return { text };
+  } catch (broken) {
+    return { text, broken };
+  }
+}
+
+function parse(text: string, redactor: Redactor): unknown {
+  try {
+    return redactor.value(JSON.parse(text));
+  } catch {
+    return redactor.text(text);
+  }
+}
+
+function unreachable(
+  call: ServiceCall,
+  redactor: Redactor,
+  thrown: unknown,
+  status: number | undefined,
+): ServiceError {
+  const cause = redactor.error(thrown);
+  let code: unknown;
+  for (let at: unknown = cause; at instanceof Error && code === undefined; at = at.cause) {
+    code = "code" in at ? at.code : undefined;
+  }
+  const problem = status === undefined ? "got no answer" : `answered ${status}, then broke off`;
+  const why = typeof code === "string" ? ` (${code})` : "";
+  return failure(call, redactor, "service_unreachable", `${problem}${why}: check baseUrl`, {
+    ...(status !== undefined && { status }),
+    retryable: true,
+    cause,
+  });
+}
+
+function refused(call: ServiceCall, redactor: Redactor, answer: Received): ServiceError {
+  const { status, type, redirected, headers } = answer.response;
+  const redirect = redirected || type === "opaqueredirect" || (status >= 300 && status < 400);
+  const denied = !redirect && (status === 401 || status === 403);
+  const problem = redirect
+    ? "was answered with a redirect, which is not followed: set baseUrl to where it leads"
+    : denied
+      ? `answered ${status}: the API key is not accepted, check apiKey`
+      : `answered ${status}, which is no documented outcome`;
+  const retryAfterMs = parseRetryAfter(headers.get("retry-after"));
+  return failure(call, redactor, denied ? "service_refused" : "service_failed", problem, {
+    ...(status !== 0 && { status }),
+    ...(answer.text !== "" && { body: parse(redactor.text(answer.text, maxErrorText), redactor) }),
+    retryable: !redirect && ([408, 425, 429].includes(status) || status >= 500),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+function failure(
+  call: ServiceCall,
+  redactor: Redactor,
+  code: ServiceErrorCode,
+  problem: string,
+  details: ServiceErrorDetails,
+): ServiceError {
+  return new ServiceError(code, `POST ${redactor.text(call.endpoint)} ${problem}`, details);
+}
+
+function parseRetryAfter(header: string | null): number | undefined {
+  const text = header?.trim() ?? "";
+  const ms = /^[+-]?\d+$/.test(text)
+    ? Number(text) * 1_000
+    : // Only with a weekday: Date.parse makes dates of much that is none.
+      /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)
+      ? Date.parse(text.endsWith(" GMT") ? text : `${text} GMT`) - Date.now()
+      : Number.NaN;
+  return Number.isSafeInteger(ms) ? Math.max(ms, 0) : undefined;
+}

@@ -1,0 +1,79 @@
+/** How a report request carries the API key; the document does not show it. */
+export type ReportAuth = "header" | "query" | "none";
+
+/** The address that paths are appended to: no trailing slash. A `TypeError` names the option and quotes nothing. */
+export function checkBaseUrl(value: unknown): string {
+  const example = 'baseUrl must be an absolute http(s) URL like "https://reports.example"';
+  if (typeof value !== "string" || !/^https?:\/\//i.test(value) || !URL.canParse(value)) {
+    throw new TypeError(example);
+  }
+  const url = new URL(value);
+  if (/[?#]/.test(value)) throw new TypeError(`${example}, without "?" and "#"`);
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError(`${example}, without a user or password`);
+  }
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** The API key, if it can be one. A `TypeError` names the option and never quotes the key. */
+export function checkApiKey(value: unknown): string {
+  if (typeof value !== "string") {
+    throw new TypeError("apiKey must be a string, or a function that returns one");
+  }
+  if (value === "") {
+    throw new TypeError("apiKey is empty: is the environment variable it comes from set?");
+  }
+  if (/\s/.test(value)) {
+    throw new TypeError("apiKey holds white space: trim it, and check that it was copied whole");
+  }
+  if (/^(?:\[.*\]|\{.*\}|<.*>)$/s.test(value)) {
+    throw new TypeError("apiKey is still wrapped in brackets: write the key without them");
+  }
+  if (!isWellFormed(value)) {
+    throw new TypeError("apiKey is no well-formed text: check that it was copied whole");
+  }
+  return value;
+}
+
+/** Milliseconds, 10,000 when left out. */
+export function checkTimeoutMs(value: unknown): number {
+  if (value === undefined) return 10_000;
+  // A timer set for longer than 2^31 - 1 ms fires at once.
+  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > 2_147_483_647) {
+    throw new TypeError("timeoutMs must be a positive integer of milliseconds, at most 2147483647");
+  }
+  return Number(value);
+}
+
+/** `"header"` when left out. */
+export function checkReportAuth(value: unknown): ReportAuth {
+  if (value === undefined) return "header";
+  if (value !== "header" && value !== "query" && value !== "none") {
+    throw new TypeError('reportAuth must be "header", "query" or "none"');
+  }
+  return value;
+}
+
+/** Throws a `TypeError` that names `what` and does not quote the value, if no header can carry it unchanged. */
+export function checkHeaderValue(value: unknown, what: string): asserts value is string {
+  const problem =
+    typeof value !== "string"
+      ? "it is no string"
+      : value === ""
+        ? "it is empty"
+        : /^[ \t\r\n]|[ \t\r\n]$/.test(value)
+          ? "it starts or ends with white space"
+          : /[^\x20-\x7e\x80-\xff]/.test(value)
+            ? "it holds control characters, or characters outside Latin-1"
+            : undefined;
+  if (problem !== undefined) throw new TypeError(`${what} cannot be sent as a header: ${problem}`);
+}
+
+function isWellFormed(text: string): boolean {
+  try {
+    encodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,184 @@
+import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
+import {
+  checkApiKey,
+  checkBaseUrl,
+  checkHeaderValue,
+  checkReportAuth,
+  checkTimeoutMs,
+  type ReportAuth,
+} from "./client-options.ts";
+import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
+
+export type { Fetch } from "./call-service.ts";
+export type { ReportRequest } from "./report-request.ts";
+
+/** Options of {@link createClient}. */
+export interface ClientOptions {
+  /** Absolute http(s) address of the service; may have a path and a trailing slash. */
+  readonly baseUrl: string;
+  /** The key, or a function asked for it before every call (for rotation). */
+  readonly apiKey: string | (() => string | Promise<string>);
+  /** Used instead of the global `fetch`, which is looked up at every call. */
+  readonly fetch?: Fetch | undefined;
+  /** For a whole call, reading the answer included, in milliseconds; 10,000 when left out. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How {@link Client.requestReport} carries the key; the document does not show it. `"header"` (`api-key`, when
+   * left out), `"query"` (`api_key`) or `"none"`.
+   */
+  readonly reportAuth?: ReportAuth | undefined;
+}
+
+/**
+ * What the service says of a signature (document, section "Verify a notification signature"): `"valid"` (200),
+ * `"invalid"`, not from the service (406), or `"expired"`, from the service and older than 5 minutes (424).
+ */
+export type Verdict = "valid" | "invalid" | "expired";
+
+/** The delivery that a signature came with. */
+export interface DeliveryInfo {
+  /** Path and query it arrived at. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly context?: unknown;
+}
+
+/** Options of {@link Client.authorize}. */
+export interface AuthorizeOptions {
+  /** Ends the call, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** For a client that picks a key by it; the one made here does not look at it. */
+  readonly delivery?: DeliveryInfo | undefined;
+}
+
+/** A 2xx answer of the service. */
+export interface ServiceAnswer {
+  readonly status: number;
+  /**
+   * Parsed JSON, else text (`""` when empty); the document shows no shape. The API key is taken out, and of
+   * more than 64 KiB only the beginning is kept, as text.
+   */
+  readonly body: unknown;
+}
+
+/** The service's operations (document, section "Endpoints"). None retries; the methods need no `this`. */
+export interface Client {
+  /**
+   * Asks whether a notification's signature is the service's (document, section "Verify a notification signature").
+   *
+   * Rejects with a `ServiceError` when there is no verdict, and with a `TypeError` when no header can carry the signature.
+   */
+  authorize(signature: string, options?: AuthorizeOptions): Promise<Verdict>;
+  /**
+   * Has a test notification sent to an address (document, section "Test a webhook address").
+   *
+   * Rejects with a `ServiceError`, or an `InvalidReportRequestError` when it is no absolute http(s) URL.
+   */
+  testWebhook(webhookUrl: string): Promise<ServiceAnswer>;
+  /**
+   * Asks for a report (document, section "Request a report"). Asked for twice, it may be charged twice.
+   *
+   * Rejects with a `ServiceError`, or an `InvalidReportRequestError` that lists every problem.
+   */
+  requestReport(report: ReportRequest): Promise<ServiceAnswer>;
+}
+
+const verdicts: ReadonlyMap<number, Verdict> = new Map([
+  [200, "valid"],
+  [406, "invalid"],
+  [424, "expired"],
+]);
+
+/**
+ * Creates a client of the service. The API key appears in no error, and in nothing that is logged of a client.
+ *
+ * @throws {TypeError} that names the option, when one is wrong.
+ * @example
+ * const client = createClient({ baseUrl: "https://reports.example", apiKey: () => vault.read("reports") });
+ * const verdict = await client.authorize(request.headers.get("X-svc-authorization") ?? "");
+ */
+export function createClient(options: ClientOptions): Client {
+  const baseUrl = checkBaseUrl(options.baseUrl);
+  const timeoutMs = checkTimeoutMs(options.timeoutMs);
+  const reportAuth = checkReportAuth(options.reportAuth);
+  const apiKey = keySource(options.apiKey);
+  if (options.fetch !== undefined && typeof options.fetch !== "function") {
+    throw new TypeError("fetch must be a function");
+  }
+  const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+
+  const call = (path: string, rest: Pick<ServiceCall, "request" | "expects" | "signal">) =>
+    callService({ endpoint: baseUrl + path, fetch, timeoutMs, apiKey, ...rest });
+
+  return {
+    async authorize(signature, { signal } = {}) {
+      checkHeaderValue(signature, "The signature");
+      const { status } = await call("/v1/webhooks/authorize", {
+        signal,
+        request: (key) => ({
+          query: keyQuery(key),
+          headers: { "X-svc-authorization": signature },
+        }),
+        expects: (status) => verdicts.has(status),
+      });
+      return verdicts.get(status) as Verdict;
+    },
+
+    async testWebhook(webhookUrl) {
+      const body = webhookTestBody(webhookUrl);
+      return await call("/v3/batch/webhooks/test", {
+        request: (key) => ({ headers: { ...json, ...keyHeader(key) }, body }),
+        expects: is2xx,
+      });
+    },
+
+    async requestReport(report) {
+      const body = reportBody(report);
+      return await call("/batch/v4/request-report", {
+        request: (key) => ({
+          query: reportAuth === "query" ? keyQuery(key) : "",
+          headers: reportAuth === "header" ? { ...json, ...keyHeader(key) } : json,
+          body,
+        }),
+        expects: is2xx,
+      });
+    },
+  };
+}
+
+const json = { "content-type": "application/json" };
+
+function is2xx(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function keyQuery(key: string): string {
+  return `?api_key=${encodeURIComponent(key)}`;
+}
+
+function keyHeader(key: string): Record<string, string> {
+  checkHeaderValue(key, "apiKey");
+  return { "api-key": key };
+}
+
+function keySource(apiKey: unknown): () => string | Promise<string> {
+  if (typeof apiKey !== "function") {
+    const key = checkApiKey(apiKey);
+    return () => key;
+  }
+  return async () => {
+    let key: unknown;
+    try {
+      key = await apiKey();
+    } catch (thrown) {
+      throw new Error(`The function given as apiKey threw ${errorName(thrown)}; nothing was sent`);
+    }
+    return checkApiKey(key);
+  };
+}
+
+/** The name of what was thrown, if it looks like an error's: it may hold anything, even the key. */
+function errorName(thrown: unknown): string {
+  const name = thrown instanceof Error ? thrown.name : "";
+  return /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name) ? name : "something";
+}

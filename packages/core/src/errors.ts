@@ -1,0 +1,147 @@
+/** What went wrong, as a stable word to switch on; every error made here carries one as `code`. */
+export type ErrorCode =
+  | "service_unreachable"
+  | "service_timeout"
+  | "service_refused"
+  | "service_failed"
+  | "invalid_report_request"
+  | "already_started"
+  | "closed"
+  | "not_found"
+  | "not_releasable"
+  | "not_parked"
+  | "inbox_failed"
+  | "overloaded"
+  | "schema_mismatch"
+  | "handler_timeout"
+  | "not_idle";
+
+/** The part of {@link ErrorCode} that a call of the service can fail with. */
+export type ServiceErrorCode = Extract<ErrorCode, `service_${string}`>;
+
+/** An error of this library: `code` is stable, `message` says the way out. */
+export class ReporthookError extends Error {
+  override readonly name: string = "ReporthookError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** What is known of a failed call of the service. */
+export interface ServiceErrorDetails {
+  /** HTTP status of the answer; absent when there was none. */
+  readonly status?: number;
+  /** The answer's body (parsed JSON, else text), cut at 2 KiB of text. */
+  readonly body?: unknown;
+  /** Whether the same call may succeed later without a change on our side. */
+  readonly retryable: boolean;
+  /** The wait the service asked for with `Retry-After`, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** What failed underneath, with every trace of the API key removed. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A call of the service that gave no usable answer (document, section "Errors").
+ *
+ * `service_unreachable`: no connection; `service_timeout`: no answer in time; `service_refused`: 401 or 403;
+ * `service_failed`: any other answer that the document does not list.
+ */
+export class ServiceError extends ReporthookError {
+  override readonly name: string = "ServiceError";
+  declare readonly code: ServiceErrorCode;
+  readonly status?: number;
+  readonly body?: unknown;
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number;
+
+  constructor(code: ServiceErrorCode, message: string, details: ServiceErrorDetails) {
+    super(code, message, details.cause === undefined ? undefined : { cause: details.cause });
+    if (details.status !== undefined) this.status = details.status;
+    if (details.body !== undefined) this.body = details.body;
+    this.retryable = details.retryable;
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** One thing wrong with a report request. */
+export interface ReportRequestProblem {
+  /** The wire's field name, with an index for an element: `domains[2]`. */
+  readonly field: string;
+  /** What is wrong and what would be right. */
+  readonly message: string;
+}
+
+/** A report request that was not sent, with every problem in it (document, section "Request a report"). */
+export class InvalidReportRequestError extends ReporthookError {
+  override readonly name: string = "InvalidReportRequestError";
+  declare readonly code: "invalid_report_request";
+  readonly problems: readonly ReportRequestProblem[];
+
+  constructor(problems: readonly ReportRequestProblem[]) {
+    const list = problems.map(({ field, message }) => `${field}: ${message}`).join("; ");
+    super("invalid_report_request", `The request was not sent. ${list}.`);
+    this.problems = problems;
+  }
+}
+
+const doNotRetry: unique symbol = Symbol.for("reporthook.DoNotRetry") as never;
+const retryAfter: unique symbol = Symbol.for("reporthook.RetryAfter") as never;
+
+/**
+ * Thrown by a handler to park its delivery as `dead` at once.
+ *
+ * @example throw new DoNotRetry("the customer was deleted");
+ */
+export class DoNotRetry extends Error {
+  override readonly name: string = "DoNotRetry";
+  readonly [doNotRetry] = true;
+
+  /** Whether `error` is one, also when it comes from another copy of this package. */
+  static is(error: unknown): error is DoNotRetry {
+    return typeof error === "object" && error !== null && doNotRetry in error;
+  }
+}
+
+/**
+ * Thrown by a handler to set the time of its next attempt: milliseconds from now, or a date.
+ *
+ * @example throw new RetryAfter(60_000, { cause: error });
+ */
+export class RetryAfter extends Error {
+  override readonly name: string = "RetryAfter";
+  readonly [retryAfter] = true;
+  /** Milliseconds from now, or the moment itself. */
+  readonly when: number | Date;
+
+  constructor(when: number | Date, options?: ErrorOptions) {
+    const ms = typeof when === "number" ? when : when.getTime();
+    if (!Number.isFinite(ms)) {
+      throw new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${String(when)}`);
+    }
+    const text = typeof when === "number" ? `in ${when} ms` : `at ${when.toISOString()}`;
+    super(`The handler asked to be tried again ${text}`, options);
+    this.when = when;
+  }
+
+  /** Whether `error` is one, also when it comes from another copy of this package. */
+  static is(error: unknown): error is RetryAfter {
+    return typeof error === "object" && error !== null && retryAfter in error;
+  }
+}
+
+/** One line of text for a log or an entry: name and message, cut at 500 characters. */
+export function describe(error: unknown): string {
+  const text =
+    error instanceof Error
+      ? error instanceof AggregateError
+        ? `${error.message}: ${error.errors.map(describe).join("; ")}`
+        : `${error.name}: ${error.message}`
+      : typeof error === "string"
+        ? error
+        : `Thrown value of type ${typeof error}`;
+  return text.length > 500 ? `${text.slice(0, 499)}…` : text;
+}

@@ -1,0 +1,129 @@
+/** The values of a report's status (document, section "Report status"). */
+export type ReportStatus = "processing" | "complete" | "internal_error";
+
+/** What an event is, always specific. */
+export type EventType = "test_webhook_endpoint" | `report.${ReportStatus}` | "unknown";
+
+/** What `on` takes: an event type, `report` for any status, `*` for everything. */
+export type EventName = EventType | "report" | "*";
+
+/** How far a delivery's origin is known: authorized, authorized too late, or never signed. */
+export type Verification = "valid" | "expired" | "unsigned";
+
+/** A validator of the Standard Schema specification, version 1 (zod, valibot, arktype and others have it). */
+export interface Schema<Output = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (
+      value: unknown,
+    ) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+/** What a {@link Schema} answers: a value, or the issues. */
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+/** One mismatch between a body and its {@link Schema}. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Schemas by event type, as `createReceiver` takes them. */
+export type Schemas = { readonly [Type in EventType]?: Schema };
+
+/** The body of an event of this type: its schema's output, else any JSON object. */
+export type BodyOf<Type extends EventType, S extends Schemas> = S[Type] extends Schema<infer Output>
+  ? Output
+  : Readonly<Record<string, unknown>>;
+
+interface Common<Type extends EventType, S extends Schemas> {
+  /** The delivery's id, the same at every attempt: key what you do by it. */
+  readonly id: string;
+  /** Always the specific type, also under `report` and `*`. */
+  readonly type: Type;
+  /** `event_type` as it came, or null. */
+  readonly eventType: string | null;
+  readonly receivedAt: Date;
+  readonly verification: Verification;
+  /** The notification's JSON object, or its schema's output. */
+  readonly body: BodyOf<Type, S>;
+}
+
+/** The service was asked to try this address (document, section "Test a webhook address"). */
+export interface TestEvent<S extends Schemas = Record<never, never>>
+  extends Common<"test_webhook_endpoint", S> {
+  /** The confirmation text. */
+  readonly payload: string;
+}
+
+/** A report's status changed (document, section "Events"; the body's shape is not shown there). */
+export interface ReportEvent<
+  Status extends ReportStatus,
+  S extends Schemas = Record<never, never>,
+> extends Common<`report.${Status}`, S> {
+  readonly status: Status;
+  /** Read beside the status; null when the notification names none. */
+  readonly reportId: string | null;
+}
+
+/** A genuine notification that no table knows. */
+export interface UnknownEvent<S extends Schemas = Record<never, never>>
+  extends Common<"unknown", S> {}
+
+/** Every event by its type. */
+interface EventsByType<S extends Schemas> {
+  test_webhook_endpoint: TestEvent<S>;
+  "report.processing": ReportEvent<"processing", S>;
+  "report.complete": ReportEvent<"complete", S>;
+  "report.internal_error": ReportEvent<"internal_error", S>;
+  unknown: UnknownEvent<S>;
+}
+
+/** The event types that a name stands for. */
+export type TypesOf<Name extends EventName> = Name extends "*"
+  ? EventType
+  : Name extends "report"
+    ? `report.${ReportStatus}`
+    : Extract<Name, EventType>;
+
+/** The event that a handler registered under `Name` is given. */
+export type EventOf<
+  Name extends EventName = "*",
+  S extends Schemas = Record<never, never>,
+> = EventsByType<S>[TypesOf<Name>];
+
+/** What a handler is told besides the event. */
+export interface HandlerContext {
+  /** Aborted when the attempt has taken `handlerTimeoutMs`, and when `close` runs out of time. */
+  readonly signal: AbortSignal;
+  /** 1 at the first attempt. */
+  readonly attempt: number;
+}
+
+/** Runs after the acknowledgement; a rejection is tried again, see {@link DoNotRetry} and {@link RetryAfter}. */
+export type Handler<
+  Name extends EventName = "*",
+  S extends Schemas = Record<never, never>,
+> = (event: EventOf<Name, S>, context: HandlerContext) => void | Promise<void>;
+
+/** All event types, in the order of a report's life. */
+export const eventTypes: readonly EventType[] = [
+  "test_webhook_endpoint",
+  "report.processing",
+  "report.complete",
+  "report.internal_error",
+  "unknown",
+];
+
+/** All names that `on` takes. */
+export const eventNames: readonly EventName[] = [...eventTypes, "report", "*"];
+
+/** Whether a handler registered under `name` is given events of `type`. */
+export function matches(name: EventName, type: EventType): boolean {
+  return name === type || name === "*" || (name === "report" && type.startsWith("report."));
+}

@@ -1,0 +1,62 @@
+/** A binary heap: `pop` gives the element with the smallest rank first. */
+export class Heap<T> {
+  readonly #items: { readonly rank: number; readonly order: number; readonly value: T }[] = [];
+  #order = 0;
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** The smallest rank, or undefined when empty. */
+  get rank(): number | undefined {
+    return this.#items[0]?.rank;
+  }
+
+  /** Elements of equal rank come out in the order they went in. */
+  push(rank: number, value: T): void {
+    const items = this.#items;
+    const item = { rank, order: this.#order++, value };
+    let at = items.push(item) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#before(parent, at)) break;
+      this.#swap(parent, at);
+      at = parent;
+    }
+  }
+
+  pop(): T | undefined {
+    const items = this.#items;
+    const first = items[0];
+    const last = items.pop();
+    if (first === undefined || last === undefined || items.length === 0) return first?.value;
+    items[0] = last;
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      if (left >= items.length) break;
+      const right = left + 1;
+      const child = right < items.length && this.#before(right, left) ? right : left;
+      if (this.#before(at, child)) break;
+      this.#swap(at, child);
+      at = child;
+    }
+    return first.value;
+  }
+
+  #before(a: number, b: number): boolean {
+    const left = this.#items[a];
+    const right = this.#items[b];
+    if (left === undefined || right === undefined) return false;
+    return left.rank < right.rank || (left.rank === right.rank && left.order < right.order);
+  }
+
+  #swap(a: number, b: number): void {
+    const items = this.#items;
+    const left = items[a];
+    const right = items[b];
+    if (left === undefined || right === undefined) return;
+    items[a] = right;
+    items[b] = left;
+  }
+}

@@ -1,0 +1,119 @@
+import type { Clock } from "./clock.ts";
+import type {
+  Arrival,
+  Entry,
+  EntryDetails,
+  Job,
+  NewDelivery,
+  Outcome,
+  Reason,
+  Stage,
+  State,
+} from "./delivery.ts";
+
+/** What became of a delivery handed to {@link Inbox.add}. */
+export type Added =
+  | { readonly status: "added"; readonly id: string; /** An earlier delivery with the same signature and other bytes. */ readonly sameSignatureAs?: string }
+  | { readonly status: "duplicate"; readonly id: string };
+
+/** What the owner of a stage asks of an inbox. */
+export interface Policy {
+  /** Only deliveries of this receiver. */
+  readonly receiver: string;
+  /** How many at once. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  /** Told when the inbox can't hand out or record work; it goes on trying by itself. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Work in progress on one stage. */
+export interface Consumer {
+  /** Takes up no new work; resolves when what runs has ended and is recorded. */
+  stop(): Promise<void>;
+  /** Gives running work back as an attempt that does not count, and aborts its signal. */
+  abort(): Promise<void>;
+  /** How many are being worked on. */
+  readonly running: number;
+}
+
+/** Work on one job; a rejection makes it come again after a second. */
+export type Work = (job: Job, signal: AbortSignal) => Promise<Outcome>;
+
+/** Number of deliveries by state. */
+export type Counts = Readonly<Record<State, number>>;
+
+/** How full an inbox is: exact for what this process did, at most a second old for the rest. */
+export interface Load {
+  /** `received` and `verified`. */
+  readonly waiting: number;
+  /** `received`, without those that give way. */
+  readonly unverified: number;
+  /** `verified` without a signature. */
+  readonly unsignedWaiting: number;
+  /** `held` without a signature. */
+  readonly unsignedHeld: number;
+}
+
+/** Which entries to list. */
+export interface InboxQuery {
+  readonly receiver?: string;
+  readonly state?: State | "parked";
+  /** At most this many; 100 when left out. */
+  readonly limit?: number;
+  /** Only those after this id. */
+  readonly after?: string;
+}
+
+/** Which parked or handled entries to run: one, or all that are parked for a reason. */
+export type ReleaseQuery =
+  | { readonly receiver: string; readonly id: string; readonly now: number }
+  | { readonly receiver: string; readonly reason: Reason["code"]; readonly now: number };
+
+/** Whether an inbox can store at this moment. */
+export interface InboxHealth {
+  readonly ok: boolean;
+  /** What is wrong and what to do, when it is not. */
+  readonly error?: string;
+}
+
+/** What survives what, and what a store can't do. */
+export interface Guarantees {
+  /** Survives a power cut (`fsync`), the loss of a machine (`replicated`), or nothing (`process`). */
+  readonly durability: "fsync" | "process" | "replicated";
+  /** Whether `add` names an earlier delivery with the same signature. */
+  readonly noticesReuse: boolean;
+}
+
+/**
+ * Where deliveries wait. One object serves any number of receivers, told apart by name.
+ *
+ * An entry belongs to one stage at a time: `received` waits for `verify`, `verified` for `handle`.
+ */
+export interface Inbox {
+  /** What tells two objects of one and the same store: a file's path, or the object itself. */
+  readonly identity: unknown;
+  readonly guarantees: Guarantees;
+  /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves. */
+  open(): Promise<void>;
+  /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
+  add(delivery: NewDelivery, arrival: Arrival, options: { readonly holdReuse: boolean }): Promise<Added>;
+  /** Hands out entries of a stage, leased, and records what became of them. */
+  consume(stage: Stage, work: Work, policy: Policy): Consumer;
+  get(id: string, receiver?: string): Promise<EntryDetails | null>;
+  /** Oldest first. */
+  list(query?: InboxQuery): Promise<Entry[]>;
+  counts(receiver?: string): Promise<Counts>;
+  /** Without waiting: asked before every body is read. */
+  load(receiver: string): Load;
+  /** When the oldest waiting delivery was received, or null. */
+  oldestWaiting(receiver: string): Promise<Date | null>;
+  /** Runs parked or handled entries again, attempts from zero; resolves to how many. Rejects `not_found`, `not_releasable` for an id. */
+  release(query: ReleaseQuery): Promise<number>;
+  /** Deletes a parked entry. Rejects `not_found`, `not_parked`. */
+  discard(id: string, receiver?: string): Promise<void>;
+  /** Deletes what its retention no longer keeps at `now`; resolves to how many. */
+  prune(now: Date): Promise<number>;
+  health(): Promise<InboxHealth>;
+  close(): Promise<void>;
+}

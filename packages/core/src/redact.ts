@@ -1,0 +1,98 @@
+/** Takes one API key out of whatever is about to be shown. */
+export interface Redactor {
+  /** The text without the key, cut at `limit` characters. */
+  text(text: string, limit?: number): string;
+  /** A copy of parsed JSON without the key in any string, number or property name. */
+  value(value: unknown): unknown;
+  /**
+   * A fresh error with no more than the name, code and message of what was thrown, and of its causes:
+   * the original may carry the request, and with it the key, in any property.
+   */
+  error(thrown: unknown): Error;
+}
+
+const placeholder = "[api key]";
+const maxCauses = 4;
+
+/**
+ * Creates the {@link Redactor} of a key. It knows the key as it is, percent-encoded (once or more often, in
+ * either case, all of it or in part), form-encoded and JSON-escaped.
+ */
+export function createRedactor(apiKey: string): Redactor {
+  const pattern = new RegExp(
+    (apiKey.match(/\\+|[^\\]/gu) ?? []).map((part) => formsOf(part)).join(""),
+    "gu",
+  );
+
+  const text = (input: string, limit: number = Number.POSITIVE_INFINITY): string => {
+    let end = limit;
+    for (const match of input.matchAll(pattern)) {
+      // A key that straddles the cut would be left in part, which no pattern finds.
+      if (match.index < limit && match.index + match[0].length > limit) end = match.index;
+    }
+    return input.slice(0, end).replace(pattern, placeholder).slice(0, limit);
+  };
+
+  const value = (input: unknown): unknown => {
+    if (typeof input === "string") return text(input);
+    if (typeof input === "number") {
+      const shown = text(String(input));
+      return shown === String(input) ? input : shown;
+    }
+    if (Array.isArray(input)) return input.map(value);
+    if (typeof input !== "object" || input === null) return input;
+    return Object.fromEntries(Object.entries(input).map(([name, of]) => [text(name), value(of)]));
+  };
+
+  const error = (thrown: unknown, depth = 1): Error => {
+    const message = typeof thrown === "string" ? thrown : read(thrown, "message");
+    const cause = read(thrown, "cause");
+    const copy = new Error(
+      typeof message === "string" ? text(message, 500) : `Thrown value of type ${typeof thrown}`,
+      cause === undefined || depth === maxCauses ? undefined : { cause: error(cause, depth + 1) },
+    );
+    for (const name of ["name", "code"]) {
+      const shown = read(thrown, name);
+      if (typeof shown === "string") {
+        Object.defineProperty(copy, name, { value: text(shown, 100), configurable: true });
+      }
+    }
+    return copy;
+  };
+
+  return { text, value, error: (thrown) => error(thrown) };
+}
+
+/**
+ * A pattern of the forms that one character, or one run of backslashes, of the key can take. The forms of a
+ * part start differently and repeat within bounds, so that no text makes the search slow.
+ */
+function formsOf(part: string): string {
+  const bytes = [...new TextEncoder().encode(part)];
+  const percent = bytes.map((byte) => `%(?:25){0,3}${hex(byte, 2)}`).join("");
+  const units = part.split("").map((unit) => `\\\\{1,4}u${hex(unit.charCodeAt(0), 4)}`);
+  const literal = [...part].map((char) => `\\u{${char.codePointAt(0)?.toString(16)}}`).join("");
+  return `(?:${percent}|${units.join("")}|${escaped(part, literal)})`;
+}
+
+/** What quotes, backslashes and a plus become in JSON, in a quoted text or in a decoded form. */
+function escaped(part: string, literal: string): string {
+  if (part.startsWith("\\")) return `${literal}${literal}|${literal}`;
+  if (part === "+") return "[+ ]";
+  return "\"'`/".includes(part) ? `\\\\{0,4}${literal}` : literal;
+}
+
+/** A number's hexadecimal digits, in either case. */
+function hex(number: number, digits: number): string {
+  const text = number.toString(16).padStart(digits, "0");
+  return text.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+}
+
+/** A property of something unknown, whose getter may throw. */
+function read(of: unknown, name: string): unknown {
+  try {
+    return (of as Record<string, unknown> | null | undefined)?.[name];
+  } catch {
+    return undefined;
+  }
+}

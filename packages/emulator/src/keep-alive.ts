@@ -1,0 +1,9 @@
+/** Keeps the process alive while `work` is awaited, as an open socket would. */
+export async function keepAlive<T>(work: Promise<T>): Promise<T> {
+  const alive = setTimeout(() => {}, 2 ** 31 - 1);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(alive);
+  }
+}

@@ -1,0 +1,80 @@
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Answer, bodyText } from "./answer.ts";
+import { bodyTooLarge, CALL_BYTES, type Call } from "./call.ts";
+
+/** A server that listens; `close` also breaks the connections still open. */
+export interface Listening {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves over HTTP; rejects with the system's error when the port cannot be had. */
+export async function listen(
+  answer: (call: Call) => Promise<Answer>,
+  port: number,
+  host: string,
+): Promise<Listening> {
+  const { createServer } = await import("node:http");
+  const server = createServer((request, response) => void respond(request, response, answer));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  return { url: urlOf(server, host), close: () => close(server) };
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: (call: Call) => Promise<Answer>,
+): Promise<void> {
+  const hangUp = new AbortController();
+  response.once("close", () => hangUp.abort());
+  try {
+    const reply = await answer({
+      method: request.method ?? "",
+      // The host is of no use, and a client may send any; a path that is no URL fits no operation.
+      url: URL.canParse(`http://localhost${request.url}`)
+        ? new URL(`http://localhost${request.url}`)
+        : new URL("http://localhost"),
+      header: (name) => request.headers[name.toLowerCase()]?.toString() ?? null,
+      readBody: () => readBody(request),
+      signal: hangUp.signal,
+    });
+    const body = bodyText(reply);
+    const headers = body === null ? {} : { "content-length": Buffer.byteLength(body) };
+    response
+      .writeHead(reply.status, { "content-type": "application/json", ...headers, ...reply.headers })
+      .end(body);
+  } catch {
+    // Dropped by a fault, or the client hung up: there is nobody to answer.
+    request.socket.destroy();
+  }
+}
+
+/** Reads to the end even what is too much: a client that still writes would miss the answer. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size <= CALL_BYTES) chunks.push(chunk);
+  }
+  if (size > CALL_BYTES) throw bodyTooLarge();
+  return Buffer.concat(chunks);
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
