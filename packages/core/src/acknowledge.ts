@@ -1,18 +1,43 @@
 import type { Answer } from "./incoming.ts";
 
 /** Why a request is refused: the `code` of the problem document. */
-export type ProblemCode = keyof typeof problems;
+export type ProblemCode =
+  | "method_not_allowed"
+  | "closing"
+  | "overloaded"
+  | "body_too_large"
+  | "body_timeout"
+  | "body_unavailable"
+  | "unsupported_media_type"
+  | "invalid_json"
+  | "missing_signature"
+  | "invalid_signature"
+  | "expired_signature"
+  | "inbox_unavailable"
+  | "not_handled";
 
 /** What was decided on a request: stored (or handled), or refused. */
 export type Decision =
   | { readonly status: "accepted" | "duplicate"; readonly id: string }
   | { readonly refused: ProblemCode };
 
+type Problem = readonly [
+  status: number,
+  title: string,
+  detail: string,
+  headers: Readonly<Record<string, string>>,
+];
+
 const close = { Connection: "close" };
 const retry = { "Retry-After": "5" };
 
-const problems = {
-  method_not_allowed: [405, "Method Not Allowed", "Notifications are sent with POST.", { Allow: "POST" }],
+const problems: Record<ProblemCode, Problem> = {
+  method_not_allowed: [
+    405,
+    "Method Not Allowed",
+    "Notifications are sent with POST.",
+    { Allow: "POST" },
+  ],
   closing: [503, "Service Unavailable", "This server is shutting down.", retry],
   overloaded: [503, "Service Unavailable", "Too many notifications are waiting here.", retry],
   body_too_large: [413, "Content Too Large", "The body is over the limit.", close],
@@ -23,22 +48,14 @@ const problems = {
     "Something ahead of the webhook consumed the body and left nothing: mount the webhook before it, or let it keep the raw body.",
     {},
   ],
-  unsupported_media_type: [
-    415,
-    "Unsupported Media Type",
-    "A notification is unencoded JSON.",
-    {},
-  ],
+  unsupported_media_type: [415, "Unsupported Media Type", "A notification is unencoded JSON.", {}],
   invalid_json: [400, "Bad Request", "The body is not a JSON object.", {}],
   missing_signature: [401, "Unauthorized", "The request carries no signature.", {}],
   invalid_signature: [401, "Unauthorized", "The service did not make this signature.", {}],
   expired_signature: [401, "Unauthorized", "The signature is older than 5 minutes.", {}],
   inbox_unavailable: [503, "Service Unavailable", "The notification could not be stored.", retry],
   not_handled: [503, "Service Unavailable", "The notification was not handled.", {}],
-} as const satisfies Record<
-  string,
-  readonly [status: number, title: string, detail: string, headers: Record<string, string>]
->;
+};
 
 const refusals = new Map<ProblemCode, Answer>(
   (Object.keys(problems) as ProblemCode[]).map((code) => [code, problem(code)]),

@@ -62,7 +62,7 @@ const maxErrorText = 2_048;
  */
 export async function callService(call: ServiceCall): Promise<Answer> {
   let status: number | undefined;
-  let waitingFor = `POST ${call.endpoint} was not answered`;
+  let waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
   const timedOut = () =>
     new ServiceError("service_timeout", `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`, {
       ...(status !== undefined && { status }),
@@ -70,13 +70,10 @@ export async function callService(call: ServiceCall): Promise<Answer> {
     });
 
   return await withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
-    const answered = waitingFor;
-    waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
     const key = await call.apiKey();
     signal.throwIfAborted();
-    waitingFor = answered;
-
     const redactor = createRedactor(key);
+    waitingFor = `POST ${redactor.text(call.endpoint)} was not answered`;
     const { query = "", headers, body } = call.request(key);
     const init: FetchInit = {
       method: "POST",

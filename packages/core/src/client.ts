@@ -7,6 +7,7 @@ import {
   checkTimeoutMs,
   type ReportAuth,
 } from "./client-options.ts";
+import { read } from "./redact.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";
@@ -179,6 +180,8 @@ function keySource(apiKey: unknown): () => string | Promise<string> {
 
 /** The name of what was thrown, if it looks like an error's: it may hold anything, even the key. */
 function errorName(thrown: unknown): string {
-  const name = thrown instanceof Error ? thrown.name : "";
-  return /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name) ? name : "something";
+  const name = read(thrown, "name");
+  return typeof name === "string" && /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name)
+    ? name
+    : "something";
 }

@@ -64,7 +64,11 @@ export interface NewDelivery {
 export type Arrival =
   | { readonly to: "received" }
   | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
-  | ({ readonly to: "held"; readonly reason: Reason; readonly verification?: Verification } & Partial<Recognized>);
+  | ({
+      readonly to: "held";
+      readonly reason: Reason;
+      readonly verification?: Verification;
+    } & Partial<Recognized>);
 
 /** What recognition found out. */
 export interface Recognized {
@@ -76,15 +80,20 @@ export interface Recognized {
 export type Outcome =
   | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
   | ({ readonly to: "handled" } & Partial<Recognized>)
-  | ({
-      readonly to: "held" | "rejected" | "dead";
-      readonly reason: Reason;
-      readonly verification?: Verification;
-    } & Partial<Recognized>)
+  | Left
   | Again;
 
+/** The delivery is parked or rejected. */
+export interface Left extends Partial<Recognized> {
+  readonly to: "held" | "rejected" | "dead";
+  readonly reason: Reason;
+  readonly verification?: Verification;
+  /** What the attempt failed with. */
+  readonly error: string | null;
+}
+
 /** The stage did not come to an end: work on it again. */
-export interface Again {
+export interface Again extends Partial<Recognized> {
   readonly to: "again";
   /** Milliseconds from now. */
   readonly afterMs: number;
@@ -154,4 +163,23 @@ export const signatureLifetimeMs = 300_000;
 /** Whether a state is the end of the way, until a person releases it. */
 export function isParked(state: State): state is "held" | "dead" {
   return state === "held" || state === "dead";
+}
+
+/** The outcome "work on it again". */
+export function again(
+  afterMs: number,
+  error: string,
+  rest: Pick<Again, "counts" | "giveWay" | "memo">,
+): Again {
+  return { to: "again", afterMs, error, ...rest };
+}
+
+/** The outcome "leave it, for this reason". */
+export function leave<To extends "held" | "rejected" | "dead">(
+  to: To,
+  code: ReasonCode,
+  message: string,
+  error: string | null = null,
+): Left & { readonly to: To } {
+  return { to, reason: { code, message }, error };
 }

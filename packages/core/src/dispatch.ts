@@ -1,15 +1,28 @@
+import { type Clock, quietTimeout } from "./clock.ts";
+import { ReporthookError } from "./errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "./events.ts";
 
-/** A handler as it is kept: its name decided which events it is given. */
+/** A handler as it is kept: its names decide which events it is given. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
 
-/** Handlers in the order of their registration. */
+/** A handler and its names. */
 export interface Registration {
   readonly names: readonly EventName[];
   readonly handler: AnyHandler;
 }
 
-/** The handlers that an event of this kind may reach; unsigned ones reach those of the test notification only. */
+/** How an attempt may run. */
+export interface AttemptOptions {
+  readonly clock: Clock;
+  /** 1 at the first attempt. */
+  readonly attempt: number;
+  /** Milliseconds for all handlers together. */
+  readonly timeoutMs: number;
+  /** Ends the attempt early. */
+  readonly signal: AbortSignal;
+}
+
+/** The handlers that an event may reach, in order of registration; an unsigned one only as a test notification. */
 export function handlersFor(
   registrations: readonly Registration[],
   event: Pick<EventOf, "type" | "verification">,
@@ -22,20 +35,51 @@ export function handlersFor(
     .map(({ handler }) => handler);
 }
 
-/** Runs all handlers, one after the other; resolves to what they threw. */
+/** Runs all handlers, one after the other, within the time there is; resolves to what they threw. */
 export async function dispatch(
   handlers: readonly AnyHandler[],
   event: EventOf,
+  { clock, attempt, timeoutMs, signal }: AttemptOptions,
+): Promise<readonly unknown[]> {
+  const controller = new AbortController();
+  let stop = (_reason: unknown): void => {};
+  const stopped = new Promise<readonly unknown[]>((resolve) => {
+    stop = (reason) => {
+      controller.abort(reason);
+      resolve([reason]);
+    };
+  });
+  const late = `The handlers took longer than handlerTimeoutMs (${timeoutMs} ms)`;
+  const timer = quietTimeout(
+    clock,
+    () => stop(new ReporthookError("handler_timeout", late)),
+    timeoutMs,
+  );
+  const onAbort = (): void => stop(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const context = { signal: controller.signal, attempt };
+    return await Promise.race([stopped, runAll(handlers, event, context)]);
+  } finally {
+    clock.clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function runAll(
+  handlers: readonly AnyHandler[],
+  event: EventOf,
   context: HandlerContext,
-): Promise<unknown[]> {
+): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
   for (const handler of handlers) {
+    if (context.signal.aborted) break;
     try {
       await handler(event, context);
     } catch (error) {
       failures.push(error);
     }
-    if (context.signal.aborted) break;
   }
   return failures;
 }

@@ -88,8 +88,9 @@ export class InvalidReportRequestError extends ReporthookError {
   }
 }
 
-const doNotRetry: unique symbol = Symbol.for("reporthook.DoNotRetry") as never;
-const retryAfter: unique symbol = Symbol.for("reporthook.RetryAfter") as never;
+// Brands hold across copies of this package, where instanceof does not.
+const doNotRetry = Symbol.for("reporthook.DoNotRetry");
+const retryAfter = Symbol.for("reporthook.RetryAfter");
 
 /**
  * Thrown by a handler to park its delivery as `dead` at once.
@@ -98,7 +99,11 @@ const retryAfter: unique symbol = Symbol.for("reporthook.RetryAfter") as never;
  */
 export class DoNotRetry extends Error {
   override readonly name: string = "DoNotRetry";
-  readonly [doNotRetry] = true;
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options);
+    Object.defineProperty(this, doNotRetry, { value: true });
+  }
 
   /** Whether `error` is one, also when it comes from another copy of this package. */
   static is(error: unknown): error is DoNotRetry {
@@ -113,7 +118,6 @@ export class DoNotRetry extends Error {
  */
 export class RetryAfter extends Error {
   override readonly name: string = "RetryAfter";
-  readonly [retryAfter] = true;
   /** Milliseconds from now, or the moment itself. */
   readonly when: number | Date;
 
@@ -124,6 +128,7 @@ export class RetryAfter extends Error {
     }
     const text = typeof when === "number" ? `in ${when} ms` : `at ${when.toISOString()}`;
     super(`The handler asked to be tried again ${text}`, options);
+    Object.defineProperty(this, retryAfter, { value: true });
     this.when = when;
   }
 

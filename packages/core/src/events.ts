@@ -15,9 +15,7 @@ export interface Schema<Output = unknown> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (
-      value: unknown,
-    ) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
   };
 }
@@ -37,9 +35,8 @@ export interface SchemaIssue {
 export type Schemas = { readonly [Type in EventType]?: Schema };
 
 /** The body of an event of this type: its schema's output, else any JSON object. */
-export type BodyOf<Type extends EventType, S extends Schemas> = S[Type] extends Schema<infer Output>
-  ? Output
-  : Readonly<Record<string, unknown>>;
+export type BodyOf<Type extends EventType, S extends Schemas> =
+  S[Type] extends Schema<infer Output> ? Output : Readonly<Record<string, unknown>>;
 
 interface Common<Type extends EventType, S extends Schemas> {
   /** The delivery's id, the same at every attempt: key what you do by it. */
@@ -62,10 +59,8 @@ export interface TestEvent<S extends Schemas = Record<never, never>>
 }
 
 /** A report's status changed (document, section "Events"; the body's shape is not shown there). */
-export interface ReportEvent<
-  Status extends ReportStatus,
-  S extends Schemas = Record<never, never>,
-> extends Common<`report.${Status}`, S> {
+export interface ReportEvent<Status extends ReportStatus, S extends Schemas = Record<never, never>>
+  extends Common<`report.${Status}`, S> {
   readonly status: Status;
   /** Read beside the status; null when the notification names none. */
   readonly reportId: string | null;
@@ -106,10 +101,10 @@ export interface HandlerContext {
 }
 
 /** Runs after the acknowledgement; a rejection is tried again, see {@link DoNotRetry} and {@link RetryAfter}. */
-export type Handler<
-  Name extends EventName = "*",
-  S extends Schemas = Record<never, never>,
-> = (event: EventOf<Name, S>, context: HandlerContext) => void | Promise<void>;
+export type Handler<Name extends EventName = "*", S extends Schemas = Record<never, never>> = (
+  event: EventOf<Name, S>,
+  context: HandlerContext,
+) => void | Promise<void>;
 
 /** All event types, in the order of a report's life. */
 export const eventTypes: readonly EventType[] = [

@@ -13,7 +13,11 @@ import type {
 
 /** What became of a delivery handed to {@link Inbox.add}. */
 export type Added =
-  | { readonly status: "added"; readonly id: string; /** An earlier delivery with the same signature and other bytes. */ readonly sameSignatureAs?: string }
+  | {
+      readonly status: "added";
+      readonly id: string /** An earlier delivery with the same signature and other bytes. */;
+      readonly sameSignatureAs?: string;
+    }
   | { readonly status: "duplicate"; readonly id: string };
 
 /** What the owner of a stage asks of an inbox. */
@@ -97,7 +101,11 @@ export interface Inbox {
   /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves. */
   open(): Promise<void>;
   /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
-  add(delivery: NewDelivery, arrival: Arrival, options: { readonly holdReuse: boolean }): Promise<Added>;
+  add(
+    delivery: NewDelivery,
+    arrival: Arrival,
+    options: { readonly holdReuse: boolean },
+  ): Promise<Added>;
   /** Hands out entries of a stage, leased, and records what became of them. */
   consume(stage: Stage, work: Work, policy: Policy): Consumer;
   get(id: string, receiver?: string): Promise<EntryDetails | null>;

@@ -57,6 +57,8 @@ export function createRedactor(apiKey: string): Redactor {
         Object.defineProperty(copy, name, { value: text(shown, 100), configurable: true });
       }
     }
+    // Its own would lead here, which says nothing of where it was thrown.
+    Object.defineProperty(copy, "stack", { value: `${copy.name}: ${copy.message}` });
     return copy;
   };
 
@@ -77,7 +79,8 @@ function formsOf(part: string): string {
 
 /** What quotes, backslashes and a plus become in JSON, in a quoted text or in a decoded form. */
 function escaped(part: string, literal: string): string {
-  if (part.startsWith("\\")) return `${literal}${literal}|${literal}`;
+  if (part.startsWith("\\")) return `${literal.repeat(4)}|${literal.repeat(2)}|${literal}`;
+  if (part === "\b") return `\\\\{1,4}b|${literal}`;
   if (part === "+") return "[+ ]";
   return "\"'`/".includes(part) ? `\\\\{0,4}${literal}` : literal;
 }
@@ -89,7 +92,7 @@ function hex(number: number, digits: number): string {
 }
 
 /** A property of something unknown, whose getter may throw. */
-function read(of: unknown, name: string): unknown {
+export function read(of: unknown, name: string): unknown {
   try {
     return (of as Record<string, unknown> | null | undefined)?.[name];
   } catch {

@@ -1,0 +1,87 @@
+import {
+  type Answer,
+  alreadyRead,
+  type BodyFailure,
+  type BodyReading,
+  type Incoming,
+  readAlready,
+} from "./incoming.ts";
+
+/** What a serverless platform passes beside the request. */
+export interface FetchContext {
+  /** Keeps the instance alive until the promise is settled. */
+  waitUntil?(promise: Promise<unknown>): void;
+}
+
+/** A web standard request as the receiver takes it. */
+export function incomingFromRequest(request: Request, read?: () => Promise<ArrayBuffer>): Incoming {
+  return {
+    method: request.method,
+    url: pathAndQuery(request.url),
+    headers: request.headers,
+    readBody: (limit) => readBody(request, limit, read),
+  };
+}
+
+/** An answer as a web standard response. */
+export function toResponse({ status, headers, body }: Answer): Response {
+  return new Response(body, { status, headers });
+}
+
+function pathAndQuery(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.indexOf("#");
+  return start === -1 ? "/" : url.slice(start, end === -1 ? undefined : end);
+}
+
+function readBody(
+  request: Request,
+  limit: number,
+  read: (() => Promise<ArrayBuffer>) | undefined,
+): BodyReading {
+  if (request.bodyUsed) {
+    if (read === undefined) return readAlready("unavailable", limit);
+    const result = read().then(
+      (body) => (body.byteLength > limit ? "too_large" : alreadyRead(body)),
+      (): BodyFailure => "unavailable",
+    );
+    return { result, stop() {} };
+  }
+  const reader = request.body?.getReader();
+  if (reader === undefined) return readAlready(new Uint8Array(), limit);
+  const stop = (): void => {
+    reader.cancel().catch(() => {});
+  };
+  return { result: collect(reader, limit), stop };
+}
+
+async function collect(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array | BodyFailure> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return concat(chunks, size);
+      size += value.byteLength;
+      if (size > limit) return "too_large";
+      chunks.push(value);
+    }
+  } catch {
+    return "cut_off";
+  }
+}
+
+function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const [first] = chunks;
+  if (chunks.length === 1 && first !== undefined) return first;
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return all;
+}

@@ -1,0 +1,87 @@
+export {
+  type AuthorizeOptions,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type DeliveryInfo,
+  type ReportRequest,
+  type ServiceAnswer,
+  type Verdict,
+} from "./client.ts";
+export type { Clock } from "./clock.ts";
+export type {
+  Again,
+  Arrival,
+  Attempt,
+  Entry,
+  EntryDetails,
+  Job,
+  KeptHeaders,
+  Left,
+  NewDelivery,
+  Outcome,
+  Reason,
+  ReasonCode,
+  Recognized,
+  Stage,
+  State,
+} from "./delivery.ts";
+export {
+  DoNotRetry,
+  type ErrorCode,
+  InvalidReportRequestError,
+  ReporthookError,
+  type ReportRequestProblem,
+  RetryAfter,
+  ServiceError,
+  type ServiceErrorCode,
+  type ServiceErrorDetails,
+} from "./errors.ts";
+export type {
+  BodyOf,
+  EventName,
+  EventOf,
+  EventType,
+  Handler,
+  HandlerContext,
+  ReportEvent,
+  ReportStatus,
+  Schema,
+  SchemaIssue,
+  SchemaResult,
+  Schemas,
+  TestEvent,
+  UnknownEvent,
+  Verification,
+} from "./events.ts";
+export type { FetchContext } from "./fetch.ts";
+export { incomingFromRequest, toResponse } from "./fetch.ts";
+export type {
+  Added,
+  Consumer,
+  Counts,
+  Guarantees,
+  Inbox,
+  InboxHealth,
+  InboxQuery,
+  Load,
+  Policy,
+  ReleaseQuery,
+  Work,
+} from "./inbox.ts";
+export type {
+  Answer,
+  BodyFailure,
+  BodyReading,
+  Incoming,
+  IncomingHeaders,
+} from "./incoming.ts";
+export type { Logger } from "./log.ts";
+export { type MemoryInboxOptions, memoryInbox } from "./memory-inbox.ts";
+export type { Observe } from "./observe.ts";
+export type { Limits, ReceiverOptions } from "./options.ts";
+export type { JsonObject, Parse, Parsed } from "./parse.ts";
+export type { SignatureSource } from "./receive.ts";
+export { createReceiver, type Health, type Receiver, type ReceiverInbox } from "./receiver.ts";
+export type { RetryOptions } from "./schedule.ts";
+export type { Authorizer } from "./verify.ts";

@@ -1,0 +1,46 @@
+import type { Clock } from "./clock.ts";
+
+/** Where log lines go: pino's order of arguments; `console` fits too. */
+export interface Logger {
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Warnings and errors on the console, looked up at each call. */
+export const consoleLogger: Logger = {
+  warn: (fields, message) => console.warn(`reporthook: ${message}`, fields),
+  error: (fields, message) => console.error(`reporthook: ${message}`, fields),
+};
+
+/** Drops everything. */
+export const silentLogger: Logger = { warn() {}, error() {} };
+
+/** A logger that never throws, so that a broken one loses log lines and nothing else. */
+export function safely(logger: Logger): Logger {
+  const guarded =
+    (level: keyof Logger): Logger["warn"] =>
+    (fields, message) => {
+      try {
+        logger[level](fields, message);
+      } catch {
+        // A log line that can't be written has nowhere else to go.
+      }
+    };
+  return { warn: guarded("warn"), error: guarded("error") };
+}
+
+/** Writes a line at once and then at most one a minute, each with the number of those left out since. */
+export function oncePerMinute(
+  clock: Clock,
+  write: Logger["warn"],
+): (fields: Readonly<Record<string, unknown>>, message: string) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return (fields, message) => {
+    count++;
+    if (clock.now() - last < 60_000) return;
+    write({ ...fields, count }, message);
+    last = clock.now();
+    count = 0;
+  };
+}

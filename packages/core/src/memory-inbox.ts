@@ -1,0 +1,419 @@
+import {
+  type Arrival,
+  type Attempt,
+  type Entry,
+  type EntryDetails,
+  isParked,
+  type Job,
+  leave,
+  type NewDelivery,
+  type Outcome,
+  type Stage,
+  type State,
+} from "./delivery.ts";
+import { ReporthookError } from "./errors.ts";
+import type { Added, Consumer, Counts, Inbox, InboxQuery, ReleaseQuery } from "./inbox.ts";
+import { consumeMemory } from "./memory-consumer.ts";
+import { MemoryQueue } from "./memory-queue.ts";
+import { MemoryTally } from "./memory-tally.ts";
+import { DedupeWindow } from "./memory-window.ts";
+
+/** Options of {@link memoryInbox}. */
+export interface MemoryInboxOptions {
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
+  /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
+  readonly maxBytes?: number;
+}
+
+/** A delivery as it is kept. */
+interface Kept {
+  readonly delivery: NewDelivery;
+  readonly receivedAt: number;
+  body: Uint8Array | null;
+  signature: string | null;
+  state: State;
+  stage: Stage;
+  reason: Entry["reason"];
+  type: Entry["type"];
+  reportId: string | null;
+  verification: Job["verification"];
+  released: boolean;
+  attempts: number;
+  dueAt: number;
+  giveWay: boolean;
+  memo: string | null;
+  lastError: string | null;
+  endedAt: number;
+  ticket: number;
+  history: Attempt[];
+}
+
+const dayMs = 86_400_000;
+const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
+
+/**
+ * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
+ *
+ * @throws TypeError for an option that is not a positive number
+ */
+export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
+  return new MemoryInbox(options);
+}
+
+class MemoryInbox implements Inbox {
+  readonly identity: unknown = this;
+  readonly guarantees: Inbox["guarantees"] = { durability: "process", noticesReuse: true };
+  readonly #kept = new Map<string, Kept>();
+  readonly #window = new DedupeWindow();
+  readonly #tally = new MemoryTally();
+  readonly #queues = new Map<string, MemoryQueue<Kept>>();
+  readonly #listeners = new Map<string, Set<() => void>>();
+  // In the order in which they ended, so that the oldest go first.
+  readonly #ended = {
+    handled: new Set<Kept>(),
+    rejected: new Set<Kept>(),
+    notVerified: new Set<Kept>(),
+  };
+  readonly #handledMs: number;
+  readonly #parkedMs: number;
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor({ retention = {}, maxBytes = 268_435_456 }: MemoryInboxOptions) {
+    this.#handledMs = positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs");
+    this.#parkedMs = positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs");
+    this.#maxBytes = positive(maxBytes, "maxBytes");
+  }
+
+  async open(): Promise<void> {}
+
+  async add(
+    delivery: NewDelivery,
+    arrival: Arrival,
+    { holdReuse }: { readonly holdReuse: boolean },
+  ): Promise<Added> {
+    const { id, receiver, key, receivedAt, body } = delivery;
+    const seen = key === null ? {} : this.#window.look(key, receivedAt);
+    if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
+    this.#makeRoom(body.byteLength);
+
+    const { sameSignatureAs } = seen;
+    const placed =
+      sameSignatureAs !== undefined && holdReuse && arrival.to === "received"
+        ? leave(
+            "held",
+            "reused_signature",
+            `Its signature came with other bytes: ${sameSignatureAs}.`,
+          )
+        : arrival;
+    const kept: Kept = {
+      delivery: { ...delivery, body: emptyBytes },
+      receivedAt,
+      body,
+      signature: "verification" in placed ? null : delivery.signature,
+      state: placed.to,
+      stage: placed.to === "verified" ? "handle" : "verify",
+      reason: "reason" in placed ? placed.reason : null,
+      type: ("type" in placed && placed.type) || null,
+      reportId: ("reportId" in placed && placed.reportId) || null,
+      verification: ("verification" in placed && placed.verification) || null,
+      released: false,
+      attempts: 0,
+      dueAt: receivedAt,
+      giveWay: false,
+      memo: null,
+      lastError: null,
+      endedAt: receivedAt,
+      ticket: 0,
+      history: [],
+    };
+    this.#bytes += body.byteLength;
+    this.#kept.set(id, kept);
+    if (key !== null) this.#window.add(key, id, receivedAt);
+    this.#tally.add(receiver, kept);
+    if (!isParked(kept.state)) this.#enqueue(kept, receivedAt);
+    return { status: "added", id, ...(sameSignatureAs !== undefined && { sameSignatureAs }) };
+  }
+
+  consume(
+    stage: Stage,
+    work: Parameters<Inbox["consume"]>[1],
+    policy: Parameters<Inbox["consume"]>[2],
+  ): Consumer {
+    const name = `${stage} ${policy.receiver}`;
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners);
+    return consumeMemory(
+      {
+        queue: this.#queue(name, stage),
+        listen: (wake) => {
+          listeners.add(wake);
+          return () => listeners.delete(wake);
+        },
+        start: (kept) => jobOf(kept),
+        finish: (kept, outcome, startedAt, now) => this.#finish(kept, outcome, startedAt, now),
+      },
+      work,
+      policy,
+    );
+  }
+
+  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
+    const kept = this.#find(id, receiver);
+    if (kept === undefined) return null;
+    return {
+      ...entryOf(kept),
+      body: kept.body === null ? null : new TextDecoder().decode(kept.body),
+      headers: kept.delivery.headers,
+      verification: kept.verification,
+      history: [...kept.history],
+    };
+  }
+
+  async list({ receiver, state, limit = 100, after = "" }: InboxQuery = {}): Promise<Entry[]> {
+    const found: Kept[] = [];
+    for (const kept of this.#kept.values()) {
+      const fits =
+        state === undefined || state === kept.state || (state === "parked" && isParked(kept.state));
+      const mine = receiver === undefined || receiver === kept.delivery.receiver;
+      if (fits && mine && kept.delivery.id > after) found.push(kept);
+    }
+    found.sort((a, b) => (a.delivery.id < b.delivery.id ? -1 : 1));
+    return found.slice(0, limit).map(entryOf);
+  }
+
+  async counts(receiver?: string): Promise<Counts> {
+    return this.#tally.counts(receiver);
+  }
+
+  load(receiver: string): ReturnType<Inbox["load"]> {
+    return this.#tally.load(receiver);
+  }
+
+  async oldestWaiting(receiver: string): Promise<Date | null> {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { state, delivery } of this.#kept.values()) {
+      const waits = state === "received" || state === "verified";
+      if (waits && delivery.receiver === receiver) oldest = Math.min(oldest, delivery.receivedAt);
+    }
+    return Number.isFinite(oldest) ? new Date(oldest) : null;
+  }
+
+  async release(query: ReleaseQuery): Promise<number> {
+    const { receiver, now } = query;
+    if ("reason" in query) {
+      const fitting = [...this.#kept.values()].filter(
+        (kept) =>
+          kept.delivery.receiver === receiver &&
+          isParked(kept.state) &&
+          kept.reason?.code === query.reason,
+      );
+      for (const kept of fitting) this.#run(kept, now);
+      return fitting.length;
+    }
+    const kept = this.#find(query.id, receiver);
+    if (kept === undefined)
+      throw new ReporthookError("not_found", `No delivery with the id ${query.id}`);
+    if (!isParked(kept.state) && kept.state !== "handled") {
+      throw new ReporthookError(
+        "not_releasable",
+        `Delivery ${query.id} is ${kept.state}: only held, dead and handled ones can be released`,
+      );
+    }
+    this.#run(kept, now);
+    return 1;
+  }
+
+  async discard(id: string, receiver?: string): Promise<void> {
+    const kept = this.#find(id, receiver);
+    if (kept === undefined) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+    if (!isParked(kept.state)) {
+      throw new ReporthookError(
+        "not_parked",
+        `Delivery ${id} is ${kept.state}: only held and dead ones can be discarded`,
+      );
+    }
+    this.#delete(kept);
+  }
+
+  async prune(now: Date): Promise<number> {
+    const before = this.#kept.size;
+    this.#window.prune(now.getTime());
+    for (const kept of this.#kept.values()) {
+      if (now.getTime() - kept.endedAt > this.#keepMs(kept)) this.#delete(kept);
+    }
+    return before - this.#kept.size;
+  }
+
+  async health(): Promise<{ ok: boolean }> {
+    return { ok: true };
+  }
+
+  async close(): Promise<void> {
+    for (const queue of this.#queues.values()) queue.cancel();
+  }
+
+  #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
+    const { stage } = kept;
+    const error = ("error" in outcome && outcome.error) || null;
+    const attempt = {
+      stage,
+      at: new Date(startedAt),
+      ms: now - startedAt,
+      outcome: outcome.to,
+      error,
+    };
+    this.#change(kept, () => {
+      const ofStage = kept.history.filter((earlier) => earlier.stage === stage);
+      if (ofStage.length === 20)
+        kept.history.splice(kept.history.indexOf(ofStage[0] as Attempt), 1);
+      kept.history.push(attempt);
+      kept.type = outcome.type ?? kept.type;
+      kept.reportId = outcome.reportId ?? kept.reportId;
+      kept.lastError = error;
+      kept.endedAt = now;
+      if (outcome.to === "again") {
+        kept.attempts += outcome.counts ? 1 : 0;
+        kept.dueAt = now + outcome.afterMs;
+        kept.giveWay = outcome.giveWay ?? false;
+        kept.memo = outcome.memo ?? kept.memo;
+        return;
+      }
+      kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
+      kept.state = outcome.to;
+      kept.stage = outcome.to === "verified" ? "handle" : stage;
+      kept.reason = "reason" in outcome ? outcome.reason : null;
+      kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
+      kept.dueAt = now;
+      kept.giveWay = false;
+      kept.memo = null;
+      if (outcome.to === "rejected") this.#dropBody(kept);
+      if (kept.reason?.code !== "not_verified") kept.signature = null;
+    });
+    if (kept.state === "rejected") this.#window.forget(kept.delivery.id);
+    if (kept.state === "received" || kept.state === "verified") this.#enqueue(kept, now);
+    else this.#bound(kept);
+  }
+
+  #run(kept: Kept, now: number): void {
+    for (const ended of Object.values(this.#ended)) ended.delete(kept);
+    this.#change(kept, () => {
+      // Without a verdict yet, the signature is still there to be asked about.
+      const unverified = kept.verification === null && kept.signature !== null;
+      kept.state = unverified ? "received" : "verified";
+      kept.stage = unverified ? "verify" : "handle";
+      kept.reason = null;
+      kept.released = true;
+      kept.attempts = 0;
+      kept.dueAt = now;
+      kept.giveWay = false;
+      kept.memo = null;
+    });
+    this.#enqueue(kept, now);
+  }
+
+  /** Handled, rejected and unverifiable ones are kept up to a number: the oldest make room. */
+  #bound(kept: Kept): void {
+    const kind =
+      kept.state === "handled" || kept.state === "rejected"
+        ? kept.state
+        : kept.reason?.code === "not_verified"
+          ? "notVerified"
+          : undefined;
+    if (kind === undefined) return;
+    const ended = this.#ended[kind];
+    ended.add(kept);
+    const [oldest] = ended;
+    if (ended.size > most[kind] && oldest !== undefined) this.#delete(oldest);
+  }
+
+  #makeRoom(bytes: number): void {
+    for (const kept of this.#ended.handled) {
+      if (this.#bytes + bytes <= this.#maxBytes) return;
+      this.#delete(kept);
+    }
+    if (this.#bytes + bytes > this.#maxBytes) {
+      throw new ReporthookError(
+        "overloaded",
+        `The bodies waiting in memory are over maxBytes (${this.#maxBytes})`,
+      );
+    }
+  }
+
+  #keepMs(kept: Kept): number {
+    if (kept.state === "received" || kept.state === "verified") return Number.POSITIVE_INFINITY;
+    if (kept.state === "rejected" || kept.verification === "unsigned") return dayMs;
+    return kept.state === "handled" ? this.#handledMs : this.#parkedMs;
+  }
+
+  #delete(kept: Kept): void {
+    for (const ended of Object.values(this.#ended)) ended.delete(kept);
+    this.#tally.remove(kept.delivery.receiver, kept);
+    if (isParked(kept.state)) this.#window.forget(kept.delivery.id);
+    this.#dropBody(kept);
+    this.#kept.delete(kept.delivery.id);
+  }
+
+  #dropBody(kept: Kept): void {
+    this.#bytes -= kept.body?.byteLength ?? 0;
+    kept.body = null;
+  }
+
+  #change(kept: Kept, change: () => void): void {
+    this.#tally.remove(kept.delivery.receiver, kept);
+    change();
+    this.#tally.add(kept.delivery.receiver, kept);
+  }
+
+  #enqueue(kept: Kept, now: number): void {
+    kept.ticket++;
+    const name = `${kept.stage} ${kept.delivery.receiver}`;
+    this.#queue(name, kept.stage).push(kept, now);
+    for (const wake of this.#listeners.get(name) ?? []) wake();
+  }
+
+  #queue(name: string, stage: Stage): MemoryQueue<Kept> {
+    const queue = this.#queues.get(name) ?? new MemoryQueue<Kept>(stage);
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  #find(id: string, receiver: string | undefined): Kept | undefined {
+    const kept = this.#kept.get(id);
+    return receiver === undefined || kept?.delivery.receiver === receiver ? kept : undefined;
+  }
+}
+
+const emptyBytes = new Uint8Array();
+
+function entryOf(kept: Kept): Entry {
+  const waits = kept.state === "received" || kept.state === "verified";
+  return {
+    id: kept.delivery.id,
+    state: kept.state,
+    reason: kept.reason,
+    type: kept.type,
+    reportId: kept.reportId,
+    receivedAt: new Date(kept.receivedAt),
+    attempts: kept.attempts,
+    nextAttemptAt: waits ? new Date(kept.dueAt) : null,
+    lastError: kept.lastError,
+    ackMs: kept.delivery.ackMs,
+  };
+}
+
+function jobOf(kept: Kept): Job {
+  const { url, headers } = kept.delivery;
+  const { stage, signature, verification, released, memo, body } = kept;
+  return {
+    ...entryOf(kept),
+    ...{ stage, signature, verification, released, memo, url, headers },
+    body: body ?? emptyBytes,
+  };
+}
+
+function positive(value: number, option: string): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw new TypeError(`memoryInbox: ${option} must be a positive number, not ${String(value)}`);
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import {
+  type Answer,
+  alreadyRead,
+  type BodyFailure,
+  type BodyReading,
+  type Incoming,
+  readAlready,
+} from "./incoming.ts";
+import type { Receiver } from "./receiver.ts";
+
+/** What may have been read before us. */
+export interface AlreadyParsed {
+  /** Path and query as the sender wrote them. */
+  readonly url: string;
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+/** How long a sender that is cut off may go on sending, so that it gets to read the answer, in milliseconds. */
+const lingerMs = 500;
+
+/**
+ * A handler for `http.createServer`: answers everything that reaches it.
+ *
+ * @example http.createServer(nodeHandler(receiver)).listen(3000);
+ */
+export function nodeHandler(
+  receiver: Pick<Receiver, "mount">,
+): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  const answer = receiver.mount();
+  return async (req, res) => send(req, res, await answer(incomingFromNode(req, parsedOf(req))));
+}
+
+/** A Node request as the receiver takes it. */
+export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): Incoming {
+  return {
+    method: req.method ?? "",
+    url: parsed.url,
+    headers: req.headers,
+    readBody(limit) {
+      const { rawBody, body } = parsed;
+      if (typeof rawBody === "string" || rawBody instanceof Uint8Array) {
+        return readAlready(alreadyRead(rawBody), limit);
+      }
+      return req.readableDidRead ? readAlready(alreadyRead(body), limit) : readStream(req, limit);
+    },
+  };
+}
+
+/** Sends an answer over a Node response. */
+export function send(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
+  if (res.headersSent || res.destroyed) return;
+  res.writeHead(answer.status, {
+    ...answer.headers,
+    "Content-Length": Buffer.byteLength(answer.body),
+  });
+  const body = bodyOf(req, answer);
+  if (typeof body === "string") res.end(body);
+  else body.pipe(res);
+}
+
+/**
+ * The answer's body; when the connection is to be closed, a stream that ends only once the sender has stopped sending:
+ * closed earlier, the connection would be reset and the answer lost.
+ */
+export function bodyOf(req: IncomingMessage, { headers, body }: Answer): string | Readable {
+  if (headers["Connection"] !== "close" || req.complete || req.destroyed) return body;
+  return Readable.from(lingering(req, body), { objectMode: false });
+}
+
+async function* lingering(req: IncomingMessage, body: string): AsyncGenerator<string> {
+  yield body;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, lingerMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    req.once("end", done).once("close", done).once("error", done);
+    req.resume();
+  });
+}
+
+function parsedOf(req: IncomingMessage): AlreadyParsed {
+  const { originalUrl, body, rawBody } = req as IncomingMessage & {
+    originalUrl?: string;
+    body?: unknown;
+    rawBody?: unknown;
+  };
+  return { url: originalUrl ?? req.url ?? "/", body, rawBody };
+}
+
+function readStream(req: IncomingMessage, limit: number): BodyReading {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let settle = (_result: Uint8Array | BodyFailure): void => {};
+  const onData = (chunk: Buffer): void => {
+    size += chunk.byteLength;
+    if (size > limit) settle("too_large");
+    else chunks.push(chunk);
+  };
+  const onEnd = (): void => {
+    const [first] = chunks;
+    settle(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
+  };
+  const onCut = (): void => settle("cut_off");
+  const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
+    settle = (outcome) => {
+      req.off("data", onData).off("end", onEnd).off("close", onCut);
+      req.pause();
+      resolve(outcome);
+    };
+  });
+  req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
+  if (req.destroyed) onCut();
+  return { result, stop: onCut };
+}

@@ -1,0 +1,7 @@
+export {
+  type AlreadyParsed,
+  bodyOf,
+  incomingFromNode,
+  nodeHandler,
+  send,
+} from "./node-handler.ts";

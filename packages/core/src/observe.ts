@@ -1,0 +1,64 @@
+import { type Entry, isParked, type Job, type Outcome } from "./delivery.ts";
+
+/** Hooks, each called with the entry as it stands after the step; what a hook throws is logged. */
+export interface Observe {
+  /** Stored, and about to be answered. */
+  readonly acknowledged?: (entry: Entry) => void;
+  /** The service has given its verdict. */
+  readonly verified?: (entry: Entry) => void;
+  /** All handlers succeeded. */
+  readonly handled?: (entry: Entry) => void;
+  /** An attempt to handle failed. */
+  readonly failed?: (entry: Entry) => void;
+  /** Held or dead: a person is needed. */
+  readonly parked?: (entry: Entry) => void;
+}
+
+/** Tells the hooks that fit an outcome. */
+export function observe(
+  hooks: Observe,
+  job: Job,
+  outcome: Outcome,
+  now: number,
+  onError: (error: unknown) => void,
+): void {
+  const handling = job.stage === "handle";
+  const fitting = [
+    !handling && outcome.to !== "again" && hooks.verified,
+    handling && outcome.to === "handled" && hooks.handled,
+    handling && outcome.to !== "handled" && hooks.failed,
+    outcome.to !== "again" && isParked(outcome.to as Entry["state"]) && hooks.parked,
+  ];
+  for (const hook of fitting) if (hook) tell(hook, entryAfter(job, outcome, now), onError);
+}
+
+/** Calls one hook. */
+export function tell(
+  hook: (entry: Entry) => void,
+  entry: Entry,
+  onError: (error: unknown) => void,
+): void {
+  try {
+    hook(entry);
+  } catch (error) {
+    onError(error);
+  }
+}
+
+function entryAfter(job: Job, outcome: Outcome, now: number): Entry {
+  const again = outcome.to === "again" ? outcome : null;
+  const advances = outcome.to === "verified";
+  const counted = again === null || again.counts ? 1 : 0;
+  return {
+    id: job.id,
+    state: outcome.to === "again" ? job.state : outcome.to,
+    reason: "reason" in outcome ? outcome.reason : null,
+    type: ("type" in outcome && outcome.type) || job.type,
+    reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,
+    receivedAt: job.receivedAt,
+    attempts: advances ? 0 : job.attempts + counted,
+    nextAttemptAt: again === null ? null : new Date(now + again.afterMs),
+    lastError: ("error" in outcome && outcome.error) || null,
+    ackMs: job.ackMs,
+  };
+}

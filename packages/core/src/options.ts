@@ -1,0 +1,237 @@
+import { type Clock, systemClock } from "./clock.ts";
+import type { Schemas } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
+import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+import type { Observe } from "./observe.ts";
+import type { Parse } from "./parse.ts";
+import type { SignatureSource } from "./receive.ts";
+import type { RetryOptions } from "./schedule.ts";
+import type { Authorizer } from "./verify.ts";
+
+/** What is refused beyond, each with its own code. */
+export interface Limits {
+  /** Most bytes of a signed body: 262,144. */
+  readonly bodyBytes: number;
+  /** Milliseconds for a body to arrive: 2,000. */
+  readonly bodyMs: number;
+  /** Milliseconds that `before-ack` waits for a verdict: 2,500. */
+  readonly verifyMs: number;
+  /** Milliseconds until the answer, whatever happens: 4,000. */
+  readonly ackMs: number;
+  /** Most deliveries that are neither handled nor parked: 100,000. */
+  readonly waiting: number;
+  /** Most deliveries without a verdict: 20,000. */
+  readonly unverified: number;
+}
+
+/** Options of `createReceiver`. */
+export interface ReceiverOptions<S extends Schemas = Schemas> {
+  /** Asks the service for verdicts: a client, or anything with `authorize`. */
+  readonly client: Authorizer;
+  /** Where deliveries wait; `memoryInbox()` when left out. */
+  readonly inbox?: Inbox;
+  /** Tells receivers that share an inbox apart: `reports`. */
+  readonly name?: string;
+  /** `stored`: acknowledge what is stored; `handled`: verify and handle inside the request, keep nothing. */
+  readonly ack?: "stored" | "handled";
+  /** When authorize is asked: `after-ack`, or `before-ack` within `limits.verifyMs`. */
+  readonly verify?: "after-ack" | "before-ack";
+  /** Where the signature arrives (the document does not show it): `X-svc-authorization`. */
+  readonly signature?: SignatureSource;
+  /** Whether a test notification may come without a signature: `accept`. */
+  readonly unsignedTests?: "accept" | "refuse";
+  /** What becomes of any other without a signature: `hold`. */
+  readonly unsigned?: "hold" | "refuse";
+  /** What becomes of a delivery whose signature is older than 5 minutes: `hold`. */
+  readonly expired?: "hold" | "handle-after-outage" | "refuse";
+  /** What becomes of a signature that comes again with other bytes: `accept`, with a warning. */
+  readonly reusedSignature?: "accept" | "hold";
+  /** Recognises shapes that the built-in table does not know. */
+  readonly parse?: Parse;
+  /** Validate `event.body` and give it its type. */
+  readonly schemas?: S;
+  /** How failing handlers are tried again. */
+  readonly retry?: Partial<RetryOptions>;
+  readonly limits?: Partial<Limits>;
+  /** How many at once: 16 authorize calls, 8 deliveries being handled. */
+  readonly concurrency?: { readonly verify?: number; readonly handle?: number };
+  /** Milliseconds for all handlers of one attempt: 300,000. */
+  readonly handlerTimeoutMs?: number;
+  /** Whether mounting starts the work; `false`: receive only, or `start()` by hand. */
+  readonly autostart?: boolean;
+  readonly clock?: Clock;
+  /** Where log lines go; `false` silences. Warnings and errors to the console. */
+  readonly logger?: Partial<Logger> | false;
+  readonly observe?: Observe;
+}
+
+/** Options with every default filled in. */
+export interface Settings {
+  readonly client: Authorizer;
+  readonly inbox: Inbox;
+  readonly name: string;
+  readonly ack: "stored" | "handled";
+  readonly verify: "after-ack" | "before-ack";
+  readonly signature: SignatureSource;
+  readonly unsignedTests: "accept" | "refuse";
+  readonly unsigned: "hold" | "refuse";
+  readonly expired: "hold" | "handle-after-outage" | "refuse";
+  readonly reusedSignature: "accept" | "hold";
+  readonly parse: Parse | undefined;
+  readonly schemas: Schemas | undefined;
+  readonly retry: RetryOptions;
+  readonly limits: Limits;
+  readonly concurrency: { readonly verify: number; readonly handle: number };
+  readonly handlerTimeoutMs: number;
+  readonly autostart: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observe: Observe;
+}
+
+/**
+ * Checks the options of `createReceiver` and fills in the defaults.
+ *
+ * @throws TypeError that names the option
+ */
+export function settingsOf(options: ReceiverOptions): Settings {
+  if (typeof options !== "object" || options === null) wrong("options", "an object", options);
+  for (const name of Object.keys(options)) {
+    if (!known.has(name)) wrong(name, `one of ${[...known].join(", ")}`, "an unknown option");
+  }
+  if (typeof options.client?.authorize !== "function")
+    wrong("client", "a client with authorize", options.client);
+  const { retry = {}, limits = {}, concurrency = {} } = options;
+  return {
+    client: options.client,
+    inbox: inboxOf(options),
+    name: nameOf(options.name ?? "reports"),
+    ack: oneOf("ack", options.ack, ["stored", "handled"]),
+    verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
+    signature: signatureOf(options.signature ?? "X-svc-authorization"),
+    unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
+    unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
+    expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
+    reusedSignature: oneOf("reusedSignature", options.reusedSignature, ["accept", "hold"]),
+    parse: functionOr("parse", options.parse),
+    schemas: schemasOf(options.schemas),
+    retry: numbers("retry", { attempts: 10, minMs: 1_000, maxMs: 3_600_000 }, retry),
+    limits: numbers("limits", defaultLimits, limits),
+    concurrency: numbers("concurrency", { verify: 16, handle: 8 }, concurrency),
+    handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
+    autostart: oneOf("autostart", options.autostart, [true, false]),
+    clock: clockOf(options.clock ?? systemClock),
+    logger: loggerOf(options.logger),
+    observe: observeOf(options.observe ?? {}),
+  };
+}
+
+const known: ReadonlySet<string> = new Set([
+  ...[
+    "client",
+    "inbox",
+    "name",
+    "ack",
+    "verify",
+    "signature",
+    "unsignedTests",
+    "unsigned",
+    "expired",
+  ],
+  ...["reusedSignature", "parse", "schemas", "retry", "limits", "concurrency", "handlerTimeoutMs"],
+  ...["autostart", "clock", "logger", "observe"],
+]);
+
+const defaultLimits: Limits = {
+  bodyBytes: 262_144,
+  bodyMs: 2_000,
+  verifyMs: 2_500,
+  ackMs: 4_000,
+  waiting: 100_000,
+  unverified: 20_000,
+};
+
+function wrong(option: string, expected: string, given: unknown): never {
+  const text = typeof given === "string" ? JSON.stringify(given) : String(given);
+  throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${text}`);
+}
+
+function inboxOf({ inbox, ack }: ReceiverOptions): Inbox {
+  if (inbox === undefined) return memoryInbox();
+  if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
+    wrong("inbox", "an inbox, such as memoryInbox()", inbox);
+  }
+  if (ack === "handled")
+    wrong("inbox", 'left out with ack: "handled", which keeps nothing', "given");
+  return inbox;
+}
+
+function nameOf(name: unknown): string {
+  const fits = typeof name === "string" && /^[\w.-]{1,64}$/.test(name);
+  return fits ? name : wrong("name", "1 to 64 letters, digits, dots, hyphens or underscores", name);
+}
+
+function oneOf<const T>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
+  if (given === undefined) return allowed[0];
+  const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
+  return allowed.includes(given) ? given : wrong(option, list, given);
+}
+
+function signatureOf(source: SignatureSource): SignatureSource {
+  const name = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
+  return name || typeof source === "function"
+    ? source
+    : wrong("signature", "a header's name or a function", source);
+}
+
+function functionOr<T>(option: string, given: T | undefined): T | undefined {
+  return given === undefined || typeof given === "function"
+    ? given
+    : wrong(option, "a function", given);
+}
+
+function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
+  for (const [type, schema] of Object.entries(schemas ?? {})) {
+    if (typeof schema?.["~standard"]?.validate !== "function") {
+      wrong(`schemas["${type}"]`, "a Standard Schema", schema);
+    }
+  }
+  return schemas;
+}
+
+function numbers<T extends object>(option: string, defaults: T, given: object): T {
+  if (typeof given !== "object" || given === null) wrong(option, "an object", given);
+  const result: Record<string, number> = {};
+  for (const [name, value] of Object.entries(defaults) as [string, number][]) {
+    const chosen = (given as Record<string, unknown>)[name] ?? value;
+    const path = option === "" ? name : `${option}.${name}`;
+    if (!Number.isSafeInteger(chosen) || (chosen as number) < 1) {
+      wrong(path, "a positive integer", chosen);
+    }
+    result[name] = chosen as number;
+  }
+  return result as T;
+}
+
+function clockOf(clock: Clock): Clock {
+  const { now, setTimeout, clearTimeout } = clock ?? {};
+  const fits = [now, setTimeout, clearTimeout].every((member) => typeof member === "function");
+  return fits ? clock : wrong("clock", "an object with now, setTimeout and clearTimeout", clock);
+}
+
+function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
+  if (logger === false) return silentLogger;
+  if (logger === undefined) return consoleLogger;
+  if (typeof logger?.warn !== "function")
+    wrong("logger", "false or an object with warn and error", logger);
+  const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
+  const error: Logger["error"] = (fields, message) =>
+    logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
+  return safely({ warn, error });
+}
+
+function observeOf(observe: Observe): Observe {
+  for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
+  return observe;
+}

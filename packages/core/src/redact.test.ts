@@ -1,0 +1,122 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createRedactor } from "./redact.ts";
+
+const lower = (text: string) => text.replace(/%../g, (encoded) => encoded.toLowerCase());
+const form = (text: string) => new URLSearchParams({ k: text }).toString().slice(2);
+const json = (text: string) => JSON.stringify(text).slice(1, -1);
+const jsonUnits = (text: string) =>
+  text
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+
+const forms: Record<string, (key: string) => string> = {
+  raw: (key) => key,
+  "percent-encoded": encodeURIComponent,
+  "percent-encoded in lower case": (key) => lower(encodeURIComponent(key)),
+  "form-encoded": form,
+  "form-encoded in lower case": (key) => lower(form(key)),
+  "a query of a URL": (key) => new URL(`http://a/?k=${encodeURIComponent(key)}`).search.slice(3),
+  "percent-encoded twice": (key) => encodeURIComponent(encodeURIComponent(key)),
+  "JSON-escaped": json,
+  "JSON-escaped twice": (key) => json(json(key)),
+  "JSON-escaped by unit": jsonUnits,
+  "percent-encoded and JSON-escaped": (key) => json(encodeURIComponent(key)),
+  "form-decoded": (key) => key.replaceAll("+", " "),
+};
+
+const keys = fc
+  .string({ unit: "grapheme", minLength: 1 })
+  .map((text) => `canary${text.replace(/\s/g, "")}canary`);
+const hard = `canary\b\\\\"'/+&=%41%25[](.*)?$^|é漢🔑canary`;
+
+describe("createRedactor()", () => {
+  it.each(Object.entries(forms))("text() takes the key out when it is %s", (_, encode) => {
+    const hides = (key: string) => {
+      const shown = createRedactor(key).text(`<${encode(key)}>`);
+      expect(shown).toBe("<[api key]>");
+    };
+    hides(hard);
+    fc.assert(fc.property(keys, hides));
+  });
+
+  it("text() leaves everything else as it is when the key is not in it", () => {
+    expect(createRedactor("a.c").text("abc a%2Ec A.C")).toBe("abc [api key] A.C");
+  });
+
+  it("text() leaves no part of the key when the cut goes through it", () => {
+    const { text } = createRedactor("canary-key");
+    for (let limit = 0; limit < 30; limit++) {
+      const shown = text("0123456789canary-key0123456789", limit);
+      expect(shown.length).toBeLessThanOrEqual(limit);
+      expect(shown).not.toContain("c");
+    }
+    expect(text("01canary-key2345", 14)).toBe("01[api key]23");
+  });
+
+  it("text() ends soon when the text is made to keep the search busy", () => {
+    const before = performance.now();
+    for (const key of [
+      "\\\\\\\\a\\\\\\\\b",
+      '"""""""""x',
+      "%%%%%%%%%x",
+      "%25%25%25%25x",
+      "///+++x",
+    ]) {
+      for (const unit of ["\\", '"', "%", "%25", "\\u", '\\\\"', "/", "+"]) {
+        createRedactor(key).text(unit.repeat(20_000));
+      }
+    }
+    expect(performance.now() - before).toBeLessThan(4_000);
+  });
+
+  it("value() takes the key out of strings, names and numbers when it is in them", () => {
+    const { value } = createRedactor("12345678");
+    const given = { a: [12345678, 1, true, null], "x-12345678": "12345678", ["__proto__"]: 1 };
+    const shown = value(given);
+    expect(JSON.stringify(shown)).toBe(
+      '{"a":["[api key]",1,true,null],"x-[api key]":"[api key]","__proto__":1}',
+    );
+    expect(given.a[0]).toBe(12345678);
+  });
+
+  it("error() copies name, code and message only when the error carries more", () => {
+    const inner = Object.assign(new Error("connect canary"), { code: "ECONNREFUSED" });
+    const outer = Object.assign(new TypeError("fetch canary failed", { cause: inner }), {
+      request: { url: "https://a/?k=canary" },
+      code: 7,
+    });
+    Object.defineProperty(outer, "hidden", { value: "canary" });
+    outer.stack = "canary";
+    const shown = createRedactor("canary").error(outer);
+    expect(shown).toMatchObject({ name: "TypeError", message: "fetch [api key] failed" });
+    expect(shown.cause).toMatchObject({ name: "Error", code: "ECONNREFUSED" });
+    expect(shown).not.toHaveProperty("request");
+    expect(shown).not.toHaveProperty("code");
+    expect(inspect(shown, { depth: 9, showHidden: true })).not.toContain("canary");
+  });
+
+  it("error() makes an error when something else was thrown", () => {
+    const { error } = createRedactor("canary");
+    expect(error("no canary").message).toBe("no [api key]");
+    expect(error(undefined).message).toBe("Thrown value of type undefined");
+    expect(error({ url: "canary" }).message).toBe("Thrown value of type object");
+    const hostile = Object.defineProperty({}, "message", {
+      get() {
+        throw new Error("canary");
+      },
+    });
+    expect(error(hostile).message).toBe("Thrown value of type object");
+  });
+
+  it("error() ends when the causes go in a circle", () => {
+    const circle: Error & { cause?: unknown } = new Error("round");
+    circle.cause = circle;
+    let depth = 0;
+    for (let at: unknown = createRedactor("k").error(circle); at instanceof Error; at = at.cause)
+      depth++;
+    expect(depth).toBe(4);
+  });
+});

@@ -1,0 +1,66 @@
+import type { Clock } from "./clock.ts";
+import { type Arrival, leave } from "./delivery.ts";
+import type { Load } from "./inbox.ts";
+import { type Logger, oncePerMinute } from "./log.ts";
+import type { Recognition } from "./parse.ts";
+
+/** The options of `createReceiver` that concern deliveries without a signature. */
+export interface UnsignedOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly unsignedTests: "accept" | "refuse";
+  readonly unsigned: "hold" | "refuse";
+}
+
+const mostWaiting = 100;
+const mostHeld = 1_000;
+const perSecond = 10;
+
+/** Where an unsigned notification begins; null when it is refused, by the options or because there are too many. */
+export type AdmitUnsigned = (
+  claims: Recognition,
+  headerNames: readonly string[],
+  load: Load,
+) => Arrival | null;
+
+/** Makes the one place where deliveries without a signature are let in. */
+export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
+  const { clock, logger, unsignedTests, unsigned } = options;
+  const held = oncePerMinute(clock, logger.warn);
+  const refused = oncePerMinute(clock, logger.warn);
+  let tokens = perSecond;
+  let filledAt = clock.now();
+
+  function withinRate(): boolean {
+    const now = clock.now();
+    tokens = Math.min(perSecond, tokens + ((now - filledAt) * perSecond) / 1_000);
+    filledAt = now;
+    if (tokens < 1) return false;
+    tokens--;
+    return true;
+  }
+
+  return (claims, headerNames, load) => {
+    const test = claims.type === "test_webhook_endpoint";
+    if ((test ? unsignedTests : unsigned) === "refuse") return null;
+    const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostHeld;
+    if (full || !withinRate()) {
+      refused({ headers: headerNames }, "Too many notifications without a signature: refused.");
+      return null;
+    }
+    const { type, reportId } = claims;
+    if (test) return { to: "verified", verification: "unsigned", type, reportId };
+    held(
+      { headers: headerNames },
+      "A notification without a signature is held. If one of these headers carries it, name it in the option signature.",
+    );
+    const message = "It came without a signature. Release it if you trust it.";
+    return {
+      ...leave("held", "unsigned", message),
+      to: "held",
+      verification: "unsigned",
+      type,
+      reportId,
+    };
+  };
+}

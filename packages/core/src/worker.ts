@@ -1,0 +1,214 @@
+import type { Clock } from "./clock.ts";
+import { again, type Job, leave, type Outcome, type Recognized } from "./delivery.ts";
+import { dispatch, handlersFor, type Registration } from "./dispatch.ts";
+import { DoNotRetry, describe, ReporthookError, RetryAfter } from "./errors.ts";
+import { toEvent } from "./event.ts";
+import type { EventOf, Schemas } from "./events.ts";
+import { createGate } from "./gate.ts";
+import { type Logger, oncePerMinute } from "./log.ts";
+import { type Parse, recognize, toObject } from "./parse.ts";
+import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
+import { type Authorization, type Authorizer, verify } from "./verify.ts";
+
+/** What the work on deliveries needs to know; the options of `createReceiver` that concern it. */
+export interface WorkerOptions {
+  readonly client: Authorizer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registrations: readonly Registration[];
+  readonly parse?: Parse | undefined;
+  readonly schemas?: Schemas | undefined;
+  readonly expired: "hold" | "handle-after-outage" | "refuse";
+  readonly retry: RetryOptions;
+  readonly handlerTimeoutMs: number;
+}
+
+/** The work of the two stages. */
+export interface Worker {
+  verify(job: Job, signal: AbortSignal): Promise<Outcome>;
+  handle(job: Job, signal: AbortSignal): Promise<Outcome>;
+  /** No authorize call begins any more; one under way goes on. */
+  stopVerifying(): void;
+  /** How the service answered last. */
+  readonly service: "unknown" | "ok" | "unreachable" | "refused";
+}
+
+const giveUpMs = 3_600_000;
+const promptMs = 60_000;
+const oddAnswers = 3;
+const othersAnsweredMs = 60_000;
+
+/** What is remembered of a delivery between two authorize calls. */
+interface Memo {
+  /** The first call was made promptly and went unanswered. */
+  readonly outage?: boolean;
+  /** How many answers were 400, 404 or 422. */
+  readonly odd?: number;
+}
+
+/** Makes the work of both stages: the only place that knows their order, and decides to retry or to park. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { client, clock, logger, registrations, retry } = options;
+  const gate = createGate(clock);
+  const keyRefused = oncePerMinute(clock, logger.error);
+  let lastVerdictAt = Number.NEGATIVE_INFINITY;
+  let service: Worker["service"] = "unknown";
+
+  async function verifyStage(job: Job, signal: AbortSignal): Promise<Outcome> {
+    if (!(await gate.pass(signal))) return again(0, "stopped", { counts: false });
+    const answer = await verify(client, job, clock, signal);
+    if (answer.verdict === null) return withoutVerdict(job, answer, signal);
+    gate.open();
+    service = "ok";
+    lastVerdictAt = clock.now();
+
+    if (answer.verdict === "invalid") {
+      return leave("rejected", "invalid_signature", "The service did not make this signature.");
+    }
+    if (answer.verdict === "expired" && !mayRunExpired(job)) {
+      const to = options.expired === "refuse" ? "rejected" : "held";
+      return { ...leave(to, "expired", whyExpired(job)), verification: "expired" };
+    }
+    return { to: "verified", verification: answer.verdict, ...recognized(job) };
+  }
+
+  function withoutVerdict(
+    job: Job,
+    { why, error, retryAfterMs }: Authorization & { verdict: null },
+    signal: AbortSignal,
+  ): Outcome {
+    const text = describe(error);
+    if (why === "refused") {
+      service = "refused";
+      gate.close(retryAfterMs);
+      keyRefused(
+        { id: job.id, error: text },
+        "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
+      );
+      return again(1_000, text, { counts: false });
+    }
+    gate.open();
+    if (signal.aborted) return again(0, "stopped", { counts: false });
+    if (why === "silent") service = "unreachable";
+
+    const age = clock.now() - job.receivedAt.getTime();
+    const othersAnswered = clock.now() - lastVerdictAt < othersAnsweredMs;
+    const before = memoOf(job);
+    const odd = (before.odd ?? 0) + (why === "odd" ? 1 : 0);
+    const outage = before.outage ?? (why === "silent" && age < promptMs);
+    if (odd >= oddAnswers && othersAnswered) {
+      const message = `The service judges other signatures, but not this one. Last: ${text}`;
+      return leave("held", "not_verified", message, text);
+    }
+    if (age >= giveUpMs) {
+      const message = `The service gave no verdict for an hour. Last: ${text}`;
+      return leave("held", "not_verified", message, text);
+    }
+    return again(authorizeDelay(job.attempts + 1, age, retryAfterMs), text, {
+      counts: true,
+      giveWay: othersAnswered && job.attempts > 0,
+      memo: JSON.stringify({ outage, odd } satisfies Memo),
+    });
+  }
+
+  function mayRunExpired(job: Job): boolean {
+    if (job.released) return true;
+    return options.expired === "handle-after-outage" && memoOf(job).outage === true;
+  }
+
+  function recognized(job: Job): Recognized {
+    const object = toObject(job.body);
+    try {
+      return object === null ? nothing : recognize(object, job.headers, options.parse);
+    } catch {
+      // The handle stage meets the same error, and parks the delivery with it.
+      return nothing;
+    }
+  }
+
+  async function handleStage(job: Job, signal: AbortSignal): Promise<Outcome> {
+    let event: EventOf | null;
+    try {
+      event = await toEvent(job, options);
+    } catch (error) {
+      const mismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
+      const text = describe(error);
+      return leave("dead", mismatch ? "schema_mismatch" : "not_understood", text, text);
+    }
+    if (event === null) {
+      return leave("dead", "not_understood", "The body is not a JSON object.");
+    }
+    const { type } = event;
+    const reportId = "reportId" in event ? event.reportId : null;
+    const handlers = handlersFor(registrations, event, job.released);
+    if (handlers.length === 0 && type === "unknown") return noHandler(job, event);
+    const failures = await dispatch(handlers, event, {
+      clock,
+      attempt: job.attempts + 1,
+      timeoutMs: options.handlerTimeoutMs,
+      signal,
+    });
+    if (failures.length === 0) return { to: "handled", type, reportId };
+    if (signal.aborted) return again(0, "stopped", { counts: false });
+    return { ...afterFailure(job, failures), type, reportId };
+  }
+
+  function noHandler(job: Job, event: EventOf): Outcome {
+    const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
+    const message = `No handler for an unknown notification with the keys ${keys.join(", ")}.`;
+    logger.warn(
+      { id: job.id, keys },
+      'An unknown notification is held: register a handler for "unknown" or teach parse its shape, then release it.',
+    );
+    return { ...leave("held", "no_handler", message), type: event.type, reportId: null };
+  }
+
+  function afterFailure(job: Job, failures: readonly unknown[]): Outcome {
+    const text = describe(
+      failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed"),
+    );
+    const attempts = job.attempts + 1;
+    const log = { id: job.id, attempt: attempts, error: text };
+    const final = failures.find(DoNotRetry.is);
+    if (final !== undefined || attempts >= retry.attempts) {
+      logger.error(
+        log,
+        "A handler failed for good: the delivery is dead. Mend the handler, then release it.",
+      );
+      return final === undefined
+        ? leave("dead", "attempts_used_up", `${attempts} attempts failed. Last: ${text}`, text)
+        : leave("dead", "do_not_retry", describe(final), text);
+    }
+    const asked = failures.find(RetryAfter.is)?.when;
+    const afterMs =
+      asked === undefined
+        ? handlerDelay(attempts, retry)
+        : Math.max(0, asked instanceof Date ? asked.getTime() - clock.now() : asked);
+    logger.warn({ ...log, afterMs }, "A handler failed: it is tried again.");
+    return again(afterMs, text, { counts: true });
+  }
+
+  return {
+    verify: verifyStage,
+    handle: handleStage,
+    stopVerifying: gate.stop,
+    get service() {
+      return service;
+    },
+  };
+}
+
+const nothing: Recognized = { type: null, reportId: null };
+
+function memoOf({ memo }: Job): Memo {
+  return memo === null ? {} : (JSON.parse(memo) as Memo);
+}
+
+function whyExpired(job: Job): string {
+  if (memoOf(job).outage === true) {
+    return "The service did not answer before the signature was 5 minutes old: its fault. Release it if you trust it.";
+  }
+  return job.attempts > 0
+    ? "Authorize was answered too late, after attempts that failed. Release it if you trust it."
+    : "The signature was older than 5 minutes when authorize was asked. Release it if you trust it.";
+}

@@ -1,0 +1,109 @@
+// Packs every public package as it would be published, lints the tarballs, installs them into an
+// empty folder and uses every entry from CommonJS, ESM and TypeScript. Needs a build.
+import { execFile } from "node:child_process";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+const root = resolve(import.meta.dirname, "..");
+const consumer = mkdtempSync(join(tmpdir(), "reporthook-"));
+
+async function run(command, args, options = {}) {
+  try {
+    return (await promisify(execFile)(command, args, { cwd: consumer, ...options })).stdout;
+  } catch (error) {
+    throw new Error([command, ...args, "\n", error.stdout, error.stderr].join(" "));
+  }
+}
+
+function write(name, content) {
+  writeFileSync(
+    join(consumer, name),
+    typeof content === "string" ? content : JSON.stringify(content),
+  );
+}
+
+async function pack(folder) {
+  const cwd = join(root, "packages", folder);
+  const {
+    name,
+    private: hidden,
+    exports = {},
+  } = JSON.parse(readFileSync(join(cwd, "package.json")));
+  if (hidden) return [];
+  const packed = await run("pnpm", ["pack", "--json", "--pack-destination", consumer], { cwd });
+  const tarball = JSON.parse(packed).filename;
+  await run("publint", ["run", tarball, "--strict"]);
+  await run("attw", [tarball, "--profile", "node16", "--format", "ascii", "--no-emoji"]);
+  const entries = Object.keys(exports).filter((entry) => entry !== "./package.json");
+  return [{ name, tarball, entries: entries.map((entry) => name + entry.slice(1)) }];
+}
+
+async function install(packages) {
+  const dependencies = Object.fromEntries(packages.map((p) => [p.name, `file:${p.tarball}`]));
+  // Overridden, so that our packages find each other's tarballs and not the registry.
+  write("package.json", { private: true, dependencies, pnpm: { overrides: dependencies } });
+  const peers = ["--config.auto-install-peers=false", "--config.strict-peer-dependencies=false"];
+  await run("pnpm", ["install", "--prefer-offline", "--ignore-workspace", ...peers]);
+  for (const name of ["typescript", "@types"]) {
+    symlinkSync(join(root, "node_modules", name), join(consumer, "node_modules", name));
+  }
+}
+
+async function useFromJavaScript(entries) {
+  const names =
+    "names[entry] = Object.keys(module).filter((n) => !/^(default|module.exports|__esModule)$/.test(n)).sort()";
+  const program = (load) =>
+    `(async () => { const names = {}; for (const entry of ${JSON.stringify(entries)}) { const module = ${load}; ${names}; } console.log(JSON.stringify(names)); })();`;
+  write("use.mjs", program("await import(entry)"));
+  write("use.cjs", program("require(entry)"));
+  const esm = await run("node", ["use.mjs"]);
+  // Without the flag `module-sync` leads require() to the ESM build.
+  for (const flags of [[], ["--no-experimental-require-module"]]) {
+    const cjs = await run("node", [...flags, "use.cjs"]);
+    if (cjs !== esm) throw new Error(`CommonJS and ESM export different names:\n${cjs}${esm}`);
+  }
+  return JSON.parse(esm);
+}
+
+async function useFromTypeScript(entries) {
+  const imports = entries.map((entry, i) => `import * as m${i} from "${entry}";`);
+  const program = [...imports, `export const all = [${entries.map((_, i) => `m${i}`)}];`].join(
+    "\n",
+  );
+  write("use-esm.mts", program);
+  write("use-cjs.cts", program);
+  for (const module of ["nodenext", "node16"]) {
+    write("tsconfig.json", {
+      compilerOptions: { module, target: "es2023", strict: true, noEmit: true, types: ["node"] },
+      files: ["use-esm.mts", "use-cjs.cts"],
+    });
+    await run("node_modules/typescript/bin/tsc", []);
+  }
+}
+
+try {
+  const packages = (await Promise.all(readdirSync(join(root, "packages")).map(pack))).flat();
+  const entries = packages.flatMap((p) => p.entries);
+  await install(packages);
+  await useFromTypeScript(entries);
+  for (const [entry, names] of Object.entries(await useFromJavaScript(entries))) {
+    console.log(`${entry}: ${names.join(", ")}`);
+  }
+  console.log(
+    `${packages.length} packages packed, installed and used from CommonJS, ESM and TypeScript`,
+  );
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  rmSync(consumer, { recursive: true });
+}
