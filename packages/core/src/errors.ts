@@ -53,10 +53,10 @@ export interface ServiceErrorDetails {
 export class ServiceError extends ReporthookError {
   override readonly name: string = "ServiceError";
   declare readonly code: ServiceErrorCode;
-  readonly status?: number;
-  readonly body?: unknown;
+  declare readonly status?: number;
+  declare readonly body?: unknown;
   readonly retryable: boolean;
-  readonly retryAfterMs?: number;
+  declare readonly retryAfterMs?: number;
 
   constructor(code: ServiceErrorCode, message: string, details: ServiceErrorDetails) {
     super(code, message, details.cause === undefined ? undefined : { cause: details.cause });

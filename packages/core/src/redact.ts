@@ -54,7 +54,8 @@ export function createRedactor(apiKey: string): Redactor {
     for (const name of ["name", "code"]) {
       const shown = read(thrown, name);
       if (typeof shown === "string") {
-        Object.defineProperty(copy, name, { value: text(shown, 100), configurable: true });
+        const enumerable = name === "code";
+        Object.defineProperty(copy, name, { value: text(shown, 100), enumerable });
       }
     }
     // Its own would lead here, which says nothing of where it was thrown.

@@ -1,2 +1,1 @@
-/** Placeholder. */
-export const reporthook = (): void => {};
+export { type ExpressHandler, reporthook } from "./reporthook.ts";

@@ -1,2 +1,1 @@
-/** Placeholder. */
-export const reporthook = (): void => {};
+export { type HonoContext, type HonoHandler, reporthook } from "./reporthook.ts";

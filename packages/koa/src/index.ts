@@ -1,2 +1,1 @@
-/** Placeholder. */
-export const reporthook = (): void => {};
+export { type KoaContext, type KoaHandler, reporthook } from "./reporthook.ts";

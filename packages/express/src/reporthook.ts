@@ -1,0 +1,15 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Receiver } from "@reporthook/core";
+import { nodeHandler } from "@reporthook/core/node";
+
+/** A handler as Express 4 and 5 take it: `app.post`, `app.use`, a router. */
+export type ExpressHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/**
+ * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
+ *
+ * @example app.post("/webhooks/reports", reporthook(receiver));
+ */
+export function reporthook(receiver: Pick<Receiver, "mount">): ExpressHandler {
+  return nodeHandler(receiver);
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from "node:http";
+import type { Receiver } from "@reporthook/core";
+import { bodyOf, incomingFromNode } from "@reporthook/core/node";
+
+/** The members used of a Koa context. */
+export interface KoaContext {
+  readonly req: IncomingMessage;
+  /** May carry the `body` and `rawBody` of a parser ahead. */
+  readonly request: object;
+  readonly originalUrl: string;
+  status: number;
+  body: unknown;
+  set(headers: Record<string, string>): void;
+}
+
+/** Middleware as Koa 2 and 3 take it: `router.post`, `app.use`, `mount`. */
+export type KoaHandler = (ctx: KoaContext) => Promise<void>;
+
+/**
+ * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
+ *
+ * @example router.post("/webhooks/reports", reporthook(receiver));
+ */
+export function reporthook(receiver: Pick<Receiver, "mount">): KoaHandler {
+  const answer = receiver.mount();
+  return async (ctx) => {
+    const { body, rawBody }: { body?: unknown; rawBody?: unknown } = ctx.request;
+    const incoming = incomingFromNode(ctx.req, { url: ctx.originalUrl, body, rawBody });
+    const answered = await answer(incoming);
+    ctx.status = answered.status;
+    ctx.body = bodyOf(ctx.req, answered);
+    ctx.set({
+      ...answered.headers,
+      "Content-Length": String(Buffer.byteLength(answered.body)),
+    });
+  };
+}

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { type Client, createReceiver, type Entry, type Receiver } from "@reporthook/core";
+import { reporthook } from "@reporthook/express";
+import express from "express";
+
+/** When a delivery took each step, in milliseconds of `performance.now()`. */
+export interface Steps {
+  readonly entry: Entry;
+  readonly acknowledged?: number;
+  readonly verified?: number;
+  readonly handled?: number;
+}
+
+/** The app of the tour. */
+export interface App {
+  readonly url: string;
+  readonly receiver: Receiver;
+  /** By delivery id, in order of receipt. */
+  readonly deliveries: ReadonlyMap<string, Steps>;
+  close(): Promise<void>;
+}
+
+/** An Express app with one webhook, as a user would write it; it also notes when each step was taken. */
+export async function startApp(client: Client, port: number): Promise<App> {
+  const deliveries = new Map<string, Steps>();
+  const note = (step: "acknowledged" | "verified" | "handled") => (entry: Entry) => {
+    deliveries.set(entry.id, { ...deliveries.get(entry.id), entry, [step]: performance.now() });
+  };
+  const receiver = createReceiver({
+    client,
+    logger: false,
+    observe: {
+      acknowledged: note("acknowledged"),
+      verified: note("verified"),
+      handled: note("handled"),
+    },
+  });
+  receiver.on("test_webhook_endpoint", () => {});
+  receiver.on("report", () => {});
+
+  const app = express();
+  app.post("/webhooks/reports", reporthook(receiver));
+  const server = app.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/reports`,
+    receiver,
+    deliveries,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await receiver.close({ timeoutMs: 2_000 });
+    },
+  };
+}

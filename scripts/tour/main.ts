@@ -1,0 +1,162 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { parseArgs, styleText } from "node:util";
+import { type Client, createClient, type Entry } from "@reporthook/core";
+import ora from "ora";
+import { type App, type Steps, startApp } from "./app.ts";
+import type { ServiceMessage, ServiceRequest } from "./service.ts";
+
+const help = `The tour: the emulated service and an Express app, in two processes over HTTP.
+
+Usage: pnpm start [--exit] [--port PORT]
+
+  --exit       end after the last step, with 1 if one failed
+  --port PORT  where the app listens on 127.0.0.1 (3000; another free one if it is taken)
+  --help       this text
+`;
+
+const stepMs = 10_000;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      exit: { type: "boolean", default: false },
+      port: { type: "string", default: "3000" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return void process.stdout.write(help);
+  const port = Number(values.port);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new TypeError(
+      `--port takes a number from 0 to 65535, not ${JSON.stringify(values.port)}`,
+    );
+  }
+
+  const service = fork(fileURLToPath(new URL("./service.ts", import.meta.url)));
+  let app: App | undefined;
+  try {
+    process.stdout.write(
+      "\nA notification's way: received → acknowledged → verified → handled.\nTimes are counted from the step's beginning.\n\n",
+    );
+    const { url, apiKey } = await step(
+      "The service is up (emulated, its own process)",
+      async () => {
+        const message = await started(service);
+        return { value: message, note: message.url };
+      },
+    );
+    const client = createClient({ baseUrl: url, apiKey });
+    app = await step("Your Express app is up", async () => {
+      const value = await startApp(client, port).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EADDRINUSE") throw error;
+        return startApp(client, 0);
+      });
+      return { value, note: value.url };
+    });
+    await tour(client, service, app);
+    if (!values.exit) await stayUp(app);
+  } finally {
+    await app?.close();
+    if (service.connected) service.disconnect();
+  }
+}
+
+async function tour(client: Client, service: ChildProcess, app: App): Promise<void> {
+  await step("test_webhook_endpoint: the address can be reached", async (from) => {
+    await client.testWebhook(app.url);
+    return { value: undefined, note: times(await handled(app, "test_webhook_endpoint"), from) };
+  });
+  await step("A report is requested: report.processing", async (from) => {
+    await client.requestReport({
+      webhook_url: app.url,
+      domains: ["example.com"],
+      metrics: ["category_sales_performance_revenue"],
+      start_date: "2026-01",
+      end_date: "2026-03",
+      granularity: "monthly",
+      response_format: "csv",
+    });
+    return { value: undefined, note: times(await handled(app, "report.processing"), from) };
+  });
+  await step("The report is ready: report.complete", async (from) => {
+    service.send({ setStatus: "complete" } satisfies ServiceRequest);
+    return { value: undefined, note: times(await handled(app, "report.complete"), from) };
+  });
+  await step("A forged notification reaches no handler", async () => {
+    const before = (await app.receiver.inbox.counts()).handled;
+    const body = JSON.stringify({ status: "complete", report_id: "forged" });
+    const headers = { "content-type": "application/json", "x-svc-authorization": "forged" };
+    const answer = await fetch(app.url, { method: "POST", headers, body });
+    await app.receiver.idle({ timeoutMs: stepMs });
+    const { handled, rejected } = await app.receiver.inbox.counts();
+    if (!answer.ok || rejected !== 1 || handled !== before) throw new Error("It was not rejected");
+    return { value: undefined, note: "acknowledged, then rejected by the service's verdict" };
+  });
+}
+
+/** Runs one step, with its progress on the terminal. */
+async function step<T>(
+  title: string,
+  run: (from: number) => Promise<{ readonly value: T; readonly note: string }>,
+): Promise<T> {
+  const from = performance.now();
+  const spinner = ora(title).start();
+  try {
+    const { value, note } = await run(from);
+    const ms = Math.round(performance.now() - from);
+    spinner.succeed(`${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", note)}`);
+    return value;
+  } catch (error) {
+    spinner.fail(title);
+    throw error;
+  }
+}
+
+async function started(service: ChildProcess): Promise<ServiceMessage> {
+  const signal = AbortSignal.timeout(stepMs);
+  const ended = once(service, "exit", { signal }).then(([code]) => {
+    throw new Error(`The service's process ended with ${code} before it was up`);
+  });
+  const [message] = (await Promise.race([once(service, "message", { signal }), ended])) as [
+    ServiceMessage,
+  ];
+  ended.catch(() => {});
+  return message;
+}
+
+async function handled(app: App, type: Entry["type"]): Promise<Steps> {
+  const until = performance.now() + stepMs;
+  while (performance.now() < until) {
+    await app.receiver.idle({ timeoutMs: stepMs });
+    for (const steps of app.deliveries.values()) {
+      if (steps.entry.type === type && steps.entry.state === "handled") return steps;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`No ${type} was handled within ${stepMs} ms`);
+}
+
+function times({ acknowledged, verified, handled }: Steps, from: number): string {
+  const at = (moment: number | undefined): string =>
+    moment === undefined ? "–" : `${(moment - from).toFixed(1)} ms`;
+  return `acknowledged ${at(acknowledged)} · verified ${at(verified)} · handled ${at(handled)}`;
+}
+
+async function stayUp(app: App): Promise<void> {
+  process.stdout.write(
+    `\nThe app stays up at ${app.url}\nTry: curl -i ${app.url} -H 'content-type: application/json' \\\n       -d '{"event_type":"test_webhook_endpoint","payload":"hello"}'\nCtrl-C ends it.\n`,
+  );
+  const alive = setInterval(() => {}, 60_000);
+  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+  clearInterval(alive);
+  process.stdout.write("\nClosing: running handlers finish first.\n");
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

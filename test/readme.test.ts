@@ -1,0 +1,131 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createEmulator } from "@reporthook/emulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const readmes = ["README.md", "packages/emulator/README.md"];
+const run = promisify(execFile);
+const node = ["--conditions=@reporthook/source", "--import", "tsx"];
+
+/** One TypeScript block: compiled always; `run` ends by itself, `serve` takes notifications. */
+interface Block {
+  readonly name: string;
+  readonly mode: string;
+  readonly code: string;
+}
+
+const blocks: Block[] = [];
+for (const readme of readmes) {
+  const text = await readFile(join(root, readme), "utf8");
+  for (const [, mode = "", code = ""] of text.matchAll(/^```ts *(\w*)\n(.*?)^```/gms)) {
+    const package_ = readme.split("/").at(-2) ?? "root";
+    blocks.push({ name: `${package_}-${blocks.length}.ts`, mode, code });
+  }
+}
+
+// Inside the workspace, so that the blocks find the packages.
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(root, "node_modules", ".readme-"));
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  for (const { name, code } of blocks) await writeFile(join(folder, name), code);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("README blocks are found", () => {
+  expect(blocks.length).toBeGreaterThanOrEqual(10);
+  expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve"]));
+});
+
+test("every README block compiles", { timeout: 60_000 }, async () => {
+  const config = {
+    extends: "../../tsconfig.json",
+    compilerOptions: { isolatedDeclarations: false, declaration: false },
+    include: ["*.ts"],
+  };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const result = await run(process.execPath, [tsc, "-p", folder], { cwd: root }).catch(
+    (error: { stdout?: string }) => ({ stdout: error.stdout ?? String(error) }),
+  );
+  expect(result.stdout).toBe("");
+});
+
+describe("README blocks marked run end well", () => {
+  test.each(blocks.filter(({ mode }) => mode === "run"))(
+    "$name",
+    { timeout: 30_000 },
+    async ({ name }) => {
+      await expect(
+        run(process.execPath, [...node, join(folder, name)], { cwd: root }),
+      ).resolves.toBeDefined();
+    },
+  );
+});
+
+describe("README blocks marked serve take a genuine notification", () => {
+  test.each(blocks.filter(({ mode }) => mode === "serve"))(
+    "$name",
+    { timeout: 30_000 },
+    async ({ name }) => {
+      const emulator = createEmulator();
+      const { url } = await emulator.listen();
+      const port = await freePort();
+      const server = spawn(process.execPath, [...node, join(folder, name)], {
+        cwd: root,
+        env: {
+          ...process.env,
+          PORT: String(port),
+          REPORTS_URL: url,
+          REPORTS_API_KEY: emulator.clientOptions.apiKey,
+        },
+        stdio: "pipe",
+      });
+      try {
+        const endpoint = `http://127.0.0.1:${port}/webhooks/reports`;
+        await listening(server, endpoint);
+        const answer = await fetch(endpoint, emulator.notification("report.complete"));
+        expect([answer.status, await answer.json()]).toEqual([
+          200,
+          { status: "accepted", id: expect.any(String) },
+        ]);
+      } finally {
+        server.kill("SIGTERM");
+        if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
+        await emulator.close();
+      }
+    },
+  );
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Resolves once the server takes connections; rejects with what it printed when it ends instead. */
+async function listening(server: ChildProcess, url: string): Promise<void> {
+  let printed = "";
+  server.stderr?.on("data", (chunk) => {
+    printed += chunk;
+  });
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`${basename(url)} ended: ${printed}`);
+    const up = await fetch(url, { method: "GET" }).then(
+      () => true,
+      () => false,
+    );
+    if (up) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
