@@ -18,6 +18,8 @@ export interface App {
   readonly receiver: Receiver;
   /** By delivery id, in order of receipt. */
   readonly deliveries: ReadonlyMap<string, Steps>;
+  /** Called after each step of a delivery. */
+  onStep: (steps: Steps) => void;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,9 @@ export interface App {
 export async function startApp(client: Client, port: number): Promise<App> {
   const deliveries = new Map<string, Steps>();
   const note = (step: "acknowledged" | "verified" | "handled") => (entry: Entry) => {
-    deliveries.set(entry.id, { ...deliveries.get(entry.id), entry, [step]: performance.now() });
+    const steps = { ...deliveries.get(entry.id), entry, [step]: performance.now() };
+    deliveries.set(entry.id, steps);
+    app.onStep(steps);
   };
   const receiver = createReceiver({
     client,
@@ -39,18 +43,20 @@ export async function startApp(client: Client, port: number): Promise<App> {
   receiver.on("test_webhook_endpoint", () => {});
   receiver.on("report", () => {});
 
-  const app = express();
-  app.post("/webhooks/reports", reporthook(receiver));
-  const server = app.listen(port, "127.0.0.1");
+  const web = express();
+  web.post("/webhooks/reports", reporthook(receiver));
+  const server = web.listen(port, "127.0.0.1");
   await once(server, "listening");
-  return {
+  const app: App = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/reports`,
     receiver,
     deliveries,
+    onStep() {},
     async close() {
       server.close();
       server.closeAllConnections();
       await receiver.close({ timeoutMs: 2_000 });
     },
   };
+  return app;
 }

@@ -102,14 +102,15 @@ async function step<T>(
   run: (from: number) => Promise<{ readonly value: T; readonly note: string }>,
 ): Promise<T> {
   const from = performance.now();
-  const spinner = ora(title).start();
+  const spinner = ora({ text: title, stream: process.stdout }).start();
   try {
     const { value, note } = await run(from);
     const ms = Math.round(performance.now() - from);
-    spinner.succeed(`${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", note)}`);
+    const text = `${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", note)}`;
+    spinner.stopAndPersist({ symbol: styleText("green", "✔"), text });
     return value;
   } catch (error) {
-    spinner.fail(title);
+    spinner.stopAndPersist({ symbol: styleText("red", "✖") });
     throw error;
   }
 }
@@ -145,15 +146,28 @@ function times({ acknowledged, verified, handled }: Steps, from: number): string
 }
 
 async function stayUp(app: App): Promise<void> {
-  process.stdout.write(
-    `\nThe app stays up at ${app.url}\nTry: curl -i ${app.url} -H 'content-type: application/json' \\\n       -d '{"event_type":"test_webhook_endpoint","payload":"hello"}'\nCtrl-C ends it.\n`,
-  );
+  process.stdout.write(`
+The app stays up. From another terminal, send it a test notification:
+
+  curl ${app.url} \\
+    -H 'content-type: application/json' \\
+    -d '{"event_type":"test_webhook_endpoint","payload":"hello"}'
+
+Ctrl-C ends it.
+
+`);
+  app.onStep = ({ entry }) => {
+    const what = entry.type ?? "not verified yet";
+    process.stdout.write(`${entry.receivedAt.toISOString()}  ${entry.state}  ${what}\n`);
+  };
   const alive = setInterval(() => {}, 60_000);
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   clearInterval(alive);
   process.stdout.write("\nClosing: running handlers finish first.\n");
 }
 
+// Whoever reads the output may have read enough (`| head`).
+process.stdout.on("error", () => process.exit(1));
 try {
   await main();
 } catch (error) {

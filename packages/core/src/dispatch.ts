@@ -1,3 +1,4 @@
+import { onAbort } from "./abort.ts";
 import { type Clock, quietTimeout } from "./clock.ts";
 import { ReporthookError } from "./errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "./events.ts";
@@ -55,15 +56,13 @@ export async function dispatch(
     () => stop(new ReporthookError("handler_timeout", late)),
     timeoutMs,
   );
-  const onAbort = (): void => stop(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const undo = onAbort(signal, () => stop(signal.reason));
   try {
     const context = { signal: controller.signal, attempt };
     return await Promise.race([stopped, runAll(handlers, event, context)]);
   } finally {
     clock.clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    undo();
   }
 }
 

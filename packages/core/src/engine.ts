@@ -8,7 +8,7 @@ import type { Worker } from "./worker.ts";
 
 /** Runs the two stages of a receiver: starts them, waits for them, ends them. */
 export interface Engine {
-  /** `on` is over: the work has begun, or was asked to. */
+  /** `on` is over: the work was asked to begin. */
   readonly started: boolean;
   readonly closing: boolean;
   /** Idempotent; rejects when the inbox can't be opened. */
@@ -18,26 +18,38 @@ export interface Engine {
   idle(timeoutMs: number): Promise<void>;
   /** Ends the work; `requests` resolves when the last request of this receiver is answered. */
   close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void>;
-  /** Resolves after the first attempt to handle this delivery, or when there is none to come. */
+  /** Aborted when `close` runs out of time. */
+  readonly signal: AbortSignal;
+  /** Resolves after the first attempt to handle this delivery, or when none is to come. */
   attempted(id: string): Promise<void>;
-  /** Tells the hooks, as after recorded work. */
-  observe(job: Job, outcome: Outcome): void;
+  /** No attempt to handle this delivery is to come. */
+  forget(id: string): void;
+  /** For what a hook throws. */
+  onError(error: unknown): void;
+  /** Tells the hooks and the log, as after recorded work. */
+  report(job: Job, outcome: Outcome): void;
 }
 
 const pruneEveryMs = 60_000;
 const pollMs = 5;
+const longestAttemptMs = 25_000;
 // The real timers, whatever a test replaces later: idle() must not wait for a virtual clock.
 const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
+const realNow = performance.now.bind(performance);
+const longestMs = 2_147_483_647;
 
 /** Makes the engine of one receiver; nothing runs before `start` or `autostart`. */
 export function createEngine(settings: Settings, worker: Worker): Engine {
   const { clock, inbox, logger, name } = settings;
   const watchers = new Map<string, () => void>();
+  const ending = new AbortController();
   let consumers: Consumer[] = [];
   let started = false;
+  let closing = false;
   let opening: Promise<void> | undefined;
   let closed: Promise<void> | undefined;
   let failures = 0;
+  let retryTimer: unknown;
   let pruneTimer: unknown;
   let alive: unknown;
 
@@ -47,15 +59,37 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
       "Work on a delivery failed unexpectedly.",
     );
 
-  function observeOutcome(job: Job, outcome: Outcome): void {
-    observe(settings.observe, job, outcome, clock.now(), onError);
+  function report(job: Job, outcome: Outcome): void {
+    const keeps = settings.ack === "stored";
+    const { parked, ...others } = settings.observe;
+    observe(keeps ? settings.observe : others, job, outcome, clock.now(), onError);
+    const log = { receiver: name, id: job.id };
+    if (!keeps) {
+      const failed = job.stage === "handle" ? outcome.to !== "handled" : outcome.to === "again";
+      const error = "error" in outcome ? outcome.error : null;
+      const told = outcome.to === "again" && !outcome.counts;
+      if (failed && !told)
+        logger.warn({ ...log, error }, "A notification was not handled: answered 503.");
+      return;
+    }
+    if (outcome.to === "held" || outcome.to === "dead") {
+      const { code: reason, message } = outcome.reason;
+      logger.warn(
+        { ...log, reason, error: outcome.error },
+        `A delivery is ${outcome.to}: ${message}`,
+      );
+    } else if (job.stage === "handle" && outcome.to === "again" && outcome.counts) {
+      const { error, afterMs } = outcome;
+      const fields = { ...log, attempt: job.attempts + 1, error, afterMs };
+      logger.warn(fields, "A handler failed: it is tried again.");
+    }
   }
 
   function consume(stage: Stage): Consumer {
     const work = async (job: Job, signal: AbortSignal): Promise<Outcome> => {
       const outcome = await worker[stage](job, signal);
-      observeOutcome(job, outcome);
-      if (stage === "handle" || outcome.to !== "verified") watchers.get(job.id)?.();
+      report(job, outcome);
+      if (stage === "handle" || outcome.to !== "verified") forget(job.id);
       return outcome;
     };
     return inbox.consume(stage, work, {
@@ -66,12 +100,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
     });
   }
 
-  function start(): Promise<void> {
-    if (closed !== undefined) {
-      return Promise.reject(
-        new ReporthookError("closed", `Receiver ${name} is closed; make a new one`),
-      );
-    }
+  function begin(): Promise<void> {
     started = true;
     opening ??= open().catch((error: unknown) => {
       opening = undefined;
@@ -83,7 +112,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   async function open(): Promise<void> {
     if (settings.ack === "handled") return;
     await inbox.open();
-    if (closed !== undefined || consumers.length > 0) return;
+    if (closing) return;
     consumers = [consume("verify"), consume("handle")];
     prune();
   }
@@ -93,23 +122,39 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
     inbox.prune(new Date(clock.now())).catch(onError);
   }
 
+  async function start(): Promise<void> {
+    if (closing) {
+      throw new ReporthookError("closed", `Receiver ${name} is closed; make a new one`);
+    }
+    alive ??= setInterval(() => {}, longestMs);
+    try {
+      await begin();
+    } catch (error) {
+      endAlive();
+      throw error;
+    }
+  }
+
+  function endAlive(): void {
+    clearInterval(alive as number);
+    alive = undefined;
+  }
+
   function autostart(): void {
-    if (started || !settings.autostart || closed !== undefined) return;
-    start().then(
-      () => {
-        failures = 0;
-      },
-      (error: unknown) => {
-        started = false;
-        const afterMs = Math.min(1_000 * 2 ** failures++, 30_000);
-        const fields = { receiver: name, error: describe(error), afterMs };
-        logger.error(
-          fields,
-          "The inbox can't be opened: notifications are answered 503. Trying again.",
-        );
-        quietTimeout(clock, autostart, afterMs);
-      },
-    );
+    if (!settings.autostart || closing || opening !== undefined || retryTimer !== undefined) return;
+    begin().catch((error: unknown) => {
+      if (closing) return;
+      const afterMs = Math.min(1_000 * 2 ** failures++, 30_000);
+      logger.error(
+        { receiver: name, error: describe(error), afterMs },
+        "The inbox can't be opened: notifications are answered 503. Trying again.",
+      );
+      const retry = (): void => {
+        retryTimer = undefined;
+        autostart();
+      };
+      retryTimer = quietTimeout(clock, retry, afterMs);
+    });
   }
 
   async function waiting(): Promise<string | null> {
@@ -129,11 +174,11 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   }
 
   async function idle(timeoutMs: number): Promise<void> {
-    const until = performance.now() + timeoutMs;
+    const until = realNow() + timeoutMs;
     for (;;) {
       const what = await waiting();
       if (what === null) return;
-      if (performance.now() >= until) {
+      if (!(realNow() < until)) {
         throw new ReporthookError(
           "not_idle",
           `Receiver ${name} is not idle after ${timeoutMs} ms: ${what}`,
@@ -144,19 +189,40 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   }
 
   async function close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void> {
+    closing = true;
     worker.stopVerifying();
     clock.clearTimeout(pruneTimer);
-    await opening?.catch(() => {});
-    const ended = Promise.all([...consumers.map((consumer) => consumer.stop()), requests()]);
+    clock.clearTimeout(retryTimer);
+    const work = consumers.map((consumer) => consumer.stop().catch(onError));
+    const ended = Promise.all([opening?.catch(() => {}), ...work, requests()]);
     let timer: unknown;
     const late = new Promise<"late">((resolve) => {
-      timer = clock.setTimeout(() => resolve("late"), timeoutMs);
+      timer = clock.setTimeout(() => resolve("late"), Math.min(timeoutMs, longestMs));
     });
     const how = await Promise.race([ended, late]);
     clock.clearTimeout(timer);
-    if (how === "late") await Promise.all(consumers.map((consumer) => consumer.abort()));
-    for (const watcher of watchers.values()) watcher();
-    clearInterval(alive as number);
+    if (how === "late") {
+      ending.abort(new Error("The receiver is closing"));
+      await Promise.all(consumers.map((consumer) => consumer.abort().catch(onError)));
+    }
+    for (const id of watchers.keys()) forget(id);
+    endAlive();
+  }
+
+  function attempted(id: string): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = realTimeout(() => forget(id), longestAttemptMs);
+      (timer as { unref?: () => void }).unref?.();
+      watchers.set(id, () => {
+        clearRealTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  function forget(id: string): void {
+    watchers.get(id)?.();
+    watchers.delete(id);
   }
 
   return {
@@ -164,32 +230,19 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
       return started;
     },
     get closing() {
-      return closed !== undefined;
+      return closing;
     },
-    start() {
-      const starting = start();
-      return starting.then(() => {
-        alive ??= setInterval(() => {}, 2_147_483_647);
-      });
-    },
+    signal: ending.signal,
+    start,
     autostart,
     idle,
     close(timeoutMs, requests) {
       closed ??= close(timeoutMs, requests);
       return closed;
     },
-    attempted(id) {
-      return new Promise((resolve) => {
-        const timer = realTimeout(done, 25_000);
-        (timer as { unref?: () => void }).unref?.();
-        function done(): void {
-          clearRealTimeout(timer);
-          watchers.delete(id);
-          resolve();
-        }
-        watchers.set(id, done);
-      });
-    },
-    observe: observeOutcome,
+    attempted,
+    forget,
+    onError,
+    report,
   };
 }

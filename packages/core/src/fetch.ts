@@ -39,7 +39,7 @@ function readBody(
   limit: number,
   read: (() => Promise<ArrayBuffer>) | undefined,
 ): BodyReading {
-  if (request.bodyUsed) {
+  if (request.bodyUsed || request.body?.locked) {
     if (read === undefined) return readAlready("unavailable", limit);
     const result = read().then(
       (body) => (body.byteLength > limit ? "too_large" : alreadyRead(body)),

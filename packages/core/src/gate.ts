@@ -1,69 +1,88 @@
+import { onAbort } from "./abort.ts";
 import { type Clock, quietTimeout } from "./clock.ts";
 
 /** Lets work through until it is closed for a while; then one probe goes first. */
 export interface Gate {
-  /** Resolves when work may go on; false when `signal` aborted first. */
-  pass(signal: AbortSignal): Promise<boolean>;
-  /** Closes it: for a second, twice as long each time the probe fails too, up to 30 seconds. */
-  close(retryAfterMs: number): void;
-  /** Opens it for everyone. */
-  open(): void;
+  /** Resolves when work may go on; null when it may not: `signal` aborted, or closed and not to be waited for. */
+  pass(signal: AbortSignal, wait: boolean): Promise<Pass | null>;
   /** For good: nothing passes any more. */
   stop(): void;
 }
 
+/** Leave to go on; its holder says how it went. */
+export interface Pass {
+  /** Opens the gate for everyone. */
+  open(): void;
+  /** Closes it: for a second, twice as long each time the probe fails too, up to 30 seconds, or as long as asked. */
+  close(retryAfterMs: number): void;
+  /** Nothing was learned: a probe leaves the place to the next. */
+  giveBack(): void;
+}
+
+const longestMs = 30_000;
+const longestAskedMs = 300_000;
+
 /** Makes an open {@link Gate}. */
 export function createGate(clock: Clock): Gate {
-  let until = 0;
   let failures = 0;
-  let probing = false;
+  let due = false;
   let stopped = false;
-  let wake: (() => void)[] = [];
+  let timer: unknown;
+  const waiting = new Set<() => void>();
   const change = (): void => {
-    const woken = wake;
-    wake = [];
-    for (const call of woken) call();
+    for (const wake of waiting) wake();
   };
-  const changed = (signal: AbortSignal, ms: number): Promise<void> =>
+  const changed = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
-      const timer = quietTimeout(clock, () => done(), ms);
+      let undo = (): void => {};
       const done = (): void => {
-        clock.clearTimeout(timer);
-        signal.removeEventListener("abort", done);
+        waiting.delete(done);
+        undo();
         resolve();
       };
-      wake.push(done);
-      signal.addEventListener("abort", done, { once: true });
+      waiting.add(done);
+      undo = onAbort(signal, done);
     });
+  const probeIsDue = (): void => {
+    due = true;
+    change();
+  };
 
-  return {
-    async pass(signal) {
-      while (failures > 0) {
-        if (signal.aborted || stopped) return false;
-        const wait = until - clock.now();
-        if (wait <= 0 && !probing) {
-          probing = true;
-          return true;
-        }
-        await changed(signal, wait > 0 ? wait : 30_000);
-      }
-      return !signal.aborted && !stopped;
+  const passOf = (probe: boolean): Pass => ({
+    open() {
+      clock.clearTimeout(timer);
+      failures = 0;
+      change();
     },
     close(retryAfterMs) {
-      if (failures > 0 && !probing) return;
+      if (stopped || (failures > 0 && !probe)) return;
       failures++;
-      probing = false;
-      const pause = Math.min(1_000 * 2 ** (failures - 1), 30_000);
-      until = clock.now() + Math.max(pause, Math.min(retryAfterMs, 300_000));
-      change();
+      due = false;
+      const ms = Math.min(1_000 * 2 ** (failures - 1), longestMs);
+      clock.clearTimeout(timer);
+      timer = quietTimeout(clock, probeIsDue, Math.max(ms, Math.min(retryAfterMs, longestAskedMs)));
     },
-    open() {
-      failures = 0;
-      probing = false;
-      change();
+    giveBack() {
+      if (probe && failures > 0) probeIsDue();
+    },
+  });
+
+  return {
+    async pass(signal, wait) {
+      for (;;) {
+        if (signal.aborted || stopped) return null;
+        if (failures === 0) return passOf(false);
+        if (due) {
+          due = false;
+          return passOf(true);
+        }
+        if (!wait) return null;
+        await changed(signal);
+      }
     },
     stop() {
       stopped = true;
+      clock.clearTimeout(timer);
       change();
     },
   };

@@ -1,6 +1,6 @@
 /** A binary heap: `pop` gives the element with the smallest rank first. */
 export class Heap<T> {
-  readonly #items: { readonly rank: number; readonly order: number; readonly value: T }[] = [];
+  readonly #items: Item<T>[] = [];
   #order = 0;
 
   get size(): number {
@@ -45,18 +45,18 @@ export class Heap<T> {
   }
 
   #before(a: number, b: number): boolean {
-    const left = this.#items[a];
-    const right = this.#items[b];
-    if (left === undefined || right === undefined) return false;
+    const [left, right] = [this.#items[a], this.#items[b]] as [Item<T>, Item<T>];
     return left.rank < right.rank || (left.rank === right.rank && left.order < right.order);
   }
 
   #swap(a: number, b: number): void {
     const items = this.#items;
-    const left = items[a];
-    const right = items[b];
-    if (left === undefined || right === undefined) return;
-    items[a] = right;
-    items[b] = left;
+    [items[a], items[b]] = [items[b], items[a]] as [Item<T>, Item<T>];
   }
+}
+
+interface Item<T> {
+  readonly rank: number;
+  readonly order: number;
+  readonly value: T;
 }

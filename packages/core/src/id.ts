@@ -8,8 +8,9 @@ let used = pool.length;
 
 /** A new delivery id: 26 characters that sort by `now`, then by order of creation in this process. */
 export function newId(now: number): string {
-  if (now > lastMs) {
-    lastMs = now;
+  const ms = Math.floor(now);
+  if (ms > lastMs) {
+    lastMs = ms;
     sequence = 0;
   } else if (++sequence === perMs) {
     lastMs++;
@@ -22,13 +23,6 @@ export function newId(now: number): string {
   let id = base32(lastMs, 10) + base32(sequence, 4);
   for (const end = used + 12; used < end; used++) id += alphabet[(pool[used] ?? 0) & 31];
   return id;
-}
-
-/** The moment in an id, in milliseconds since the epoch. */
-export function timeOfId(id: string): number {
-  let ms = 0;
-  for (const character of id.slice(0, 10)) ms = ms * 32 + alphabet.indexOf(character);
-  return ms;
 }
 
 function base32(value: number, length: number): string {

@@ -15,7 +15,8 @@ import type {
 export type Added =
   | {
       readonly status: "added";
-      readonly id: string /** An earlier delivery with the same signature and other bytes. */;
+      readonly id: string;
+      /** An earlier delivery with the same signature and other bytes. */
       readonly sameSignatureAs?: string;
     }
   | { readonly status: "duplicate"; readonly id: string };
@@ -87,6 +88,10 @@ export interface Guarantees {
   readonly durability: "fsync" | "process" | "replicated";
   /** Whether `add` names an earlier delivery with the same signature. */
   readonly noticesReuse: boolean;
+  /** Whether only the clock and the moments it is given decide what is due and kept, or an engine with a clock of its own. */
+  readonly clock: "given" | "own";
+  /** Whether late deliveries and those that give way wait for all others, or are only likely to. */
+  readonly order: "exact" | "roughly";
 }
 
 /**

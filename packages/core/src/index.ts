@@ -56,6 +56,7 @@ export type {
 } from "./events.ts";
 export type { FetchContext } from "./fetch.ts";
 export { incomingFromRequest, toResponse } from "./fetch.ts";
+export type { Health } from "./health.ts";
 export type {
   Added,
   Consumer,
@@ -82,6 +83,6 @@ export type { Observe } from "./observe.ts";
 export type { Limits, ReceiverOptions } from "./options.ts";
 export type { JsonObject, Parse, Parsed } from "./parse.ts";
 export type { SignatureSource } from "./receive.ts";
-export { createReceiver, type Health, type Receiver, type ReceiverInbox } from "./receiver.ts";
+export { createReceiver, type Receiver, type ReceiverInbox } from "./receiver.ts";
 export type { RetryOptions } from "./schedule.ts";
 export type { Authorizer } from "./verify.ts";

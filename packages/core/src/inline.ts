@@ -1,6 +1,6 @@
 import type { Decision } from "./acknowledge.ts";
-import { type Clock, quietTimeout } from "./clock.ts";
 import type { Arrival, Job, Outcome } from "./delivery.ts";
+import { verifiedJob } from "./job.ts";
 import type { Worker } from "./worker.ts";
 
 /** `verify: "before-ack"`: where the delivery begins, or how it is refused; without a verdict in time it is received. */
@@ -24,47 +24,18 @@ export async function handleInline(
   worker: Worker,
   job: Job,
   signal: AbortSignal,
-): Promise<{ readonly decision: Decision; readonly outcomes: readonly [Job, Outcome][] }> {
-  const outcomes: [Job, Outcome][] = [];
+  report: (job: Job, outcome: Outcome) => void,
+): Promise<Decision> {
   let verified = job;
   if (job.signature !== null) {
-    const outcome = await worker.verify(job, signal);
-    outcomes.push([job, outcome]);
-    if (outcome.to === "rejected") return { decision: arrivalAfter(outcome) as Decision, outcomes };
-    if (outcome.to === "held") return { decision: { refused: "expired_signature" }, outcomes };
-    if (outcome.to !== "verified") return { decision: { refused: "not_handled" }, outcomes };
-    const { verification, type, reportId } = outcome;
-    verified = {
-      ...job,
-      state: "verified",
-      stage: "handle",
-      signature: null,
-      verification,
-      type,
-      reportId,
-    };
+    const outcome = await worker.verify(job, signal, { wait: false });
+    report(job, outcome);
+    if (outcome.to === "rejected") return arrivalAfter(outcome) as Decision;
+    if (outcome.to === "held") return { refused: "expired_signature" };
+    if (outcome.to !== "verified") return { refused: "not_handled" };
+    verified = verifiedJob(job, outcome);
   }
   const outcome = await worker.handle(verified, signal);
-  outcomes.push([verified, outcome]);
-  const handled = outcome.to === "handled";
-  return {
-    decision: handled ? { status: "accepted", id: job.id } : { refused: "not_handled" },
-    outcomes,
-  };
-}
-
-/** Runs `run` with a signal that is aborted after `ms` milliseconds. */
-export async function within<T>(
-  clock: Clock,
-  ms: number,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(new Error("The time of the request is used up"));
-  const timer = quietTimeout(clock, abort, ms);
-  try {
-    return await run(controller.signal);
-  } finally {
-    clock.clearTimeout(timer);
-  }
+  report(verified, outcome);
+  return outcome.to === "handled" ? { status: "accepted", id: job.id } : { refused: "not_handled" };
 }

@@ -1,5 +1,5 @@
-import type { Job, Outcome } from "./delivery.ts";
-import { again } from "./delivery.ts";
+import { quietTimeout } from "./clock.ts";
+import { again, type Job, type Outcome } from "./delivery.ts";
 import { describe } from "./errors.ts";
 import type { Consumer, Policy, Work } from "./inbox.ts";
 import type { MemoryQueue, Waiting } from "./memory-queue.ts";
@@ -13,6 +13,10 @@ export interface Source<T extends Waiting> {
   finish(value: T, outcome: Outcome, startedAt: number, now: number): void;
 }
 
+const inARow = 100;
+// Real turns of the event loop: a backlog must let it breathe on a virtual clock too.
+const { setTimeout: realTimeout, setImmediate: nextTurn = realTimeout } = globalThis;
+
 /** Hands out what is due, as many at once as the policy allows. */
 export function consumeMemory<T extends Waiting>(
   source: Source<T>,
@@ -21,56 +25,108 @@ export function consumeMemory<T extends Waiting>(
 ): Consumer {
   const { clock, concurrency, onError } = policy;
   const controller = new AbortController();
-  const running = new Set<Promise<void>>();
+  const { signal } = controller;
+  const running = new Map<Promise<void>, () => void>();
   let stopped = false;
   let scheduled = false;
+  let handedOut = 0;
+  let breathing = false;
+  let due: { readonly at: number; readonly timer: unknown } | undefined;
 
   function pump(): void {
     scheduled = false;
     while (!stopped && running.size < concurrency) {
+      if (handedOut === inARow) {
+        breathe();
+        return;
+      }
       const value = source.queue.pop(clock.now());
       if (value === undefined) break;
-      const run: Promise<void> = runOne(value).finally(() => {
-        running.delete(run);
-        wake();
-      });
-      running.add(run);
+      handedOut++;
+      run(value);
     }
-    if (!stopped) source.queue.whenDue(clock, wake);
+    if (!stopped) wakeWhenDue();
+  }
+
+  function breathe(): void {
+    breathing = true;
+    nextTurn(() => {
+      breathing = false;
+      handedOut = 0;
+      pump();
+    });
   }
 
   function wake(): void {
-    if (scheduled || stopped) return;
+    if (scheduled || stopped || breathing) return;
     scheduled = true;
     queueMicrotask(pump);
   }
 
-  async function runOne(value: T): Promise<void> {
+  function wakeWhenDue(): void {
+    const at = source.queue.nextDueAt;
+    if (due?.at === at) return;
+    sleep();
+    if (at === undefined) return;
+    const timer = quietTimeout(
+      clock,
+      () => {
+        due = undefined;
+        wake();
+      },
+      at - clock.now(),
+    );
+    due = { at, timer };
+  }
+
+  function sleep(): void {
+    if (due !== undefined) clock.clearTimeout(due.timer);
+    due = undefined;
+  }
+
+  function run(value: T): void {
     const startedAt = clock.now();
-    let outcome: Outcome;
+    let giveBack = (): void => {};
+    const outcome = new Promise<Outcome>((resolve) => {
+      giveBack = () => resolve(again(0, "stopped", { counts: false }));
+      // In a turn of its own: work that stops its own consumer is waited for, too.
+      void Promise.resolve(value).then(attempt).then(resolve);
+    });
+    const ended: Promise<void> = outcome.then((outcome) => {
+      running.delete(ended);
+      source.finish(value, outcome, startedAt, clock.now());
+      wake();
+    });
+    running.set(ended, giveBack);
+  }
+
+  async function attempt(value: T): Promise<Outcome> {
     try {
-      outcome = await work(source.start(value), controller.signal);
+      return await work(source.start(value), signal);
     } catch (error) {
-      onError(error);
-      outcome = again(1_000, describe(error), { counts: true });
+      if (!signal.aborted) onError(error);
+      return again(1_000, describe(error), { counts: true });
     }
-    source.finish(value, outcome, startedAt, clock.now());
+  }
+
+  async function stop(): Promise<void> {
+    if (!stopped) {
+      stopped = true;
+      unlisten();
+      sleep();
+    }
+    await Promise.all(running.keys());
   }
 
   const unlisten = source.listen(wake);
   wake();
   return {
-    async stop() {
-      if (!stopped) {
-        stopped = true;
-        unlisten();
-        source.queue.cancel();
-      }
-      await Promise.all(running);
-    },
+    stop,
     async abort() {
+      const stopping = stop();
       controller.abort(new Error("The receiver is closing"));
-      await this.stop();
+      for (const giveBack of running.values()) giveBack();
+      await stopping;
     },
     get running() {
       return running.size;

@@ -12,7 +12,15 @@ import {
   type State,
 } from "./delivery.ts";
 import { ReporthookError } from "./errors.ts";
-import type { Added, Consumer, Counts, Inbox, InboxQuery, ReleaseQuery } from "./inbox.ts";
+import type {
+  Added,
+  Consumer,
+  Counts,
+  Inbox,
+  InboxHealth,
+  InboxQuery,
+  ReleaseQuery,
+} from "./inbox.ts";
 import { consumeMemory } from "./memory-consumer.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
@@ -45,7 +53,6 @@ interface Kept {
   memo: string | null;
   lastError: string | null;
   endedAt: number;
-  ticket: number;
   history: Attempt[];
 }
 
@@ -63,7 +70,12 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
-  readonly guarantees: Inbox["guarantees"] = { durability: "process", noticesReuse: true };
+  readonly guarantees: Inbox["guarantees"] = {
+    durability: "process",
+    noticesReuse: true,
+    clock: "given",
+    order: "exact",
+  };
   readonly #kept = new Map<string, Kept>();
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
@@ -78,6 +90,8 @@ class MemoryInbox implements Inbox {
   readonly #handledMs: number;
   readonly #parkedMs: number;
   readonly #maxBytes: number;
+  #consumers: Consumer[] = [];
+  #closed = false;
   #bytes = 0;
 
   constructor({ retention = {}, maxBytes = 268_435_456 }: MemoryInboxOptions) {
@@ -93,6 +107,7 @@ class MemoryInbox implements Inbox {
     arrival: Arrival,
     { holdReuse }: { readonly holdReuse: boolean },
   ): Promise<Added> {
+    this.#mustBeOpen();
     const { id, receiver, key, receivedAt, body } = delivery;
     const seen = key === null ? {} : this.#window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
@@ -100,7 +115,7 @@ class MemoryInbox implements Inbox {
 
     const { sameSignatureAs } = seen;
     const placed =
-      sameSignatureAs !== undefined && holdReuse && arrival.to === "received"
+      sameSignatureAs !== undefined && holdReuse && arrival.to !== "held"
         ? leave(
             "held",
             "reused_signature",
@@ -108,7 +123,7 @@ class MemoryInbox implements Inbox {
           )
         : arrival;
     const kept: Kept = {
-      delivery: { ...delivery, body: emptyBytes },
+      delivery: { ...delivery, body: emptyBytes, signature: null },
       receivedAt,
       body,
       signature: "verification" in placed ? null : delivery.signature,
@@ -125,14 +140,14 @@ class MemoryInbox implements Inbox {
       memo: null,
       lastError: null,
       endedAt: receivedAt,
-      ticket: 0,
       history: [],
     };
     this.#bytes += body.byteLength;
     this.#kept.set(id, kept);
     if (key !== null) this.#window.add(key, id, receivedAt);
     this.#tally.add(receiver, kept);
-    if (!isParked(kept.state)) this.#enqueue(kept, receivedAt);
+    if (isParked(kept.state)) this.#bound(kept);
+    else this.#enqueue(kept, receivedAt);
     return { status: "added", id, ...(sameSignatureAs !== undefined && { sameSignatureAs }) };
   }
 
@@ -144,7 +159,8 @@ class MemoryInbox implements Inbox {
     const name = `${stage} ${policy.receiver}`;
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
-    return consumeMemory(
+    this.#mustBeOpen();
+    const consumer = consumeMemory(
       {
         queue: this.#queue(name, stage),
         listen: (wake) => {
@@ -157,6 +173,8 @@ class MemoryInbox implements Inbox {
       work,
       policy,
     );
+    this.#consumers.push(consumer);
+    return consumer;
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
@@ -246,12 +264,19 @@ class MemoryInbox implements Inbox {
     return before - this.#kept.size;
   }
 
-  async health(): Promise<{ ok: boolean }> {
-    return { ok: true };
+  async health(): Promise<InboxHealth> {
+    return this.#closed
+      ? { ok: false, error: "The inbox is closed; make a new one" }
+      : { ok: true };
   }
 
   async close(): Promise<void> {
-    for (const queue of this.#queues.values()) queue.cancel();
+    this.#closed = true;
+    await Promise.all(this.#consumers.map((consumer) => consumer.abort()));
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new ReporthookError("closed", "The inbox is closed; make a new one");
   }
 
   #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
@@ -289,7 +314,7 @@ class MemoryInbox implements Inbox {
       kept.giveWay = false;
       kept.memo = null;
       if (outcome.to === "rejected") this.#dropBody(kept);
-      if (kept.reason?.code !== "not_verified") kept.signature = null;
+      if (kept.verification !== null || kept.state === "rejected") kept.signature = null;
     });
     if (kept.state === "rejected") this.#window.forget(kept.delivery.id);
     if (kept.state === "received" || kept.state === "verified") this.#enqueue(kept, now);
@@ -313,12 +338,12 @@ class MemoryInbox implements Inbox {
     this.#enqueue(kept, now);
   }
 
-  /** Handled, rejected and unverifiable ones are kept up to a number: the oldest make room. */
+  /** Handled, rejected and parked ones without a verdict are kept up to a number: the oldest make room. */
   #bound(kept: Kept): void {
     const kind =
       kept.state === "handled" || kept.state === "rejected"
         ? kept.state
-        : kept.reason?.code === "not_verified"
+        : kept.verification === null
           ? "notVerified"
           : undefined;
     if (kind === undefined) return;
@@ -329,9 +354,11 @@ class MemoryInbox implements Inbox {
   }
 
   #makeRoom(bytes: number): void {
-    for (const kept of this.#ended.handled) {
-      if (this.#bytes + bytes <= this.#maxBytes) return;
-      this.#delete(kept);
+    for (const ended of [this.#ended.handled, this.#ended.notVerified]) {
+      for (const kept of ended) {
+        if (this.#bytes + bytes <= this.#maxBytes) return;
+        this.#delete(kept);
+      }
     }
     if (this.#bytes + bytes > this.#maxBytes) {
       throw new ReporthookError(
@@ -367,7 +394,6 @@ class MemoryInbox implements Inbox {
   }
 
   #enqueue(kept: Kept, now: number): void {
-    kept.ticket++;
     const name = `${kept.stage} ${kept.delivery.receiver}`;
     this.#queue(name, kept.stage).push(kept, now);
     for (const wake of this.#listeners.get(name) ?? []) wake();

@@ -9,25 +9,34 @@ const mostKeys = 200_000;
 
 /** The keys of the last 24 hours (at most the last 200,000): tells duplicates, and signatures that come again. */
 export class DedupeWindow {
-  readonly #byKey = new Map<string, Seen>();
-  readonly #bySignature = new Map<string, Seen>();
   readonly #byId = new Map<string, Seen>();
+  readonly #bySignature = new Map<string, Map<string, Seen>>();
+
+  /** How many keys it holds. */
+  get size(): number {
+    return this.#byId.size;
+  }
 
   /** What is known of a key. */
   look(key: Uint8Array, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
+    this.prune(now);
     const name = nameOf(key);
-    const same = this.#byKey.get(name);
+    const siblings = this.#bySignature.get(signatureIn(name));
+    const same = siblings?.get(name);
     if (same !== undefined && now - same.at < windowMs) return { duplicateOf: same.id };
-    const earlier = this.#bySignature.get(name.slice(0, 12));
-    if (earlier === undefined || now - earlier.at >= windowMs || earlier.key === name) return {};
-    return { sameSignatureAs: earlier.id };
+    for (const { id, key, at } of siblings?.values() ?? []) {
+      if (key !== name && now - at < windowMs) return { sameSignatureAs: id };
+    }
+    return {};
   }
 
   add(key: Uint8Array, id: string, at: number): void {
     const seen = { id, key: nameOf(key), at };
-    this.#byKey.delete(seen.key);
-    this.#byKey.set(seen.key, seen);
-    this.#bySignature.set(seen.key.slice(0, 12), seen);
+    const signature = signatureIn(seen.key);
+    const same = this.#bySignature.get(signature)?.get(seen.key);
+    if (same !== undefined) this.#remove(same);
+    const siblings = this.#bySignature.get(signature) ?? new Map<string, Seen>();
+    this.#bySignature.set(signature, siblings.set(seen.key, seen));
     this.#byId.set(id, seen);
     this.prune(at);
   }
@@ -39,21 +48,25 @@ export class DedupeWindow {
 
   /** Drops what is older than the window. */
   prune(now: number): void {
-    for (const seen of this.#byKey.values()) {
-      if (now - seen.at < windowMs && this.#byKey.size <= mostKeys) break;
+    for (const seen of this.#byId.values()) {
+      if (now - seen.at < windowMs && this.#byId.size <= mostKeys) break;
       this.#remove(seen);
     }
   }
 
-  #remove(seen: Seen): void {
-    const { id, key } = seen;
-    const signature = key.slice(0, 12);
+  #remove({ id, key }: Seen): void {
+    const signature = signatureIn(key);
+    const siblings = this.#bySignature.get(signature);
     this.#byId.delete(id);
-    if (this.#byKey.get(key) === seen) this.#byKey.delete(key);
-    if (this.#bySignature.get(signature) === seen) this.#bySignature.delete(signature);
+    siblings?.delete(key);
+    if (siblings?.size === 0) this.#bySignature.delete(signature);
   }
 }
 
 function nameOf(key: Uint8Array): string {
   return String.fromCharCode(...key);
+}
+
+function signatureIn(name: string): string {
+  return name.slice(0, 12);
 }

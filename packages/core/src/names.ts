@@ -1,4 +1,4 @@
-import { describe } from "./errors.ts";
+import { describe, ReporthookError } from "./errors.ts";
 import type { Inbox } from "./inbox.ts";
 
 const key = Symbol.for("reporthook.names");
@@ -27,7 +27,8 @@ export function takeName(inbox: Inbox, name: string): { giveBack(): Promise<void
       if (names.size > 0) return;
       registry.delete(inbox.identity);
       await inbox.close().catch((error: unknown) => {
-        throw new Error(`The inbox could not be closed: ${describe(error)}`, { cause: error });
+        const message = `The inbox could not be closed: ${describe(error)}`;
+        throw new ReporthookError("inbox_failed", message, { cause: error });
       });
     },
   };

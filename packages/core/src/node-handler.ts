@@ -44,7 +44,9 @@ export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): I
       if (typeof rawBody === "string" || rawBody instanceof Uint8Array) {
         return readAlready(alreadyRead(rawBody), limit);
       }
-      return req.readableDidRead ? readAlready(alreadyRead(body), limit) : readStream(req, limit);
+      if (req.readableDidRead) return readAlready(alreadyRead(body), limit);
+      // A parser ahead has met the end of an empty body: no other end will come.
+      return req.readableEnded ? readAlready(new Uint8Array(), limit) : readStream(req, limit);
     },
   };
 }

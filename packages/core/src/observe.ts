@@ -26,7 +26,7 @@ export function observe(
   const fitting = [
     !handling && outcome.to !== "again" && hooks.verified,
     handling && outcome.to === "handled" && hooks.handled,
-    handling && outcome.to !== "handled" && hooks.failed,
+    handling && attemptFailed(outcome) && hooks.failed,
     outcome.to !== "again" && isParked(outcome.to as Entry["state"]) && hooks.parked,
   ];
   for (const hook of fitting) if (hook) tell(hook, entryAfter(job, outcome, now), onError);
@@ -39,10 +39,14 @@ export function tell(
   onError: (error: unknown) => void,
 ): void {
   try {
-    hook(entry);
+    Promise.resolve(hook(entry)).catch(onError);
   } catch (error) {
     onError(error);
   }
+}
+
+function attemptFailed(outcome: Outcome): boolean {
+  return outcome.to === "dead" || (outcome.to === "again" && outcome.counts);
 }
 
 function entryAfter(job: Job, outcome: Outcome, now: number): Entry {

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "./clock.ts";
-import type { Schemas } from "./events.ts";
+import { eventNames, type Schemas } from "./events.ts";
 import type { Inbox } from "./inbox.ts";
 import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
@@ -192,6 +192,8 @@ function functionOr<T>(option: string, given: T | undefined): T | undefined {
 }
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
+  const types = eventNames.filter((name) => name !== "report" && name !== "*");
+  onlyKnown("schemas", schemas ?? {}, types);
   for (const [type, schema] of Object.entries(schemas ?? {})) {
     if (typeof schema?.["~standard"]?.validate !== "function") {
       wrong(`schemas["${type}"]`, "a Standard Schema", schema);
@@ -200,8 +202,15 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   return schemas;
 }
 
+function onlyKnown(option: string, given: object, names: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) wrong(`${option}.${name}`, `one of ${names.join(", ")}`, "unknown");
+  }
+}
+
 function numbers<T extends object>(option: string, defaults: T, given: object): T {
   if (typeof given !== "object" || given === null) wrong(option, "an object", given);
+  if (option !== "") onlyKnown(option, given, Object.keys(defaults));
   const result: Record<string, number> = {};
   for (const [name, value] of Object.entries(defaults) as [string, number][]) {
     const chosen = (given as Record<string, unknown>)[name] ?? value;
@@ -232,6 +241,7 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
 }
 
 function observeOf(observe: Observe): Observe {
+  onlyKnown("observe", observe, ["acknowledged", "verified", "handled", "failed", "parked"]);
   for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
   return observe;
 }

@@ -1,8 +1,14 @@
 import type { ProblemCode } from "./acknowledge.ts";
 import { type Clock, quietTimeout } from "./clock.ts";
 import type { KeptHeaders } from "./delivery.ts";
-import { headerOf, type Incoming, plainHeaders } from "./incoming.ts";
-import { type Parse, type Recognition, recognize, toObject } from "./parse.ts";
+import {
+  type BodyReading,
+  headerOf,
+  type Incoming,
+  plainHeaders,
+  readAlready,
+} from "./incoming.ts";
+import { type JsonObject, type Parse, type Recognition, recognize, toObject } from "./parse.ts";
 
 /** The `signature` option: a header's name, or a function that finds the signature. */
 export type SignatureSource =
@@ -36,7 +42,7 @@ export interface Notification {
 }
 
 /** Most bytes of a body without a signature. */
-export const unsignedBodyBytes = 4_096;
+const unsignedBodyBytes = 4_096;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
 
 /** Reads a request, bounded in size and time; refuses only what can't be genuine. */
@@ -44,10 +50,16 @@ export async function receive(
   incoming: Incoming,
   options: ReceiveOptions,
 ): Promise<Notification | ProblemCode> {
-  const body = await readBody(incoming, options);
-  if (typeof body === "string") return body;
+  const { bodyBytes, parse, signature: source } = options;
   const { url, headers } = incoming;
-  const signature = signatureOf(incoming, options.signature, body);
+  const named =
+    typeof source === "string" ? nonBlank(headerOf(headers, source.toLowerCase())) : undefined;
+  // Without a signature not even as much as a signed body is kept in memory.
+  const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
+  const body = await readBody(incoming, limit, options);
+  if (typeof body === "string") return body;
+  const signature =
+    typeof source === "string" ? (named ?? null) : signatureIn(source, incoming, body);
   const notification: Notification = {
     url,
     headers: kept(incoming),
@@ -61,15 +73,16 @@ export async function receive(
   if (!isPlainJson(headers)) return "unsupported_media_type";
   const object = toObject(body);
   if (object === null) return "invalid_json";
-  return { ...notification, claims: recognize(object, notification.headers, options.parse) };
+  return { ...notification, claims: claimsOf(object, notification.headers, parse) };
 }
 
 async function readBody(
   incoming: Incoming,
-  { clock, bodyBytes, bodyMs }: ReceiveOptions,
+  limit: number,
+  { clock, bodyMs }: ReceiveOptions,
 ): Promise<Uint8Array | ProblemCode> {
-  if (Number(headerOf(incoming.headers, "content-length")) > bodyBytes) return "body_too_large";
-  const reading = incoming.readBody(bodyBytes);
+  if (Number(headerOf(incoming.headers, "content-length")) > limit) return "body_too_large";
+  const reading = start(incoming, limit);
   let timer: unknown;
   const late = new Promise<"late">((resolve) => {
     timer = quietTimeout(clock, () => resolve("late"), bodyMs);
@@ -82,17 +95,36 @@ async function readBody(
   return body === "unavailable" ? "body_unavailable" : "body_timeout";
 }
 
-function signatureOf(
+function start(incoming: Incoming, limit: number): BodyReading {
+  try {
+    return incoming.readBody(limit);
+  } catch {
+    // Something ahead holds the stream.
+    return readAlready("unavailable", limit);
+  }
+}
+
+function signatureIn(
+  source: Exclude<SignatureSource, string>,
   { headers, url }: Incoming,
-  source: SignatureSource,
   body: Uint8Array,
 ): string | null {
-  const found =
-    typeof source === "string"
-      ? headerOf(headers, source.toLowerCase())
-      : source({ headers: plainHeaders(headers), url, body: new TextDecoder().decode(body) });
-  const signature = typeof found === "string" ? found.trim() : "";
+  const text = new TextDecoder().decode(body);
+  return nonBlank(source({ headers: plainHeaders(headers), url, body: text }));
+}
+
+function nonBlank(given: unknown): string | null {
+  const signature = typeof given === "string" ? given.trim() : "";
   return signature === "" ? null : signature;
+}
+
+function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undefined): Recognition {
+  try {
+    return recognize(object, headers, parse);
+  } catch {
+    // Anybody can send what parse fails on; once released, the handle stage tells why.
+    return { type: "unknown", reportId: null };
+  }
 }
 
 function kept({ headers }: Incoming): KeptHeaders {

@@ -1,35 +1,26 @@
 import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
-import type { Arrival, Entry, EntryDetails, Job, NewDelivery } from "./delivery.ts";
+import type { Arrival, Entry, EntryDetails, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
-import { type EventName, eventNames, type Handler, type Schemas } from "./events.ts";
+import type { EventName, Handler, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
-import { fingerprint } from "./fingerprint.ts";
+import { type Health, healthOf } from "./health.ts";
 import { newId } from "./id.ts";
-import type { Counts, InboxHealth, InboxQuery } from "./inbox.ts";
-import type { Answer, Incoming } from "./incoming.ts";
-import { plainHeaders } from "./incoming.ts";
-import { arrivalAfter, handleInline, within } from "./inline.ts";
+import type { Counts, InboxQuery } from "./inbox.ts";
+import { type Answer, type Incoming, plainHeaders } from "./incoming.ts";
+import { arrivalAfter, handleInline } from "./inline.ts";
+import { deliveryOf, entryAtArrival, keyOf, newJob, verifiedJob } from "./job.ts";
+import { oncePerMinute } from "./log.ts";
 import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
-import { type ReceiverOptions, type Settings, settingsOf } from "./options.ts";
+import { type ReceiverOptions, settingsOf } from "./options.ts";
 import { type Notification, receive } from "./receive.ts";
+import { register } from "./register.ts";
 import { admitUnsigned } from "./unsigned.ts";
-import { createWorker, type Worker } from "./worker.ts";
-
-/** How a receiver is doing. */
-export interface Health {
-  /** Whether it takes notifications: not when closing, nor when the inbox fails. */
-  readonly ready: boolean;
-  readonly inbox: InboxHealth;
-  /** How the service answered last. */
-  readonly service: Worker["service"];
-  /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
-  readonly oldestWaitingMs: number | null;
-  readonly counts: Counts;
-}
+import { within } from "./within.ts";
+import { createWorker } from "./worker.ts";
 
 /** A receiver's deliveries, for the person who looks after them. */
 export interface ReceiverInbox {
@@ -71,7 +62,7 @@ export interface Receiver<S extends Schemas = Record<never, never>> {
   readonly inbox: ReceiverInbox;
 }
 
-// What is kept free of the one deadline for storing, when authorize is asked first.
+// What is kept free for storing, when authorize is asked first.
 const storeMs = 1_000;
 
 /**
@@ -95,81 +86,74 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
   const worker = createWorker({ ...settings, registrations });
   const engine = createEngine(settings, worker);
   const unsigned = admitUnsigned(settings);
+  const overloaded = oncePerMinute(clock, logger.warn);
+  const failed = oncePerMinute(clock, logger.error);
   const requests = new Set<Promise<unknown>>();
   let closed: Promise<void> | undefined;
   let drained = false;
 
   // The way of a notification, in order.
-  async function decide(incoming: Incoming, arrivedAt: number): Promise<Decision> {
+  async function decide(incoming: Incoming, id: string, arrivedAt: number): Promise<Decision> {
     engine.autostart();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
     const turnedAway = refusal();
-    if (turnedAway !== undefined) return { refused: turnedAway };
+    if (turnedAway !== null) return turnedAway;
 
-    const notification = await receive(incoming, { ...settings, ...limits });
-    if (typeof notification === "string") return refuseUnread(notification);
-    const job = jobOf(notification, newId(arrivedAt), arrivedAt);
-    const left = (): number => arrivedAt + limits.ackMs - clock.now();
+    const bodyMs = Math.min(limits.bodyMs, limits.ackMs);
+    const notification = await receive(incoming, { ...settings, ...limits, bodyMs });
+    if (typeof notification === "string") return unread(notification);
+    const job = newJob(notification, id, arrivedAt);
+    const key = await keyOf(job, name);
+    // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
+    const admitted = admit(notification, incoming);
+    if (admitted === null) return { refused: "missing_signature" };
+    if (settings.ack === "handled") return handleNow(job, admitted);
 
-    const begin = await arrivalOf(notification, incoming, job, left);
-    if ("refused" in begin || "status" in begin) return begin;
+    const asked = admitted.to === "received" && settings.verify === "before-ack";
+    const outcome = asked ? await verifyNow(job) : null;
+    const arrival = outcome === null ? admitted : arrivalAfter(outcome);
+    if (outcome !== null && "refused" in arrival) engine.report(job, outcome);
+    if (!("to" in arrival)) return arrival;
 
-    const delivery = await deliveryOf(job, name, clock.now() - arrivedAt);
+    const turnedAwayMeanwhile = refusal();
+    if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
+    const ackMs = Math.max(0, clock.now() - arrivedAt);
+    const delivery = deliveryOf(job, { receiver: name, key, ackMs });
     const holdReuse = settings.reusedSignature === "hold";
-    const accepted = await accept(inbox, delivery, begin, { clock, withinMs: left(), holdReuse });
-    if (accepted.status === "failed") return refuseUnstored(job.id, accepted.error);
+    const options = { clock, withinMs: leftOf(job), holdReuse };
+    const accepted = await accept(inbox, delivery, arrival, options);
+    if (accepted.status === "failed") return unstored(id, accepted.error);
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
-    if (accepted.sameSignatureAs !== undefined) {
-      const ids = { id: job.id, sameSignatureAs: accepted.sameSignatureAs };
+    const { sameSignatureAs } = accepted;
+    if (sameSignatureAs !== undefined) {
+      const ids = { receiver: name, id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes.");
     }
-    acknowledged(job, begin);
-    return { status: "accepted", id: job.id };
+    const entry = entryAtArrival(job, arrival, ackMs, holdReuse ? sameSignatureAs : undefined);
+    stored(job, entry, outcome);
+    return { status: "accepted", id };
   }
 
-  async function arrivalOf(
-    notification: Notification,
-    incoming: Incoming,
-    job: Job,
-    left: () => number,
-  ): Promise<Arrival | Decision> {
-    let begin: Arrival = { to: "received" };
-    if (notification.signature === null && notification.claims !== null) {
-      const names = Object.keys(plainHeaders(incoming.headers));
-      const admitted = unsigned(notification.claims, names, inbox.load(name));
-      if (admitted === null) return { refused: "missing_signature" };
-      begin = admitted;
-    }
-    if (settings.ack === "handled") {
-      if (begin.to === "held") return { refused: "missing_signature" };
-      const started =
-        begin.to === "verified" ? { ...job, ...begin, stage: "handle" as const } : job;
-      const { decision, outcomes } = await within(clock, left(), (signal) =>
-        handleInline(worker, started, signal),
-      );
-      for (const [at, outcome] of outcomes) engine.observe(at, outcome);
-      return decision;
-    }
-    if (settings.verify === "before-ack" && begin.to === "received") {
-      const budget = Math.min(limits.verifyMs, Math.max(left() - storeMs, left() / 2));
-      const outcome = await within(clock, budget, (signal) => worker.verify(job, signal));
-      engine.observe(job, outcome);
-      return arrivalAfter(outcome);
-    }
-    return begin;
+  function leftOf({ receivedAt }: Job): number {
+    return Math.min(limits.ackMs, receivedAt.getTime() + limits.ackMs - clock.now());
   }
 
-  function refusal(): ProblemCode | undefined {
+  function refusal(): Decision | null {
     const keepsStoring = settings.ack === "stored" && inbox.guarantees.durability !== "process";
-    if (engine.closing && !(keepsStoring && !drained)) return "closing";
-    if (settings.ack === "handled") return undefined;
+    if (engine.closing && (drained || !keepsStoring)) return { refused: "closing" };
+    if (settings.ack === "handled") return null;
     const { waiting, unverified } = inbox.load(name);
-    return waiting >= limits.waiting || unverified >= limits.unverified ? "overloaded" : undefined;
+    if (waiting < limits.waiting && unverified < limits.unverified) return null;
+    overloaded(
+      { receiver: name, waiting, unverified },
+      "Too many notifications wait: answered 503.",
+    );
+    return { refused: "overloaded" };
   }
 
-  function refuseUnread(code: ProblemCode): Decision {
+  function unread(code: ProblemCode): Decision {
     if (code === "body_unavailable") {
-      logger.error(
+      failed(
         { receiver: name },
         "Something ahead of the webhook consumed the body and left nothing: mount the webhook before it, or let it keep rawBody.",
       );
@@ -177,49 +161,76 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     return { refused: code };
   }
 
-  function refuseUnstored(id: string, error: unknown): Decision {
+  function admit({ claims }: Notification, { headers }: Incoming): Arrival | null {
+    if (claims === null) return { to: "received" };
+    return unsigned(claims, Object.keys(plainHeaders(headers)), inbox.load(name));
+  }
+
+  async function handleNow(job: Job, admitted: Arrival): Promise<Decision> {
+    if (admitted.to === "held") return { refused: "missing_signature" };
+    const start = admitted.to === "verified" ? verifiedJob(job, admitted) : job;
+    const ms = leftOf(job);
+    const bounds = { clock, ms, late: "The time of the request is used up", parent: engine.signal };
+    try {
+      return await within(bounds, (signal) => handleInline(worker, start, signal, engine.report));
+    } catch (error) {
+      const fields = { receiver: name, id: job.id, error: describe(error) };
+      logger.warn(fields, "A notification was not handled in time: answered 503.");
+      return { refused: "not_handled" };
+    }
+  }
+
+  async function verifyNow(job: Job): Promise<Outcome | null> {
+    const left = leftOf(job);
+    const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
+    const bounds = { clock, ms, late: "No verdict in time", parent: engine.signal };
+    try {
+      return await within(bounds, (signal) => worker.verify(job, signal, { wait: false }));
+    } catch {
+      return null;
+    }
+  }
+
+  function unstored(id: string, error: unknown): Decision {
     if (error instanceof ReporthookError && error.code === "overloaded") {
+      overloaded({ receiver: name, error: describe(error) }, "The inbox is full: answered 503.");
       return { refused: "overloaded" };
     }
-    logger.error(
-      { id, error: describe(error) },
-      "A notification could not be stored: answered 503.",
-    );
+    const fields = { receiver: name, id, error: describe(error) };
+    logger.error(fields, "A notification could not be stored: answered 503.");
     return { refused: "inbox_unavailable" };
   }
 
-  function acknowledged(job: Job, arrival: Arrival): void {
-    const hook = settings.observe.acknowledged;
-    if (hook === undefined) return;
-    const { type, reportId } = { type: null, reportId: null, ...arrival };
-    const reason = "reason" in arrival ? arrival.reason : null;
-    const entry: Entry = { ...entryOf(job), state: arrival.to, reason, type, reportId };
-    tell(hook, entry, (error) =>
-      logger.error({ id: job.id, error: describe(error) }, "A hook of observe failed."),
-    );
+  function stored(job: Job, entry: Entry, outcome: Outcome | null): void {
+    const { acknowledged, parked } = settings.observe;
+    const held = entry.state === "held";
+    if (held) engine.forget(job.id);
+    if (acknowledged) tell(acknowledged, entry, engine.onError);
+    if (outcome !== null) engine.report({ ...job, ackMs: entry.ackMs }, outcome);
+    if (held && outcome?.to !== "held" && parked) tell(parked, entry, engine.onError);
   }
 
   async function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
-    const deciding = decide(incoming, clock.now()).catch((error: unknown): Decision => {
-      logger.error(
-        { receiver: name, error: describe(error) },
-        "A request failed unexpectedly: answered 503.",
-      );
+    const arrivedAt = clock.now();
+    const id = newId(arrivedAt);
+    const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
+    const deciding = decide(incoming, id, arrivedAt).catch((error: unknown): Decision => {
+      const fields = { receiver: name, error: describe(error) };
+      failed(fields, "A request failed unexpectedly: answered 503.");
       return { refused: "inbox_unavailable" };
     });
     requests.add(deciding);
-    context?.waitUntil?.(
-      deciding.then((decision) =>
-        settings.ack === "stored" && "id" in decision && decision.status === "accepted"
-          ? engine.attempted(decision.id)
-          : undefined,
-      ),
-    );
-    try {
-      return acknowledge(await deciding);
-    } finally {
+    const done = deciding.then((decision) => {
       requests.delete(deciding);
+      const goesOn = "id" in decision && decision.id === id && engine.started;
+      if (!goesOn || settings.ack === "handled") engine.forget(id);
+    });
+    try {
+      context?.waitUntil?.(Promise.all([done, attempted]));
+    } catch (error) {
+      failed({ receiver: name, error: describe(error) }, "waitUntil failed: going on without it.");
     }
+    return acknowledge(await deciding);
   }
 
   async function shutDown(timeoutMs: number): Promise<void> {
@@ -232,7 +243,8 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
   const receiver: Receiver<S> = {
     name,
     on(names, handler) {
-      register(registrations, settings, engine.started, names, handler as unknown as AnyHandler);
+      const { started } = engine;
+      register(registrations, { name, started }, names, handler as unknown as AnyHandler);
       return receiver;
     },
     fetch: async (request, context) =>
@@ -244,23 +256,13 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
       } catch {}
       return answer;
     },
-    start: () => engine.start(),
+    start: engine.start,
     close({ timeoutMs = 25_000 } = {}) {
       closed ??= shutDown(timeoutMs);
       return closed;
     },
     idle: ({ timeoutMs = 5_000 } = {}) => engine.idle(timeoutMs),
-    async health() {
-      const health = await inbox.health();
-      const oldest = health.ok ? await inbox.oldestWaiting(name) : null;
-      return {
-        ready: health.ok && !engine.closing,
-        inbox: health,
-        service: worker.service,
-        oldestWaitingMs: oldest === null ? null : Math.max(0, clock.now() - oldest.getTime()),
-        counts: await inbox.counts(name),
-      };
-    },
+    health: () => healthOf(settings, worker.service, engine.closing),
     inbox: {
       list: (query = {}) => inbox.list({ ...query, receiver: name }),
       get: (id) => inbox.get(id, name),
@@ -272,82 +274,4 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     },
   };
   return Object.freeze(receiver);
-}
-
-function register(
-  registrations: Registration[],
-  { name }: Settings,
-  started: boolean,
-  given: EventName | readonly EventName[],
-  handler: AnyHandler,
-): void {
-  if (started) {
-    throw new ReporthookError(
-      "already_started",
-      `Receiver ${name} has started: register handlers before the turn in which it is mounted ends, or set autostart: false and call start() afterwards`,
-    );
-  }
-  const names: readonly EventName[] = typeof given === "string" ? [given] : given;
-  for (const one of names) {
-    if (eventNames.includes(one)) continue;
-    throw new TypeError(
-      `on: ${JSON.stringify(one)} is no event name; these are: ${eventNames.join(", ")}`,
-    );
-  }
-  if (names.length === 0) throw new TypeError("on: give at least one event name");
-  if (typeof handler !== "function") throw new TypeError("on: the handler must be a function");
-  registrations.push({ names, handler });
-}
-
-function jobOf(notification: Notification, id: string, arrivedAt: number): Job {
-  const { signature, url, headers, body } = notification;
-  return {
-    ...{ id, signature, url, headers, body, receivedAt: new Date(arrivedAt) },
-    ...{ state: "received", stage: "verify", reason: null, type: null, reportId: null },
-    ...{ attempts: 0, nextAttemptAt: null, lastError: null, ackMs: 0 },
-    ...{ verification: null, released: false, memo: null },
-  };
-}
-
-function entryOf(job: Job): Entry {
-  const {
-    id,
-    state,
-    reason,
-    type,
-    reportId,
-    receivedAt,
-    attempts,
-    nextAttemptAt,
-    lastError,
-    ackMs,
-  } = job;
-  return {
-    id,
-    state,
-    reason,
-    type,
-    reportId,
-    receivedAt,
-    attempts,
-    nextAttemptAt,
-    lastError,
-    ackMs,
-  };
-}
-
-async function deliveryOf(job: Job, receiver: string, ackMs: number): Promise<NewDelivery> {
-  const { id, signature, url, headers, body, receivedAt } = job;
-  const key = signature === null ? null : await fingerprint({ receiver, signature, url, body });
-  return {
-    id,
-    receiver,
-    receivedAt: receivedAt.getTime(),
-    key,
-    signature,
-    url,
-    headers,
-    body,
-    ackMs,
-  };
 }

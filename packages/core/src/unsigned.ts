@@ -33,7 +33,8 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
 
   function withinRate(): boolean {
     const now = clock.now();
-    tokens = Math.min(perSecond, tokens + ((now - filledAt) * perSecond) / 1_000);
+    const passedMs = Math.max(0, now - filledAt);
+    tokens = Math.min(perSecond, tokens + (passedMs * perSecond) / 1_000);
     filledAt = now;
     if (tokens < 1) return false;
     tokens--;
@@ -52,7 +53,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
     held(
       { headers: headerNames },
-      "A notification without a signature is held. If one of these headers carries it, name it in the option signature.",
+      "A notification came without a signature: it is not handled. If one of these headers carries it, name it in the option signature.",
     );
     const message = "It came without a signature. Release it if you trust it.";
     return {

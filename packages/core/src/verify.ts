@@ -1,7 +1,8 @@
 import type { Client, Verdict } from "./client.ts";
-import { type Clock, quietTimeout } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import type { Job } from "./delivery.ts";
 import type { ErrorCode } from "./errors.ts";
+import { within } from "./within.ts";
 
 /** What `createReceiver` needs of a client. */
 export type Authorizer = Pick<Client, "authorize">;
@@ -25,49 +26,30 @@ const authorizeMs = 30_000;
 /** Asks the service once. Never rejects, never guesses. */
 export async function verify(
   client: Authorizer,
-  job: Pick<Job, "signature" | "url" | "headers">,
+  { signature, url, headers }: Pick<Job, "signature" | "url" | "headers">,
   clock: Clock,
-  signal: AbortSignal,
+  parent: AbortSignal,
 ): Promise<Authorization> {
-  const controller = new AbortController();
-  let stop = (): void => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => {
-      const reason: unknown = signal.reason ?? new Error("The service gave no answer in time");
-      controller.abort(reason);
-      reject(reason);
-    };
-  });
-  const timer = quietTimeout(clock, stop, authorizeMs);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  const late = `authorize gave no answer within ${authorizeMs} ms`;
   try {
-    const call = client.authorize(job.signature ?? "", {
-      signal: controller.signal,
-      delivery: { url: job.url, headers: job.headers },
-    });
-    const verdict = await Promise.race([call, stopped]);
+    const verdict = await within({ clock, ms: authorizeMs, late, parent }, (signal) =>
+      client.authorize(signature ?? "", { signal, delivery: { url, headers } }),
+    );
     if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
     throw new Error('authorize must resolve to "valid", "invalid" or "expired"');
   } catch (error) {
     return noVerdict(error);
-  } finally {
-    clock.clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
   }
 }
 
 function noVerdict(error: unknown): Authorization {
-  const {
-    code,
-    status,
-    retryAfterMs = 0,
-  } = (error ?? {}) as {
+  const { code, status, retryAfterMs } = (error ?? {}) as {
     code?: ErrorCode;
     status?: number;
-    retryAfterMs?: number;
+    retryAfterMs?: unknown;
   };
   const odd = status === 400 || status === 404 || status === 422;
   const why = code === "service_refused" ? "refused" : odd ? "odd" : "silent";
-  return { verdict: null, why, error, retryAfterMs };
+  const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
+  return { verdict: null, why, error, retryAfterMs: asked };
 }

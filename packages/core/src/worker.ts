@@ -4,14 +4,16 @@ import { dispatch, handlersFor, type Registration } from "./dispatch.ts";
 import { DoNotRetry, describe, ReporthookError, RetryAfter } from "./errors.ts";
 import { toEvent } from "./event.ts";
 import type { EventOf, Schemas } from "./events.ts";
-import { createGate } from "./gate.ts";
+import { createGate, type Pass } from "./gate.ts";
 import { type Logger, oncePerMinute } from "./log.ts";
 import { type Parse, recognize, toObject } from "./parse.ts";
 import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
 import { type Authorization, type Authorizer, verify } from "./verify.ts";
+import { within } from "./within.ts";
 
 /** What the work on deliveries needs to know; the options of `createReceiver` that concern it. */
 export interface WorkerOptions {
+  readonly name: string;
   readonly client: Authorizer;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,7 +27,8 @@ export interface WorkerOptions {
 
 /** The work of the two stages. */
 export interface Worker {
-  verify(job: Job, signal: AbortSignal): Promise<Outcome>;
+  /** While the service refuses the key it waits, unless told not to. */
+  verify(job: Job, signal: AbortSignal, options?: { readonly wait: boolean }): Promise<Outcome>;
   handle(job: Job, signal: AbortSignal): Promise<Outcome>;
   /** No authorize call begins any more; one under way goes on. */
   stopVerifying(): void;
@@ -37,10 +40,12 @@ const giveUpMs = 3_600_000;
 const promptMs = 60_000;
 const oddAnswers = 3;
 const othersAnsweredMs = 60_000;
+// The last moment that a Date can hold.
+const latestMs = 8_640_000_000_000_000;
 
 /** What is remembered of a delivery between two authorize calls. */
 interface Memo {
-  /** The first call was made promptly and went unanswered. */
+  /** A call was made promptly and went unanswered. */
   readonly outage?: boolean;
   /** How many answers were 400, 404 or 422. */
   readonly odd?: number;
@@ -48,17 +53,22 @@ interface Memo {
 
 /** Makes the work of both stages: the only place that knows their order, and decides to retry or to park. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { client, clock, logger, registrations, retry } = options;
+  const { client, clock, name, registrations, retry } = options;
   const gate = createGate(clock);
-  const keyRefused = oncePerMinute(clock, logger.error);
+  const keyRefused = oncePerMinute(clock, options.logger.error);
   let lastVerdictAt = Number.NEGATIVE_INFINITY;
   let service: Worker["service"] = "unknown";
 
-  async function verifyStage(job: Job, signal: AbortSignal): Promise<Outcome> {
-    if (!(await gate.pass(signal))) return again(0, "stopped", { counts: false });
+  async function verifyStage(
+    job: Job,
+    signal: AbortSignal,
+    { wait } = { wait: true },
+  ): Promise<Outcome> {
+    const pass = await gate.pass(signal, wait);
+    if (pass === null) return stopped;
     const answer = await verify(client, job, clock, signal);
-    if (answer.verdict === null) return withoutVerdict(job, answer, signal);
-    gate.open();
+    if (answer.verdict === null) return withoutVerdict(job, answer, pass, signal);
+    pass.open();
     service = "ok";
     lastVerdictAt = clock.now();
 
@@ -75,27 +85,31 @@ export function createWorker(options: WorkerOptions): Worker {
   function withoutVerdict(
     job: Job,
     { why, error, retryAfterMs }: Authorization & { verdict: null },
+    pass: Pass,
     signal: AbortSignal,
   ): Outcome {
     const text = describe(error);
     if (why === "refused") {
       service = "refused";
-      gate.close(retryAfterMs);
+      pass.close(retryAfterMs);
       keyRefused(
-        { id: job.id, error: text },
+        { receiver: name, error: text },
         "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
       );
       return again(1_000, text, { counts: false });
     }
-    gate.open();
-    if (signal.aborted) return again(0, "stopped", { counts: false });
+    if (signal.aborted) {
+      pass.giveBack();
+      return stopped;
+    }
+    pass.open();
     if (why === "silent") service = "unreachable";
 
     const age = clock.now() - job.receivedAt.getTime();
     const othersAnswered = clock.now() - lastVerdictAt < othersAnsweredMs;
     const before = memoOf(job);
     const odd = (before.odd ?? 0) + (why === "odd" ? 1 : 0);
-    const outage = before.outage ?? (why === "silent" && age < promptMs);
+    const outage = before.outage === true || (why === "silent" && age < promptMs);
     if (odd >= oddAnswers && othersAnswered) {
       const message = `The service judges other signatures, but not this one. Last: ${text}`;
       return leave("held", "not_verified", message, text);
@@ -106,7 +120,8 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     return again(authorizeDelay(job.attempts + 1, age, retryAfterMs), text, {
       counts: true,
-      giveWay: othersAnswered && job.attempts > 0,
+      // Whoever sends junk must not keep genuine ones waiting.
+      giveWay: othersAnswered || why === "odd" || job.attempts > 0,
       memo: JSON.stringify({ outage, odd } satisfies Memo),
     });
   }
@@ -119,7 +134,9 @@ export function createWorker(options: WorkerOptions): Worker {
   function recognized(job: Job): Recognized {
     const object = toObject(job.body);
     try {
-      return object === null ? nothing : recognize(object, job.headers, options.parse);
+      if (object === null) return nothing;
+      const { type, reportId } = recognize(object, job.headers, options.parse);
+      return { type, reportId };
     } catch {
       // The handle stage meets the same error, and parks the delivery with it.
       return nothing;
@@ -129,8 +146,11 @@ export function createWorker(options: WorkerOptions): Worker {
   async function handleStage(job: Job, signal: AbortSignal): Promise<Outcome> {
     let event: EventOf | null;
     try {
-      event = await toEvent(job, options);
+      const late = `The schema took longer than handlerTimeoutMs (${options.handlerTimeoutMs} ms)`;
+      const bounds = { clock, ms: options.handlerTimeoutMs, late, parent: signal };
+      event = await within(bounds, () => toEvent(job, options));
     } catch (error) {
+      if (signal.aborted) return stopped;
       const mismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
       const text = describe(error);
       return leave("dead", mismatch ? "schema_mismatch" : "not_understood", text, text);
@@ -141,7 +161,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const { type } = event;
     const reportId = "reportId" in event ? event.reportId : null;
     const handlers = handlersFor(registrations, event, job.released);
-    if (handlers.length === 0 && type === "unknown") return noHandler(job, event);
+    if (handlers.length === 0 && type === "unknown") return noHandler(job);
     const failures = await dispatch(handlers, event, {
       clock,
       attempt: job.attempts + 1,
@@ -149,18 +169,8 @@ export function createWorker(options: WorkerOptions): Worker {
       signal,
     });
     if (failures.length === 0) return { to: "handled", type, reportId };
-    if (signal.aborted) return again(0, "stopped", { counts: false });
+    if (signal.aborted) return stopped;
     return { ...afterFailure(job, failures), type, reportId };
-  }
-
-  function noHandler(job: Job, event: EventOf): Outcome {
-    const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
-    const message = `No handler for an unknown notification with the keys ${keys.join(", ")}.`;
-    logger.warn(
-      { id: job.id, keys },
-      'An unknown notification is held: register a handler for "unknown" or teach parse its shape, then release it.',
-    );
-    return { ...leave("held", "no_handler", message), type: event.type, reportId: null };
   }
 
   function afterFailure(job: Job, failures: readonly unknown[]): Outcome {
@@ -168,24 +178,20 @@ export function createWorker(options: WorkerOptions): Worker {
       failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed"),
     );
     const attempts = job.attempts + 1;
-    const log = { id: job.id, attempt: attempts, error: text };
     const final = failures.find(DoNotRetry.is);
-    if (final !== undefined || attempts >= retry.attempts) {
-      logger.error(
-        log,
-        "A handler failed for good: the delivery is dead. Mend the handler, then release it.",
-      );
-      return final === undefined
-        ? leave("dead", "attempts_used_up", `${attempts} attempts failed. Last: ${text}`, text)
-        : leave("dead", "do_not_retry", describe(final), text);
+    if (final !== undefined) return leave("dead", "do_not_retry", describe(final), text);
+    if (attempts >= retry.attempts) {
+      return leave("dead", "attempts_used_up", `${attempts} attempts failed. Last: ${text}`, text);
     }
     const asked = failures.find(RetryAfter.is)?.when;
-    const afterMs =
-      asked === undefined
-        ? handlerDelay(attempts, retry)
-        : Math.max(0, asked instanceof Date ? asked.getTime() - clock.now() : asked);
-    logger.warn({ ...log, afterMs }, "A handler failed: it is tried again.");
-    return again(afterMs, text, { counts: true });
+    return again(asked === undefined ? handlerDelay(attempts, retry) : untilAsked(asked), text, {
+      counts: true,
+    });
+  }
+
+  function untilAsked(when: number | Date): number {
+    const ms = typeof when === "number" ? when : when.getTime() - clock.now();
+    return Math.min(Math.max(0, ms), latestMs - clock.now());
   }
 
   return {
@@ -199,6 +205,15 @@ export function createWorker(options: WorkerOptions): Worker {
 }
 
 const nothing: Recognized = { type: null, reportId: null };
+const stopped: Outcome = again(0, "stopped", { counts: false });
+
+function noHandler(job: Job): Outcome {
+  const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
+  const message =
+    `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
+    'register one for "unknown" or teach parse its shape, then release it.';
+  return { ...leave("held", "no_handler", message), type: "unknown", reportId: null };
+}
 
 function memoOf({ memo }: Job): Memo {
   return memo === null ? {} : (JSON.parse(memo) as Memo);

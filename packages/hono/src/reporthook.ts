@@ -1,4 +1,9 @@
-import { type FetchContext, incomingFromRequest, type Receiver, toResponse } from "@reporthook/core";
+import {
+  type FetchContext,
+  incomingFromRequest,
+  type Receiver,
+  toResponse,
+} from "@reporthook/core";
 
 /** The members used of a Hono context. */
 export interface HonoContext {

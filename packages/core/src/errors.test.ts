@@ -1,0 +1,94 @@
+import { expect, describe as group, it } from "vitest";
+import {
+  DoNotRetry,
+  describe,
+  InvalidReportRequestError,
+  ReporthookError,
+  RetryAfter,
+  ServiceError,
+} from "./errors.ts";
+
+group("ReporthookError", () => {
+  it("ReporthookError carries its code and cause", () => {
+    const cause = new Error("disk");
+    const error = new ReporthookError("inbox_failed", "Not stored", { cause });
+    expect(error).toMatchObject({ name: "ReporthookError", code: "inbox_failed", cause });
+    expect(error).toBeInstanceOf(Error);
+  });
+});
+
+group("ServiceError", () => {
+  it("ServiceError has only the details it was given", () => {
+    const bare = new ServiceError("service_unreachable", "No answer", { retryable: true });
+    expect(Object.keys(bare).sort()).toEqual(["code", "name", "retryable"]);
+    expect("cause" in bare).toBe(false);
+    const details = { retryable: false, status: 500, body: "no", retryAfterMs: 5, cause: "c" };
+    expect(new ServiceError("service_failed", "500", details)).toMatchObject(details);
+  });
+});
+
+group("InvalidReportRequestError", () => {
+  it("InvalidReportRequestError lists every problem with its field", () => {
+    const problems = [
+      { field: "domains[2]", message: "must not be empty" },
+      { field: "start", message: "must be YYYY-MM" },
+    ];
+    const error = new InvalidReportRequestError(problems);
+    expect(error.code).toBe("invalid_report_request");
+    expect(error.problems).toEqual(problems);
+    expect(error.message).toBe(
+      "The request was not sent. domains[2]: must not be empty; start: must be YYYY-MM.",
+    );
+  });
+});
+
+group("DoNotRetry", () => {
+  it("DoNotRetry.is() knows it, also from another copy of the package", () => {
+    const error = new DoNotRetry("deleted", { cause: "c" });
+    expect(error).toMatchObject({ name: "DoNotRetry", message: "deleted", cause: "c" });
+    expect(DoNotRetry.is(error)).toBe(true);
+    const copy = Object.assign(new Error("other"), { [Symbol.for("reporthook.DoNotRetry")]: true });
+    expect(DoNotRetry.is(copy)).toBe(true);
+    for (const other of [new Error("x"), new RetryAfter(1), null, undefined, "text"]) {
+      expect(DoNotRetry.is(other)).toBe(false);
+    }
+  });
+});
+
+group("RetryAfter", () => {
+  it("RetryAfter takes milliseconds or a date", () => {
+    expect(new RetryAfter(60_000).message).toMatch(/in 60000 ms$/);
+    const date = new Date(0);
+    expect(new RetryAfter(date)).toMatchObject({ name: "RetryAfter", when: date });
+    expect(new RetryAfter(date).message).toMatch(/at 1970-01-01T00:00:00.000Z$/);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, new Date(Number.NaN)])(
+    "RetryAfter throws a TypeError for %s",
+    (when) => expect(() => new RetryAfter(when)).toThrow(TypeError),
+  );
+
+  it("RetryAfter.is() knows it, also from another copy of the package", () => {
+    expect(RetryAfter.is(new RetryAfter(1))).toBe(true);
+    expect(RetryAfter.is({ [Symbol.for("reporthook.RetryAfter")]: true })).toBe(true);
+    for (const other of [new DoNotRetry("x"), null, 5]) expect(RetryAfter.is(other)).toBe(false);
+  });
+});
+
+group("describe", () => {
+  it.each<[unknown, string]>([
+    [new RangeError("too far"), "RangeError: too far"],
+    ["text", "text"],
+    [new AggregateError([new Error("a"), "b"], "Several"), "Several: Error: a; b"],
+    [undefined, "Thrown value of type undefined"],
+    [{ secret: 1 }, "Thrown value of type object"],
+  ])("describe() makes one line of %s", (thrown, expected) => {
+    expect(describe(thrown)).toBe(expected);
+  });
+
+  it("describe() cuts at 500 characters", () => {
+    expect(describe("x".repeat(500))).toBe("x".repeat(500));
+    const cut = describe("x".repeat(501));
+    expect([cut.length, cut.endsWith("x…")]).toEqual([500, true]);
+  });
+});

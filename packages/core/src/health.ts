@@ -1,0 +1,40 @@
+import { states } from "./delivery.ts";
+import { describe } from "./errors.ts";
+import type { Counts, InboxHealth } from "./inbox.ts";
+import type { Settings } from "./options.ts";
+import type { Worker } from "./worker.ts";
+
+/** How a receiver is doing. */
+export interface Health {
+  /** Whether it takes notifications: not when closing, nor when the inbox fails. */
+  readonly ready: boolean;
+  readonly inbox: InboxHealth;
+  /** How the service answered last. */
+  readonly service: Worker["service"];
+  /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
+  readonly oldestWaitingMs: number | null;
+  /** All zero when the inbox fails. */
+  readonly counts: Counts;
+}
+
+/** Asks an inbox how it is doing; rejects never, whatever the inbox does. */
+export async function healthOf(
+  { inbox, name, clock }: Pick<Settings, "inbox" | "name" | "clock">,
+  service: Worker["service"],
+  closing: boolean,
+): Promise<Health> {
+  try {
+    const health = await inbox.health();
+    if (!health.ok) return failing(health, service);
+    const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
+    const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
+    return { ready: !closing, inbox: health, service, oldestWaitingMs, counts };
+  } catch (error) {
+    return failing({ ok: false, error: describe(error) }, service);
+  }
+}
+
+function failing(inbox: InboxHealth, service: Worker["service"]): Health {
+  const counts = Object.fromEntries(states.map((state) => [state, 0])) as Counts;
+  return { ready: false, inbox, service, oldestWaitingMs: null, counts };
+}

@@ -1,0 +1,40 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Heap } from "./heap.ts";
+
+describe("Heap", () => {
+  it("pop() gives the smallest rank first, equal ranks in the order they went in", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 20 })), (ranks) => {
+        const heap = new Heap<number>();
+        for (const [index, rank] of ranks.entries()) heap.push(rank, index);
+        expect(heap.size).toBe(ranks.length);
+        expect(heap.rank).toBe(ranks.length === 0 ? undefined : Math.min(...ranks));
+        const popped = ranks.map(() => heap.pop());
+        const sorted = [...ranks.keys()].sort((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0));
+        expect(popped).toEqual(sorted);
+        expect(heap.pop()).toBeUndefined();
+        expect(heap.size).toBe(0);
+      }),
+    );
+  });
+
+  it("push() and pop() keep the order when they alternate", () => {
+    const steps = fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { nil: null }));
+    fc.assert(
+      fc.property(steps, (all) => {
+        const heap = new Heap<string>();
+        const model: { rank: number; value: string }[] = [];
+        for (const [index, rank] of all.entries()) {
+          if (rank === null) {
+            expect(heap.pop()).toBe(model.shift()?.value);
+          } else {
+            heap.push(rank, `${index}`);
+            model.push({ rank, value: `${index}` });
+            model.sort((a, b) => a.rank - b.rank);
+          }
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { consoleLogger, oncePerMinute, safely, silentLogger } from "./log.ts";
+import { virtualClock } from "./testing/virtual-clock.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe("consoleLogger", () => {
+  it("consoleLogger writes to the console as it is at that moment", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    consoleLogger.warn({ id: 1 }, "careful");
+    consoleLogger.error({ id: 2 }, "broken");
+    expect(warn).toHaveBeenCalledWith("reporthook: careful", { id: 1 });
+    expect(error).toHaveBeenCalledWith("reporthook: broken", { id: 2 });
+  });
+});
+
+describe("silentLogger", () => {
+  it("silentLogger writes nothing", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    silentLogger.warn({}, "careful");
+    silentLogger.error({}, "broken");
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
+describe("safely", () => {
+  it("safely() passes lines on, and swallows what the logger throws", () => {
+    const warn = vi.fn();
+    const error = () => {
+      throw new Error("full disk");
+    };
+    const logger = safely({ warn, error });
+    logger.warn({ id: 1 }, "careful");
+    expect(warn).toHaveBeenCalledWith({ id: 1 }, "careful");
+    expect(() => logger.error({}, "broken")).not.toThrow();
+  });
+
+  it("safely() keeps the logger's this", () => {
+    const lines: string[] = [];
+    class Custom {
+      readonly #lines = lines;
+      warn(_fields: object, message: string): void {
+        this.#lines.push(message);
+      }
+      error(_fields: object, message: string): void {
+        this.#lines.push(message);
+      }
+    }
+    safely(new Custom()).warn({}, "careful");
+    expect(lines).toEqual(["careful"]);
+  });
+});
+
+describe("oncePerMinute", () => {
+  it("oncePerMinute() writes at once, then a line a minute with the count of those left out", () => {
+    const clock = virtualClock();
+    const write = vi.fn();
+    const line = oncePerMinute(clock, write);
+    line({ id: 1 }, "one");
+    line({ id: 2 }, "two");
+    clock.advance(59_999);
+    line({ id: 3 }, "three");
+    expect(write.mock.calls).toEqual([[{ id: 1, count: 1 }, "one"]]);
+    clock.advance(1);
+    line({ id: 4 }, "four");
+    expect(write).toHaveBeenLastCalledWith({ id: 4, count: 3 }, "four");
+    expect(clock.pending).toBe(0);
+  });
+});

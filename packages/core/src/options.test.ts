@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "./clock.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+import { type ReceiverOptions, settingsOf } from "./options.ts";
+
+const client = { authorize: async () => "valid" as const };
+const settings = (options: object = {}) =>
+  settingsOf({ client, logger: false, ...options } as ReceiverOptions);
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe("settingsOf", () => {
+  it("settingsOf() fills in the defaults of the contract", () => {
+    const { inbox, ...rest } = settings();
+    expect(inbox.guarantees.durability).toBe("process");
+    expect(rest).toMatchObject({
+      ...{ client, name: "reports", ack: "stored", verify: "after-ack" },
+      ...{ signature: "X-svc-authorization", unsignedTests: "accept", unsigned: "hold" },
+      ...{ expired: "hold", reusedSignature: "accept", parse: undefined, schemas: undefined },
+      retry: { attempts: 10, minMs: 1_000, maxMs: 3_600_000 },
+      limits: {
+        ...{ bodyBytes: 262_144, bodyMs: 2_000, verifyMs: 2_500, ackMs: 4_000 },
+        ...{ waiting: 100_000, unverified: 20_000 },
+      },
+      concurrency: { verify: 16, handle: 8 },
+      ...{ handlerTimeoutMs: 300_000, autostart: true, clock: systemClock, observe: {} },
+    });
+  });
+
+  it("settingsOf() takes what is given, and leaves the caller's objects alone", () => {
+    const inbox = memoryInbox();
+    const given = Object.freeze({
+      ...{ client, inbox, name: "a.b-c_9", verify: "before-ack", expired: "refuse" },
+      ...{ unsigned: "refuse", unsignedTests: "refuse", reusedSignature: "hold" },
+      ...{ signature: () => null, parse: () => null, autostart: false, handlerTimeoutMs: 5 },
+      retry: Object.freeze({ attempts: 3 }),
+      limits: Object.freeze({ ackMs: 1 }),
+      concurrency: Object.freeze({ handle: 1 }),
+      schemas: { unknown: { "~standard": { version: 1, vendor: "x", validate: () => ({}) } } },
+    });
+    const { retry, limits, concurrency, ...rest } = settings(given);
+    const { retry: _retry, limits: _limits, concurrency: _concurrency, ...same } = given;
+    expect(rest).toMatchObject(same);
+    expect(retry).toEqual({ attempts: 3, minMs: 1_000, maxMs: 3_600_000 });
+    expect(limits).toMatchObject({ ackMs: 1, bodyMs: 2_000 });
+    expect(concurrency).toEqual({ verify: 16, handle: 1 });
+  });
+
+  it.each<[string, object]>([
+    ["client", { client: undefined }],
+    ["client", { client: {} }],
+    ["inbox", { inbox: {} }],
+    ["inbox", { inbox: null }],
+    ["inbox", { inbox: memoryInbox(), ack: "handled" }],
+    ["name", { name: "" }],
+    ["name", { name: "a b" }],
+    ["name", { name: 5 }],
+    ["ack", { ack: "later" }],
+    ["verify", { verify: true }],
+    ["signature", { signature: "" }],
+    ["signature", { signature: "a b" }],
+    ["signature", { signature: {} }],
+    ["unsignedTests", { unsignedTests: "hold" }],
+    ["unsigned", { unsigned: "accept" }],
+    ["expired", { expired: null }],
+    ["reusedSignature", { reusedSignature: "refuse" }],
+    ["parse", { parse: {} }],
+    ['schemas["unknown"]', { schemas: { unknown: {} } }],
+    ["retry", { retry: null }],
+    ["retry.attempts", { retry: { attempts: 0 } }],
+    ["limits.ackMs", { limits: { ackMs: 1.5 } }],
+    ["limits.waiting", { limits: { waiting: "5" } }],
+    ["concurrency.handle", { concurrency: { handle: Number.POSITIVE_INFINITY } }],
+    ["handlerTimeoutMs", { handlerTimeoutMs: -1 }],
+    ["autostart", { autostart: "yes" }],
+    ["clock", { clock: { now: Date.now } }],
+    ["clock", { clock: 5 }],
+    ["logger", { logger: {} }],
+    ["logger", { logger: true }],
+    ["observe.parked", { observe: { parked: 1 } }],
+    ["retries", { retries: 5 }],
+  ])("settingsOf() throws a TypeError that names %s for %o", (option, given) => {
+    expect(() => settings(given)).toThrow(TypeError);
+    expect(() => settings(given)).toThrow(`createReceiver: ${option} must be `);
+  });
+
+  it("settingsOf() throws a TypeError without options", () => {
+    for (const none of [undefined, null, "x"]) {
+      expect(() => settingsOf(none as never)).toThrow(TypeError);
+    }
+  });
+
+  it("settingsOf() takes a logger without error, and one that throws", () => {
+    const warn = vi.fn(() => {
+      throw new Error("full disk");
+    });
+    const { logger } = settings({ logger: { warn } });
+    logger.error({ id: 1 }, "broken");
+    logger.warn({ id: 2 }, "careful");
+    expect(warn.mock.calls).toEqual([
+      [{ id: 1 }, "broken"],
+      [{ id: 2 }, "careful"],
+    ]);
+    const error = vi.fn();
+    settings({ logger: { warn, error } }).logger.error({}, "broken");
+    expect(error).toHaveBeenCalledOnce();
+  });
+
+  it("settingsOf() logs to the console unless told", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    settings({ logger: undefined }).logger.warn({ id: 1 }, "careful");
+    settings().logger.warn({ id: 2 }, "careful");
+    expect(warn.mock.calls).toEqual([["reporthook: careful", { id: 1 }]]);
+  });
+});

@@ -1,0 +1,293 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { DoNotRetry, RetryAfter } from "./errors.ts";
+import type { EventOf, HandlerContext } from "./events.ts";
+
+describe("handlers", () => {
+  it("run again with growing delays and one id until they succeed", async () => {
+    const { receiver, send, emulator, advanceUntil, lines } = setUp();
+    const runs: { id: string; attempt: number; at: number }[] = [];
+    receiver.on("report.complete", ({ id }, { attempt }) => {
+      runs.push({ id, attempt, at: emulator.clock.now() });
+      if (attempt < 4) throw new Error(`attempt ${attempt}`);
+    });
+    const { body } = await send("report.complete");
+    await advanceUntil(() => runs.length === 4, 100);
+    await receiver.idle();
+    expect(runs.map(({ id, attempt }) => [id, attempt])).toEqual(
+      [1, 2, 3, 4].map((attempt) => [body.id, attempt]),
+    );
+    const waits = runs.slice(1).map(({ at }, index) => at - (runs[index]?.at ?? 0));
+    expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
+    expect(waits[2]).toBeGreaterThan(waits[1] ?? 0);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled", attempts: 4 });
+    expect(lines.map(({ level, fields }) => [level, fields["attempt"]])).toEqual(
+      [1, 2, 3].map((attempt) => ["warn", attempt]),
+    );
+  });
+
+  it("park at once with DoNotRetry, and run with attempts from zero after a release", async () => {
+    const { receiver, send, lines } = setUp();
+    const attempts: number[] = [];
+    receiver.on("report", (_, { attempt }) => {
+      attempts.push(attempt);
+      if (attempts.length === 1) throw new DoNotRetry("the customer was deleted");
+    });
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "dead", reason: { code: "do_not_retry" } },
+      lastError: expect.stringContaining("the customer was deleted"),
+    });
+    expect(lines).toMatchObject([
+      { level: "warn", fields: { id: body.id, reason: "do_not_retry" } },
+    ]);
+    await receiver.inbox.release(body.id);
+    await receiver.idle();
+    expect(attempts).toEqual([1, 1]);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled", reason: null });
+  });
+
+  it("run again when RetryAfter says so", async () => {
+    for (const when of ["ms", "date", "past", "never"] as const) {
+      const { receiver, send, emulator, advanceUntil } = setUp();
+      const { clock } = emulator;
+      const at: number[] = [];
+      receiver.on("report", () => {
+        at.push(clock.now());
+        if (at.length > 1) return;
+        if (when === "past") throw new RetryAfter(new Date(0));
+        if (when === "never") throw new RetryAfter(Number.MAX_VALUE);
+        throw new RetryAfter(when === "ms" ? 90_000 : new Date(clock.now() + 90_000));
+      });
+      const { body } = await send("report.complete");
+      if (when === "never") {
+        await until(() => at.length === 1);
+        const entry = await receiver.inbox.get(body.id);
+        expect(entry?.nextAttemptAt?.getTime()).toBeGreaterThan(clock.now());
+        continue;
+      }
+      await advanceUntil(() => at.length === 2, 500);
+      const waited = (at[1] ?? 0) - (at[0] ?? 0);
+      expect(waited).toBeGreaterThanOrEqual(when === "past" ? 0 : 89_900);
+      expect(waited).toBeLessThan(when === "past" ? 1_100 : 91_100);
+    }
+  });
+
+  it("are dead when all attempts are used up", async () => {
+    const { receiver, send, advanceUntil, observed } = setUp({ retry: { attempts: 3 } });
+    let runs = 0;
+    receiver.on("*", () => {
+      runs++;
+      throw new Error("always");
+    });
+    const { body } = await send("report.complete");
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    expect(runs).toBe(3);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "dead", attempts: 3, reason: { code: "attempts_used_up" } },
+    });
+    expect(observed.slice(2).map(([name, { state }]) => [name, state])).toEqual([
+      ...[1, 2].map(() => ["failed", "verified"]),
+      ...["failed", "parked"].map((name) => [name, "dead"]),
+    ]);
+  });
+
+  it("fail and see their signal aborted after handlerTimeoutMs", async () => {
+    const { receiver, send, emulator, advanceUntil } = setUp({ handlerTimeoutMs: 5_000 });
+    const contexts: HandlerContext[] = [];
+    receiver.on("*", (_, context) => {
+      contexts.push(context);
+      return contexts.length === 1 ? new Promise(() => {}) : undefined;
+    });
+    const { body } = await send("report.complete");
+    await until(() => contexts.length === 1);
+    emulator.clock.advance(4_000);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+    await advanceUntil(() => contexts.length === 2);
+    expect(contexts[0]?.signal.aborted).toBe(true);
+    expect(contexts[1]).toMatchObject({ attempt: 2 });
+    await receiver.idle();
+    expect((await receiver.inbox.get(body.id))?.history).toMatchObject([
+      {},
+      { outcome: "again", error: expect.stringContaining("handlerTimeoutMs (5000 ms)") },
+      { outcome: "handled" },
+    ]);
+  });
+
+  it("all run in order of registration, and their failures are joined", async () => {
+    const { receiver, send } = setUp({ retry: { attempts: 1 } });
+    const calls: number[] = [];
+    const failing = (number: number) => async () => {
+      await turns(2);
+      calls.push(number);
+      if (number !== 2) throw new Error(`failure ${number}`);
+    };
+    receiver.on("*", failing(1)).on("report.complete", failing(2)).on("report", failing(3));
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    expect(calls).toEqual([1, 2, 3]);
+    expect((await receiver.inbox.get(body.id))?.lastError).toMatch(/failure 1.*failure 3/);
+  });
+
+  it("are not held up for ever by a schema that never answers", async () => {
+    const { receiver, send, emulator } = setUp({
+      handlerTimeoutMs: 1_000,
+      schemas: {
+        "report.complete": {
+          "~standard": { version: 1, vendor: "test", validate: () => new Promise(() => {}) },
+        },
+      },
+    });
+    const { body } = await send("report.complete");
+    await turns();
+    emulator.clock.advance(1_000);
+    await receiver.idle();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "dead", lastError: expect.stringContaining("handlerTimeoutMs") },
+    });
+  });
+
+  it("are reached by no unsigned delivery but test_webhook_endpoint and *, whatever it says", async () => {
+    const event = fc.constantFrom("test_webhook_endpoint", "report_status_changed", "", 1, null);
+    const status = fc.constantFrom("processing", "complete", "internal_error", "odd");
+    const payload = fc.oneof(status, fc.record({ status, report_id: fc.string() }), fc.integer());
+    const body = fc.oneof(
+      fc.record(
+        { event_type: event, payload, status, report: fc.record({ status }), id: fc.string() },
+        { requiredKeys: [] },
+      ),
+      fc.dictionary(fc.string(), fc.jsonValue()),
+    );
+    const options = fc.record({
+      unsigned: fc.constantFrom("hold", "refuse"),
+      unsignedTests: fc.constantFrom("accept", "refuse"),
+      verify: fc.constantFrom("after-ack", "before-ack"),
+      ack: fc.constantFrom("stored", "handled"),
+      expired: fc.constantFrom("hold", "handle-after-outage", "refuse"),
+      parse: fc.constantFrom(undefined, () => ({ type: "report", status: "complete" }) as const),
+    });
+    const headers = fc.constantFrom({}, { "X-svc-authorization": " " });
+    await fc.assert(
+      fc.asyncProperty(body, options, headers, async (sent, { parse, ...chosen }, blank) => {
+        const { receiver, emulator, post } = setUp({ ...chosen, ...(parse && { parse }) });
+        const wrong: EventOf[] = [];
+        const right: EventOf[] = [];
+        receiver.on(["report", "unknown"], (event) => void wrong.push(event));
+        receiver.on("*", (event) => void right.push(event));
+        const usual = emulator.notification("*", { body: sent, signature: "none" });
+        await post({ ...usual, headers: { ...usual.headers, ...blank } });
+        await receiver.idle();
+        await receiver.close();
+        expect(wrong).toEqual([]);
+        const test =
+          sent["event_type"] === "test_webhook_endpoint" && typeof sent["payload"] === "string";
+        expect(right.map(({ type, verification }) => [type, verification])).toEqual(
+          test && chosen.unsignedTests === "accept" ? [["test_webhook_endpoint", "unsigned"]] : [],
+        );
+      }),
+      { numRuns: 150 },
+    );
+  }, 30_000);
+
+  it("handle an unsigned delivery once it is released", async () => {
+    const { receiver, send, seen, seeAll, observed } = setUp();
+    receiver.on("report.complete", (event) => void seen.push(event));
+    seeAll();
+    const { body } = await send("report.complete", { signature: "none", reportId: "r-7" });
+    await receiver.idle();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "unsigned" }, reportId: "r-7", type: "report.complete" },
+    });
+    expect(observed.map(([name]) => name)).toEqual(["acknowledged", "parked"]);
+    await receiver.inbox.release(body.id);
+    await receiver.idle();
+    expect(seen.map(({ verification }) => verification)).toEqual(["unsigned", "unsigned"]);
+  });
+});
+
+describe('ack: "handled"', () => {
+  it("answers 200 only after the handlers have succeeded, and keeps nothing", async () => {
+    const { receiver, send, observed } = setUp({ ack: "handled" });
+    const finish = gate();
+    let answered = false;
+    receiver.on("report.complete", () => finish.opened);
+    const answer = send("report.complete").finally(() => {
+      answered = true;
+    });
+    await turns();
+    expect(answered).toBe(false);
+    finish.open();
+    expect(await answer).toMatchObject({ status: 200, body: { status: "accepted" } });
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(observed.map(([name]) => name)).toEqual(["verified", "handled"]);
+  });
+
+  it("answers 503 not_handled when a handler fails, there is none, or there is no verdict", async () => {
+    const { receiver, send, emulator, lines, observed } = setUp({ ack: "handled" });
+    receiver.on("report.complete", () => {
+      throw new DoNotRetry("no");
+    });
+    const refused = { status: 503, body: { code: "not_handled" } };
+    expect(await send("report.complete")).toMatchObject(refused);
+    expect(await send("unknown")).toMatchObject(refused);
+    emulator.fault("authorize", { status: 500, times: 1 });
+    expect(await send("report.complete")).toMatchObject(refused);
+    emulator.fault("authorize", { status: 401 });
+    expect(await send("report.complete")).toMatchObject(refused);
+    expect(await send("report.complete")).toMatchObject(refused);
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(lines.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "error"]);
+    expect(observed.map(([name]) => name)).not.toContain("parked");
+  });
+
+  it("answers 401 to forged, expired and unsigned ones, and handles an unsigned test", async () => {
+    const { send, seen, seeAll } = setUp({ ack: "handled" });
+    seeAll();
+    for (const [signature, code] of [
+      ["invalid", "invalid_signature"],
+      ["expired", "expired_signature"],
+      ["none", "missing_signature"],
+    ] as const) {
+      expect(await send("report", { signature })).toMatchObject({ status: 401, body: { code } });
+    }
+    expect(await send("test_webhook_endpoint", { signature: "none" })).toMatchObject({
+      status: 200,
+    });
+    expect(seen).toMatchObject([{ type: "test_webhook_endpoint", verification: "unsigned" }]);
+  });
+
+  it("answers within ackMs and aborts the handler's signal", async () => {
+    const { receiver, send, emulator } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
+    let signal: AbortSignal | undefined;
+    receiver.on("*", (_, context) => {
+      signal = context.signal;
+      return new Promise(() => {});
+    });
+    const answer = send("report.complete");
+    await until(() => signal !== undefined);
+    emulator.clock.advance(3_000);
+    expect(await answer).toMatchObject({ status: 503, body: { code: "not_handled" } });
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("aborts what runs when close() is out of time", async () => {
+    const { receiver, send } = setUp({ ack: "handled" });
+    let signal: AbortSignal | undefined;
+    receiver.on("*", (_, context) => {
+      signal = context.signal;
+      return new Promise(() => {});
+    });
+    const answer = send("report.complete");
+    await until(() => signal !== undefined);
+    await receiver.close({ timeoutMs: 1 });
+    expect(signal?.aborted).toBe(true);
+    expect(await answer).toMatchObject({ status: 503, body: { code: "not_handled" } });
+    expect(await send("report")).toMatchObject({ status: 503, body: { code: "closing" } });
+  });
+
+  it("refuses an inbox", () => {
+    expect(() => setUp({ ack: "handled", inbox: {} as never })).toThrow(TypeError);
+  });
+});

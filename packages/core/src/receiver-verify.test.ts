@@ -1,0 +1,367 @@
+import { describe, expect, it } from "vitest";
+import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { ServiceError } from "./errors.ts";
+import type { Authorizer } from "./verify.ts";
+
+const minute = 60_000;
+
+describe("verification", () => {
+  it("rejects a forged notification and runs no handler", async () => {
+    const { receiver, send, seen, seeAll, observed } = setUp();
+    seeAll();
+    const { status, body } = await send("report.complete", { signature: "invalid" });
+    await receiver.idle();
+    expect(status).toBe(200);
+    expect(seen).toEqual([]);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "rejected", body: null, reason: { code: "invalid_signature" }, type: null },
+    });
+    expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified"]);
+  });
+
+  it("holds an expired one, and a release has it handled as expired", async () => {
+    const { receiver, send, seen, seeAll, lines } = setUp();
+    seeAll();
+    const { body } = await send("report.complete", { signature: "expired" });
+    await receiver.idle();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "expired" } },
+    });
+    expect(lines).toMatchObject([{ level: "warn", fields: { id: body.id, reason: "expired" } }]);
+    expect(seen).toEqual([]);
+    await receiver.inbox.release(body.id);
+    await receiver.idle();
+    expect(seen).toMatchObject([{ id: body.id, verification: "expired" }]);
+  });
+
+  it("rejects an expired one when expired is refuse", async () => {
+    const { receiver, send, seen, seeAll } = setUp({ expired: "refuse" });
+    seeAll();
+    const { body } = await send("report.complete", { signature: "expired" });
+    await receiver.idle();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "rejected", reason: { code: "expired" } },
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it("handles after an outage only what authorize was asked about promptly", async () => {
+    const outage = setUp({ expired: "handle-after-outage" });
+    outage.seeAll();
+    const end = outage.emulator.fault("authorize", { status: 503 });
+    await outage.send("report.complete");
+    await turns();
+    outage.emulator.clock.advance(6 * minute);
+    end();
+    await outage.advanceUntil(() => outage.seen.length > 0, minute);
+    expect(outage.seen).toMatchObject([{ verification: "expired" }]);
+
+    const late = await outage.send("report.complete", { signature: "expired" });
+    await outage.receiver.idle();
+    expect(await outage.receiver.inbox.get(late.body.id)).toMatchObject({ state: "held" });
+  });
+
+  it.each([
+    ["500", { status: 500 }],
+    ["401", { status: 401 }],
+    ["429", { status: 429 }],
+    ["a status that the document does not list", { status: 204 }],
+    ["a redirect", { status: 302 }],
+    ["no connection", { drop: true }],
+  ])("goes on asking when the answer is %s, and succeeds later", async (_, fault) => {
+    const { receiver, emulator, send, seen, seeAll, advanceUntil } = setUp();
+    seeAll();
+    const end = emulator.fault("authorize", fault);
+    const { body } = await send("report.complete");
+    await turns();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "received" });
+    emulator.clock.advance(5_000);
+    await turns();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "received" });
+    expect(seen).toEqual([]);
+    end();
+    await advanceUntil(() => seen.length > 0);
+    expect(seen).toMatchObject([{ id: body.id, verification: "valid" }]);
+  });
+
+  it("goes on asking when authorize never answers or gives garbage", async () => {
+    const answers = [() => new Promise(() => {}), async () => "perhaps", async () => "valid"];
+    const client = { authorize: () => answers.shift()?.() } as unknown as Authorizer;
+    const { send, seen, seeAll, advanceUntil, receiver } = setUp({ client });
+    seeAll();
+    const { body } = await send("report.complete");
+    await advanceUntil(() => seen.length > 0);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      history: [
+        { outcome: "again", error: "Error: authorize gave no answer within 30000 ms" },
+        { outcome: "again", error: expect.stringContaining("must resolve to") },
+        { outcome: "verified" },
+        { outcome: "handled" },
+      ],
+    });
+  });
+
+  it("waits 1 s doubling to 10 s, then up to 5 minutes, and holds it after an hour", async () => {
+    const asked: number[] = [];
+    const client: Authorizer = {
+      async authorize() {
+        asked.push(emulator.clock.now());
+        throw new Error("away");
+      },
+    };
+    const { emulator, send, receiver, advanceUntil, observed } = setUp({ client });
+    const { body } = await send("report.complete");
+    await advanceUntil(() => observed.some(([name]) => name === "parked"), 500);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "not_verified" }, lastError: "Error: away" },
+    });
+    const waits = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
+    const [first = 0, second = 0, third = 0] = waits;
+    expect(first).toBeLessThanOrEqual(1_600);
+    expect(second).toBeGreaterThan(first);
+    expect(third).toBeGreaterThan(second);
+    const start = asked[0] ?? 0;
+    const young = waits.filter((_, index) => (asked[index] ?? 0) - start < 5 * minute);
+    expect(Math.max(...young)).toBeLessThanOrEqual(10_600);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(5 * minute + 600);
+    expect((asked.at(-1) ?? 0) - start).toBeGreaterThanOrEqual(60 * minute);
+    expect((asked.at(-1) ?? 0) - start).toBeLessThan(66 * minute);
+  });
+
+  it("pauses the whole stage at 401, with one line a minute and no attempts, and recovers", async () => {
+    let refusing = true;
+    let calls = 0;
+    const client: Authorizer = {
+      async authorize() {
+        calls++;
+        if (!refusing) return "valid";
+        throw new ServiceError("service_refused", "POST … 401", { status: 401, retryable: false });
+      },
+    };
+    const { emulator, send, seen, seeAll, receiver, lines, advanceUntil } = setUp({ client });
+    seeAll();
+    for (let sent = 0; sent < 40; sent++) await send("report.complete");
+    await turns();
+    const afterFirst = calls;
+    expect(afterFirst).toBeLessThanOrEqual(16);
+    for (let second = 0; second < 120; second++) {
+      emulator.clock.advance(1_000);
+      await turns(3);
+    }
+    // One probe each after 1, 2, 4, 8, 16, 30, 30, … seconds.
+    expect(calls - afterFirst).toBeGreaterThanOrEqual(6);
+    expect(calls - afterFirst).toBeLessThanOrEqual(9);
+    expect(lines.filter(({ level }) => level === "error").length).toBeGreaterThanOrEqual(2);
+    expect(lines.filter(({ level }) => level === "error").length).toBeLessThanOrEqual(3);
+    expect((await receiver.health()).service).toBe("refused");
+    expect((await receiver.inbox.list()).map(({ attempts }) => attempts)).toEqual(
+      Array.from({ length: 40 }, () => 0),
+    );
+    refusing = false;
+    await advanceUntil(() => seen.length === 40);
+    expect((await receiver.health()).service).toBe("ok");
+  });
+
+  it("holds one that is answered 400 three times while others are answered", async () => {
+    const client: Authorizer = {
+      async authorize(signature) {
+        if (!signature.startsWith("junk")) return "valid";
+        throw new ServiceError("service_failed", "POST … 400", { status: 400, retryable: false });
+      },
+    };
+    const { post, send, receiver, advanceUntil, observed } = setUp({ client });
+    const junk = await post({ body: "{}", headers: { "X-svc-authorization": "junk" } });
+    await turns();
+    await send("report");
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    expect(await receiver.inbox.get(junk.body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "not_verified" }, attempts: 3 },
+    });
+  });
+
+  it.each([400, 422, 500])("is not crowded out by junk that is answered %i", async (status) => {
+    let atAcknowledgement = 0;
+    const answered: string[] = [];
+    const client: Authorizer = {
+      async authorize(signature) {
+        answered.push(signature);
+        if (!signature.startsWith("junk")) return "valid";
+        throw new ServiceError("service_failed", `POST … ${status}`, { status, retryable: true });
+      },
+    };
+    const { post, emulator, seen, seeAll, send, receiver } = setUp({
+      ...{ client, limits: { unverified: 150 } },
+      observe: {
+        acknowledged: () => {
+          atAcknowledgement = answered.length;
+        },
+      },
+    });
+    seeAll();
+    for (let sent = 0; sent < 400; sent++) {
+      await post({ body: "{}", headers: { "X-svc-authorization": `junk-${sent}` } });
+      if (sent % 100 === 99) {
+        await turns();
+        emulator.clock.advance(2_000);
+        await turns();
+      }
+    }
+    emulator.clock.advance(2_000);
+    await turns();
+    emulator.clock.advance(10_000);
+    const { status: answer } = await send("report.complete");
+    expect(answer).toBe(200);
+    await until(() => seen.length === 1);
+    const place = answered
+      .slice(atAcknowledgement)
+      .findIndex((signature) => !signature.startsWith("junk"));
+    expect(place).toBeLessThanOrEqual(32);
+    const { received, held } = await receiver.inbox.counts();
+    expect(received + held).toBeLessThanOrEqual(400);
+  });
+
+  it("is never delayed by slow handlers", async () => {
+    const { receiver, send, observed, emulator } = setUp({ concurrency: { handle: 1 } });
+    const { clock } = emulator;
+    receiver.on("*", () => new Promise((resolve) => void clock.setTimeout(resolve, 1_000)));
+    const start = clock.now();
+    await Promise.all(Array.from({ length: 200 }, () => send("report.complete")));
+    const verified = () => observed.filter(([name]) => name === "verified").length;
+    await until(() => verified() === 200);
+    expect(clock.now() - start).toBeLessThan(10_000);
+    expect(observed.filter(([name]) => name === "handled").length).toBeLessThan(20);
+    while ((await receiver.inbox.counts()).handled < 200) {
+      clock.advance(1_000);
+      await turns(3);
+    }
+  }, 20_000);
+
+  it("warns of a signature that comes again with other bytes, or holds it", async () => {
+    for (const reusedSignature of ["accept", "hold"] as const) {
+      for (const verify of ["after-ack", "before-ack"] as const) {
+        const { emulator, post, receiver, lines, seen, seeAll, observed } = setUp({
+          ...{ reusedSignature, verify },
+        });
+        seeAll();
+        const { headers, body } = emulator.notification("report.complete");
+        const first = await post({ headers, body });
+        const second = await post({ headers, body: `${body} ` });
+        await receiver.idle();
+        expect(lines[0]).toMatchObject({
+          level: "warn",
+          fields: { id: second.body.id, sameSignatureAs: first.body.id },
+        });
+        const held = reusedSignature === "hold";
+        expect(seen).toHaveLength(held ? 1 : 2);
+        expect(await receiver.inbox.get(second.body.id)).toMatchObject(
+          held ? { state: "held", reason: { code: "reused_signature" } } : { state: "handled" },
+        );
+        expect(observed.filter(([name]) => name === "parked")).toHaveLength(held ? 1 : 0);
+        if (held) await receiver.inbox.release(second.body.id);
+        await receiver.idle();
+        expect(seen).toHaveLength(2);
+      }
+    }
+  });
+});
+
+describe('verify: "before-ack"', () => {
+  it("refuses forged ones, and expired ones when told so, with 401", async () => {
+    const { receiver, send, observed, seen, seeAll } = setUp({
+      ...{ verify: "before-ack", expired: "refuse" },
+    });
+    seeAll();
+    expect(await send("report", { signature: "invalid" })).toMatchObject({
+      ...{ status: 401, body: { code: "invalid_signature" } },
+    });
+    expect(await send("report", { signature: "expired" })).toMatchObject({
+      ...{ status: 401, body: { code: "expired_signature" } },
+    });
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+    expect(observed.map(([name, { state }]) => [name, state])).toEqual([
+      ["verified", "rejected"],
+      ["verified", "rejected"],
+      ["acknowledged", "verified"],
+      ["verified", "verified"],
+      ["handled", "handled"],
+    ]);
+  });
+
+  it("holds an expired one", async () => {
+    const { receiver, send, observed, lines } = setUp({ verify: "before-ack" });
+    const { status, body } = await send("report", { signature: "expired" });
+    expect(status).toBe(200);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "expired" } },
+    });
+    expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified", "parked"]);
+    expect(lines).toMatchObject([{ fields: { id: body.id, reason: "expired" } }]);
+  });
+
+  it("stores and verifies later what has no verdict in time", async () => {
+    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
+      verify: "before-ack",
+    });
+    seeAll();
+    const end = emulator.fault("authorize", { delayMs: 60_000 });
+    let answered = false;
+    const answer = send("report.complete").finally(() => {
+      answered = true;
+    });
+    await turns();
+    emulator.clock.advance(2_400);
+    await turns();
+    expect(answered).toBe(false);
+    emulator.clock.advance(100);
+    expect(await answer).toMatchObject({ status: 200, body: { status: "accepted" } });
+    end();
+    await advanceUntil(() => seen.length === 1);
+    await receiver.idle();
+  });
+
+  it("does not wait while the key is refused", async () => {
+    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
+      verify: "before-ack",
+    });
+    seeAll();
+    const end = emulator.fault("authorize", { status: 401 });
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    expect((await receiver.inbox.counts()).received).toBe(2);
+    end();
+    await advanceUntil(() => seen.length === 2);
+  });
+
+  it("loses no probe when the time of its request is used up", async () => {
+    const hanging = gate();
+    let refusing = true;
+    let calls = 0;
+    const client: Authorizer = {
+      async authorize() {
+        calls++;
+        if (!refusing) return "valid";
+        if (calls === 1)
+          throw new ServiceError("service_refused", "401", { status: 401, retryable: false });
+        await hanging.opened;
+        return "valid";
+      },
+    };
+    const { emulator, send, seen, seeAll } = setUp({
+      ...{ client, verify: "before-ack", autostart: false },
+    });
+    seeAll();
+    await send("report.complete");
+    emulator.clock.advance(1_000);
+    const probe = send("report.complete");
+    await until(() => calls === 2);
+    emulator.clock.advance(2_500);
+    expect(await probe).toMatchObject({ status: 200 });
+    refusing = false;
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    expect(calls).toBe(3);
+    expect(seen).toEqual([]);
+  });
+});

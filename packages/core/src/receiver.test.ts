@@ -1,0 +1,317 @@
+import { describe, expect, it } from "vitest";
+import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+import type { Authorizer } from "./verify.ts";
+
+describe("createReceiver()", () => {
+  it("acknowledges before authorize has answered, and handles after it, once", async () => {
+    const verdict = gate();
+    const asked: string[] = [];
+    const client: Authorizer = {
+      async authorize(signature) {
+        asked.push(signature);
+        await verdict.opened;
+        return "valid";
+      },
+    };
+    const { receiver, emulator, post, seen, seeAll } = setUp({ client });
+    seeAll();
+    const notification = emulator.notification("report.complete", { reportId: "r-1" });
+
+    const answer = await post(notification);
+    expect(answer).toMatchObject({ status: 200, body: { status: "accepted" } });
+    await until(() => asked.length === 1);
+    expect(seen).toEqual([]);
+    expect(await post(notification)).toMatchObject({
+      status: 200,
+      body: { status: "duplicate", id: answer.body.id },
+    });
+
+    verdict.open();
+    await receiver.idle();
+    expect(asked).toEqual([notification.headers["X-svc-authorization"]]);
+    expect(seen).toMatchObject([
+      { id: answer.body.id, type: "report.complete", reportId: "r-1", verification: "valid" },
+    ]);
+    expect(await post(notification)).toMatchObject({ body: { status: "duplicate" } });
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("gives each name its events when handlers are registered under several", async () => {
+    const { receiver, send } = setUp();
+    const calls: string[] = [];
+    receiver.on(["report.complete", "report"], (event) => void calls.push(`report ${event.type}`));
+    receiver.on("test_webhook_endpoint", (event) => void calls.push(`test ${event.payload}`));
+    receiver.on("unknown", (event) => void calls.push(`unknown ${event.eventType}`));
+    receiver.on("*", (event) => void calls.push(`* ${event.type}`));
+    for (const name of ["report.complete", "test_webhook_endpoint", "unknown"] as const) {
+      await send(name);
+      await receiver.idle();
+    }
+    expect(calls).toEqual([
+      "report report.complete",
+      "* report.complete",
+      "test This is a test notification: the address can receive notifications.",
+      "* test_webhook_endpoint",
+      "unknown not_in_the_document",
+      "* unknown",
+    ]);
+  });
+
+  it("marks a known event handled and holds an unknown one when there is no handler", async () => {
+    const { receiver, send, lines, seen } = setUp();
+    const known = [await send("test_webhook_endpoint"), await send("report.complete")];
+    const unknown = await send("unknown", { body: { odd_key: 1, other: { deep: 2 } } });
+    await receiver.idle();
+    for (const { body } of known) {
+      expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled", reason: null });
+    }
+    expect(await receiver.inbox.get(unknown.body.id)).toMatchObject({
+      state: "held",
+      reason: { code: "no_handler" },
+      type: "unknown",
+    });
+    expect(lines).toMatchObject([
+      {
+        level: "warn",
+        fields: { id: unknown.body.id, reason: "no_handler" },
+        message: expect.stringContaining("odd_key, other"),
+      },
+    ]);
+    expect(seen).toEqual([]);
+  });
+
+  it("parks bytes that are no JSON object as dead once they are verified", async () => {
+    const { receiver, send, seen, seeAll, lines } = setUp();
+    seeAll();
+    const genuine = await send("report", { body: "[1, 2]" });
+    const forged = await send("report", { body: "{", signature: "invalid" });
+    await receiver.idle();
+    expect(await receiver.inbox.get(genuine.body.id)).toMatchObject({
+      state: "dead",
+      reason: { code: "not_understood" },
+      body: "[1, 2]",
+    });
+    expect(await receiver.inbox.get(forged.body.id)).toMatchObject({ state: "rejected" });
+    expect(lines).toMatchObject([{ fields: { id: genuine.body.id, reason: "not_understood" } }]);
+    await receiver.inbox.release(genuine.body.id);
+    await receiver.idle();
+    expect(await receiver.inbox.get(genuine.body.id)).toMatchObject({ state: "dead" });
+    expect(seen).toEqual([]);
+  });
+
+  it("asks parse before the table, and parks what it throws on", async () => {
+    const { receiver, send, seen, seeAll } = setUp({
+      parse({ body }) {
+        if (body["boom"] === true) throw new RangeError("no such shape");
+        return body["kind"] === "done"
+          ? { type: "report", status: "complete", reportId: "p-1" }
+          : null;
+      },
+    });
+    seeAll();
+    await send("*", { body: { kind: "done" } });
+    await receiver.idle();
+    expect(seen).toMatchObject([{ type: "report.complete", reportId: "p-1" }]);
+    const boom = await send("*", { body: { boom: true } });
+    await receiver.idle();
+    expect(await receiver.inbox.get(boom.body.id)).toMatchObject({
+      state: "dead",
+      reason: { code: "not_understood", message: "RangeError: no such shape" },
+    });
+    const unsigned = await send("*", { body: { boom: true }, signature: "none" });
+    expect(unsigned).toMatchObject({ status: 200 });
+    expect(await receiver.inbox.get(unsigned.body.id)).toMatchObject({ state: "held" });
+  });
+
+  it("validates by schemas: their output is the body, a mismatch is dead with its issues", async () => {
+    const { receiver, send, seen, seeAll } = setUp({
+      schemas: {
+        "report.complete": {
+          "~standard": {
+            version: 1,
+            vendor: "test",
+            validate: (value) =>
+              (value as { ok?: boolean }).ok
+                ? { value: "output" }
+                : { issues: [{ message: "must be there", path: ["ok"] }] },
+          },
+        },
+      },
+    });
+    seeAll();
+    const fits = await send("*", { body: { status: "complete", ok: true } });
+    const misfit = await send("*", { body: { status: "complete" } });
+    await receiver.idle();
+    expect(seen).toMatchObject([{ id: fits.body.id, body: "output" }]);
+    expect(await receiver.inbox.get(misfit.body.id)).toMatchObject({
+      state: "dead",
+      type: "report.complete",
+      reason: { code: "schema_mismatch", message: expect.stringContaining("ok: must be there") },
+    });
+  });
+
+  it("tells the hooks of observe each with the entry, and outlives those that throw", async () => {
+    const { receiver, send, observed } = setUp();
+    let fails = 1;
+    receiver.on("report", () => {
+      if (fails-- > 0) throw new Error("once");
+    });
+    const { body } = await send("report.complete", { reportId: "r-9" });
+    await until(() => observed.some(([name]) => name === "failed"));
+    expect(observed).toMatchObject([
+      ["acknowledged", { id: body.id, state: "received", reportId: null, attempts: 0 }],
+      ["verified", { id: body.id, state: "verified", reportId: "r-9", type: "report.complete" }],
+      ["failed", { id: body.id, state: "verified", attempts: 1, lastError: "Error: once" }],
+    ]);
+    expect(observed[0]?.[1].ackMs).toEqual(expect.any(Number));
+    expect(observed[2]?.[1].nextAttemptAt).toBeInstanceOf(Date);
+    await send("unknown");
+    await until(() => observed.some(([name]) => name === "parked"));
+    expect(observed.at(-1)).toMatchObject(["parked", { state: "held" }]);
+    expect(observed.filter(([name]) => name === "failed")).toHaveLength(1);
+  });
+
+  it("goes on when hooks of observe and the logger throw or reject", async () => {
+    const fail = (): never => {
+      throw new Error("hook");
+    };
+    const { receiver, send, seen, seeAll } = setUp({
+      logger: { warn: fail, error: fail },
+      observe: {
+        acknowledged: fail,
+        verified: fail,
+        handled: (async () => fail()) as () => void,
+      },
+    });
+    seeAll();
+    expect(await send("report")).toMatchObject({ status: 200 });
+    await receiver.idle();
+    await turns();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("names the option that is wrong, with a TypeError", () => {
+    const wrong: [string, object][] = [
+      ["client", { client: {} }],
+      ["inbox", { inbox: {} }],
+      ["name", { name: "a b" }],
+      ["ack", { ack: "now" }],
+      ["verify", { verify: true }],
+      ["signature", { signature: "not a header" }],
+      ["unsignedTests", { unsignedTests: "hold" }],
+      ["unsigned", { unsigned: "accept" }],
+      ["expired", { expired: "accept" }],
+      ["reusedSignature", { reusedSignature: "refuse" }],
+      ["parse", { parse: {} }],
+      ['schemas["report.complete"]', { schemas: { "report.complete": {} } }],
+      ["retry.attempts", { retry: { attempts: 0 } }],
+      ["limits.ackMs", { limits: { ackMs: "4s" } }],
+      ["concurrency.handle", { concurrency: { handle: 0.5 } }],
+      ["handlerTimeoutMs", { handlerTimeoutMs: -1 }],
+      ["autostart", { autostart: "yes" }],
+      ["clock", { clock: { now: 1 } }],
+      ["logger", { logger: true }],
+      ["observe.handled", { observe: { handled: 1 } }],
+      ["surprise", { surprise: 1 }],
+      ["limits.acksMs", { limits: { acksMs: 1 } }],
+      ["retry", { retry: null }],
+      ["observe.hanlded", { observe: { hanlded: () => {} } }],
+      ["schemas.report", { schemas: { report: {} } }],
+    ];
+    for (const [option, given] of wrong) {
+      const make = () => setUp(given);
+      expect(make, option).toThrow(TypeError);
+      expect(make, option).toThrow(option);
+    }
+  });
+
+  it("throws when the same name is taken on an inbox, and not once it is given back", async () => {
+    const { receiver } = setUp({ name: "twice", autostart: false });
+    const inbox = memoryInbox();
+    const first = setUp({ name: "twice", inbox });
+    expect(() => setUp({ name: "twice", inbox })).toThrow(TypeError);
+    expect(() => setUp({ name: "twice", inbox })).toThrow(/"twice" is taken/);
+    setUp({ name: "another", inbox });
+    await first.receiver.close();
+    setUp({ name: "twice", inbox });
+    expect(receiver.name).toBe("twice");
+  });
+
+  it("never lets one receiver see what another has on the same inbox", async () => {
+    const inbox = memoryInbox();
+    const one = setUp({ name: "one", inbox });
+    const two = setUp({ name: "two", inbox });
+    const { body } = await one.send("unknown");
+    await one.receiver.idle();
+    expect(await two.receiver.inbox.get(body.id)).toBeNull();
+    expect(await two.receiver.inbox.list()).toEqual([]);
+    await expect(two.receiver.inbox.release(body.id)).rejects.toMatchObject({ code: "not_found" });
+    await expect(two.receiver.inbox.discard(body.id)).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("Receiver.inbox", () => {
+  it("lists, counts, releases and discards, and says why it can't", async () => {
+    const { receiver, send, seen } = setUp();
+    receiver.on("report", (event) => void seen.push(event));
+    const held = (await send("unknown")).body.id;
+    const forged = (await send("report", { signature: "invalid" })).body.id;
+    const handled = (await send("report.complete")).body.id;
+    await receiver.idle();
+
+    expect(await receiver.inbox.counts()).toEqual({
+      ...{ received: 0, verified: 0, handled: 1, held: 1, rejected: 1, dead: 0 },
+    });
+    expect((await receiver.inbox.list()).map(({ id }) => id)).toEqual([held, forged, handled]);
+    expect((await receiver.inbox.list({ state: "parked" })).map(({ id }) => id)).toEqual([held]);
+    expect(await receiver.inbox.get("nothing")).toBeNull();
+    await expect(receiver.inbox.release("nothing")).rejects.toMatchObject({ code: "not_found" });
+    await expect(receiver.inbox.release(forged)).rejects.toMatchObject({ code: "not_releasable" });
+    await expect(receiver.inbox.discard(handled)).rejects.toMatchObject({ code: "not_parked" });
+
+    await receiver.inbox.release(handled);
+    await receiver.idle();
+    expect(seen.map(({ id }) => id)).toEqual([handled, handled]);
+    await receiver.inbox.discard(held);
+    expect(await receiver.inbox.get(held)).toBeNull();
+  });
+
+  it("release() rejects not_releasable when the delivery is unfinished", async () => {
+    const { receiver, send } = setUp({ autostart: false });
+    const { body } = await send("report");
+    await expect(receiver.inbox.release(body.id)).rejects.toMatchObject({ code: "not_releasable" });
+  });
+});
+
+describe("health()", () => {
+  it("is ready while the service is away, and tells how it is doing", async () => {
+    const { receiver, send, emulator } = setUp();
+    expect(await receiver.health()).toMatchObject({
+      ...{ ready: true, service: "unknown", inbox: { ok: true }, oldestWaitingMs: null },
+    });
+    emulator.fault("authorize", { drop: true });
+    await send("report");
+    await turns();
+    emulator.clock.advance(500);
+    const health = await receiver.health();
+    expect(health).toMatchObject({ ready: true, service: "unreachable", counts: { received: 1 } });
+    expect(health.oldestWaitingMs).toBeGreaterThanOrEqual(500);
+    await receiver.close();
+    expect(await receiver.health()).toMatchObject({ ready: false });
+  });
+
+  it("is not ready when the inbox fails, in whatever way", async () => {
+    for (const health of [
+      async () => ({ ok: false, error: "disk full" }),
+      () => Promise.reject(new Error("disk full")),
+    ]) {
+      const { receiver } = setUp({ inbox: Object.assign(memoryInbox(), { health }) });
+      const answer = await receiver.health();
+      expect(answer.ready).toBe(false);
+      expect(answer.inbox.error).toContain("disk full");
+      await receiver.close();
+    }
+  });
+});

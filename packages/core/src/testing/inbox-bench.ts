@@ -1,0 +1,188 @@
+import { systemClock } from "../clock.ts";
+import type { Arrival, Job, NewDelivery, Outcome, Stage } from "../delivery.ts";
+import { fingerprint } from "../fingerprint.ts";
+import { newId } from "../id.ts";
+import type { Added, Consumer, Inbox } from "../inbox.ts";
+import { patiently, same, until } from "./assert.ts";
+import { type VirtualClock, virtualClock } from "./virtual-clock.ts";
+
+/** What a case needs of a store beyond the port. */
+export type Need = "clock" | "order" | "reuse";
+
+/** A case as it is written down. */
+export interface Written {
+  readonly name: string;
+  readonly needs?: readonly Need[];
+  readonly run: (bench: Bench) => Promise<void>;
+}
+
+/** What a case is given: a fresh inbox, time, and the few moves that cases are made of. */
+export interface Bench {
+  readonly inbox: Inbox;
+  readonly clock: VirtualClock;
+  /** A signed delivery of receiver `a`, unlike all others unless told. */
+  make(parts?: Parts): Promise<NewDelivery>;
+  /** Makes and adds one; resolves to its id, and fails unless it was added. */
+  put(parts?: Parts): Promise<string>;
+  add(delivery: NewDelivery, options?: AddOptions): Promise<Added>;
+  /** Consumes one by one until each step was taken; resolves to the jobs when all is recorded. */
+  work(stage: Stage, ...steps: readonly Step[]): Promise<readonly Job[]>;
+  /** Consumes until it is stopped or the case ends. */
+  consume(stage: Stage, step: Step, options?: ConsumeOptions): Consuming;
+  until(check: () => boolean | Promise<boolean>, what: string): Promise<void>;
+  patiently<T>(promise: Promise<T>, what: string): Promise<T>;
+  /** Closes the inbox; fails when something is left running. */
+  end(): Promise<void>;
+}
+
+/** What a delivery is made of; whatever is left out differs from delivery to delivery. */
+export interface Parts extends AddOptions {
+  readonly receiver?: string;
+  /** Null for none. */
+  readonly signature?: string | null;
+  readonly body?: string | Uint8Array;
+  readonly url?: string;
+  /** When it was received; now. */
+  readonly at?: number;
+}
+
+/** How a delivery is added. */
+export interface AddOptions {
+  readonly arrival?: Arrival;
+  readonly holdReuse?: boolean;
+}
+
+/** Who consumes, and how many at once. */
+export interface ConsumeOptions {
+  readonly receiver?: string;
+  readonly concurrency?: number;
+}
+
+/** What becomes of a job. */
+export type Step = Outcome | ((job: Job, signal: AbortSignal) => Outcome | Promise<Outcome>);
+
+/** A consumer, and what it was handed. */
+export interface Consuming {
+  readonly consumer: Consumer;
+  readonly jobs: readonly Job[];
+  readonly errors: readonly unknown[];
+}
+
+/** The verdict "valid", with what recognition found. */
+export const valid: Outcome = {
+  to: "verified",
+  verification: "valid",
+  type: "report.complete",
+  reportId: "r-1",
+};
+/** All handlers succeeded. */
+export const handled: Outcome = { to: "handled" };
+
+/** Parked or rejected, for this reason. */
+export function left(
+  to: "held" | "rejected" | "dead",
+  code: NonNullable<Job["reason"]>["code"],
+  rest: Partial<Extract<Outcome, { to: "held" | "rejected" | "dead" }>> = {},
+): Outcome {
+  return { to, reason: { code, message: `because: ${code}` }, error: null, ...rest };
+}
+
+/** To be worked on again. */
+export function later(
+  afterMs: number,
+  rest: Partial<Extract<Outcome, { to: "again" }>> = {},
+): Outcome {
+  return { to: "again", afterMs, error: "not yet", counts: true, ...rest };
+}
+
+/** A promise and what resolves it. */
+export function deferred<T = void>(): {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T | PromiseLike<T>) => void;
+} {
+  let resolve: (value: T | PromiseLike<T>) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** Makes the bench of one case. */
+export function createBench(inbox: Inbox, patienceMs: number): Bench {
+  const clock = inbox.guarantees.clock === "given" ? virtualClock() : ownClock();
+  const consumers: Consumer[] = [];
+  let made = 0;
+
+  async function make(parts: Parts = {}): Promise<NewDelivery> {
+    const number = ++made;
+    const { receiver = "a", signature = `signature ${number}`, url = "/hook?x=1" } = parts;
+    const given = parts.body ?? JSON.stringify({ number });
+    const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
+    const receivedAt = parts.at ?? clock.now();
+    return {
+      ...{ id: newId(receivedAt), receiver, receivedAt, signature, url, body, ackMs: 1.5 },
+      headers: { "content-type": "application/json", "user-agent": "contract" },
+      key: signature === null ? null : await fingerprint({ receiver, signature, url, body }),
+    };
+  }
+
+  function add(delivery: NewDelivery, options: AddOptions = {}): Promise<Added> {
+    const { arrival = { to: "received" }, holdReuse = false } = options;
+    return inbox.add(delivery, arrival, { holdReuse });
+  }
+
+  function consume(stage: Stage, step: Step, options: ConsumeOptions = {}): Consuming {
+    const { receiver = "a", concurrency = 1 } = options;
+    const jobs: Job[] = [];
+    const errors: unknown[] = [];
+    const work = async (job: Job, signal: AbortSignal): Promise<Outcome> => {
+      jobs.push(job);
+      return typeof step === "function" ? step(job, signal) : step;
+    };
+    const onError = (error: unknown): void => void errors.push(error);
+    const consumer = inbox.consume(stage, work, { receiver, concurrency, clock, onError });
+    consumers.push(consumer);
+    return { consumer, jobs, errors };
+  }
+
+  const bench: Bench = {
+    inbox,
+    clock,
+    make,
+    async put(parts = {}) {
+      const delivery = await make(parts);
+      const { status, id } = await add(delivery, parts);
+      same({ status, id }, { status: "added", id: delivery.id }, "What add() answered");
+      return id;
+    },
+    add,
+    async work(stage, ...steps) {
+      const recorded = deferred();
+      let taken = 0;
+      const consuming = consume(stage, (job, signal) => {
+        const step = steps[taken++] ?? later(0);
+        if (taken === steps.length) recorded.resolve(consuming.consumer.stop());
+        return typeof step === "function" ? step(job, signal) : step;
+      });
+      await bench.patiently(recorded.promise, `${steps.length} jobs to ${stage}`);
+      return consuming.jobs;
+    },
+    consume,
+    until: (check, what) => until(check, what, patienceMs),
+    patiently: (promise, what) => patiently(promise, what, patienceMs),
+    async end() {
+      await bench.patiently(inbox.close(), "close()");
+      const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);
+      same(running, 0, "Work still running after close()");
+      same(clock.pending, 0, "Timers still set after close()");
+    },
+  };
+  return bench;
+}
+
+function ownClock(): VirtualClock {
+  const advance = (): never => {
+    throw new Error("The store keeps its own time: this case must be skipped for it");
+  };
+  return { ...systemClock, advance, pending: 0 };
+}

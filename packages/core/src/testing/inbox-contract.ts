@@ -1,0 +1,63 @@
+import type { Guarantees, Inbox } from "../inbox.ts";
+import { patiently, same } from "./assert.ts";
+import { adding } from "./inbox-adding.ts";
+import { createBench, type Need } from "./inbox-bench.ts";
+import { keeping } from "./inbox-keeping.ts";
+import { working } from "./inbox-working.ts";
+
+/** A store to be held to the contract of {@link Inbox}. */
+export interface InboxContractOptions {
+  /** Opens an empty store of its own; called for every case, which closes it. */
+  readonly open: () => Inbox | Promise<Inbox>;
+  /** What the store guarantees: cases it can't hold are skipped. */
+  readonly guarantees: Guarantees;
+  /** Milliseconds of real time after which something that should happen is given up: 10,000. */
+  readonly patienceMs?: number;
+}
+
+/** One case, to be handed to any test runner. */
+export interface ContractCase {
+  /** What is promised, and why it is skipped if it is. */
+  readonly name: string;
+  /** Rejects when the promise is broken. */
+  readonly run: () => Promise<void>;
+  /** Why this store can't hold it; `run` then does nothing. */
+  readonly skipped?: string;
+}
+
+/**
+ * Everything that an {@link Inbox} promises, as cases for any test runner.
+ *
+ * @example
+ * const { guarantees } = memoryInbox();
+ * for (const { name, run } of inboxContract({ open: memoryInbox, guarantees })) test(name, run);
+ */
+export function inboxContract(options: InboxContractOptions): readonly ContractCase[] {
+  const { open, guarantees, patienceMs = 10_000 } = options;
+  return [...adding, ...working, ...keeping].map(({ name, needs = [], run }) => {
+    const skipped = needs.map((need) => missing(need, guarantees)).find((why) => why !== null);
+    if (skipped) return { name: `${name} (skipped: ${skipped})`, run: async () => {}, skipped };
+    return {
+      name,
+      async run() {
+        const inbox = await open();
+        const bench = createBench(inbox, patienceMs);
+        try {
+          same(inbox.guarantees, guarantees, "What the store guarantees");
+          await patiently(run(bench), "the end of the case", 2 * patienceMs);
+        } catch (error) {
+          await bench.end().catch(() => {});
+          throw error;
+        }
+        await bench.end();
+      },
+    };
+  });
+}
+
+function missing(need: Need, { clock, order, noticesReuse }: Guarantees): string | null {
+  if (need === "clock" && clock === "own") return "the store keeps its own time";
+  if (need === "order" && order === "roughly") return "the store keeps the order only roughly";
+  if (need === "reuse" && !noticesReuse) return "the store does not notice reused signatures";
+  return null;
+}

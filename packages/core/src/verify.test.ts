@@ -1,0 +1,72 @@
+import { createEmulator } from "@reporthook/emulator";
+import { describe, expect, it, vi } from "vitest";
+import { systemClock } from "./clock.ts";
+import { ServiceError } from "./errors.ts";
+import { type Authorizer, verify } from "./verify.ts";
+
+const job = { signature: "s", url: "/hook?a=1", headers: { "content-type": "application/json" } };
+const { signal } = new AbortController();
+const ask = (authorize: unknown) => verify({ authorize } as Authorizer, job, systemClock, signal);
+
+describe("verify()", () => {
+  it("gives the client the signature, a signal and the delivery", async () => {
+    const authorize = vi.fn(async () => "valid");
+    expect(await ask(authorize)).toEqual({ verdict: "valid" });
+    const { url, headers } = job;
+    expect(authorize).toHaveBeenCalledExactlyOnceWith("s", {
+      signal: expect.any(AbortSignal),
+      delivery: { url, headers },
+    });
+  });
+
+  it.each([
+    ["refused", "service_refused", 401],
+    ["refused", "service_refused", 403],
+    ["odd", "service_failed", 400],
+    ["odd", "service_failed", 404],
+    ["odd", "service_failed", 422],
+    ["silent", "service_failed", 429],
+    ["silent", "service_failed", 500],
+    ["silent", "service_timeout", undefined],
+  ] as const)("says %s when the client rejects %s with status %s", async (why, code, status) => {
+    const details = { retryable: true, retryAfterMs: 7, ...(status && { status }) };
+    const error = new ServiceError(code, "no", details);
+    const answer = await ask(() => Promise.reject(error));
+    expect(answer).toEqual({ verdict: null, why, error, retryAfterMs: 7 });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("x");
+      },
+    ],
+    ["rejects with nothing", () => Promise.reject()],
+    ["rejects with a text", () => Promise.reject("x")],
+    ["rejects with nonsense", () => Promise.reject({ status: "400", retryAfterMs: Number.NaN })],
+    ["resolves to true", async () => true],
+    ["resolves to nothing", async () => undefined],
+    ["returns nothing", () => undefined],
+  ])("says silent when the client %s", async (_, authorize) => {
+    expect(await ask(authorize)).toMatchObject({ verdict: null, why: "silent", retryAfterMs: 0 });
+  });
+
+  it("gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {
+    const { clock } = createEmulator();
+    const signals: (AbortSignal | undefined)[] = [];
+    const client: Authorizer = {
+      authorize(_, options) {
+        signals.push(options?.signal);
+        return new Promise(() => {});
+      },
+    };
+    const controller = new AbortController();
+    const answers = [verify(client, job, clock, controller.signal)];
+    controller.abort(new Error("closing"));
+    answers.push(verify(client, job, clock, signal), verify(client, job, clock, controller.signal));
+    clock.advance(30_000);
+    for (const answer of answers) expect(await answer).toMatchObject({ why: "silent" });
+    expect(signals.map((given) => given?.aborted)).toEqual([true, true]);
+  });
+});

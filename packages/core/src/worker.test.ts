@@ -1,0 +1,141 @@
+import { createEmulator } from "@reporthook/emulator";
+import { describe, expect, it } from "vitest";
+import type { Job } from "./delivery.ts";
+import type { Registration } from "./dispatch.ts";
+import { ServiceError } from "./errors.ts";
+import { silentLogger } from "./log.ts";
+import { createWorker, type WorkerOptions } from "./worker.ts";
+
+const { signal } = new AbortController();
+const fail = (status: number) => () => {
+  const code = status === 401 ? "service_refused" : "service_failed";
+  throw new ServiceError(code, `POST … ${status}`, { status, retryable: true });
+};
+
+function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
+  const { clock } = createEmulator();
+  const registrations: Registration[] = [];
+  const client = { authorize: async () => authorize() } as WorkerOptions["client"];
+  const worker = createWorker({
+    ...{ name: "reports", client, clock, logger: silentLogger, registrations, expired: "hold" },
+    ...{ retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 }, handlerTimeoutMs: 1_000 },
+    ...rest,
+  });
+  const job = (given: Partial<Job> = {}): Job => ({
+    ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
+    ...{ receivedAt: new Date(clock.now()), attempts: 0, nextAttemptAt: null, lastError: null },
+    ...{ ackMs: 0, signature: "s", url: "/", headers: {}, verification: null, released: false },
+    ...{ memo: null, body: new TextEncoder().encode('{"status":"complete","id":7}') },
+    ...given,
+  });
+  return { worker, job, clock, registrations };
+}
+
+describe("worker.verify()", () => {
+  it("advances with what was recognised when the verdict is valid", async () => {
+    const { worker, job } = make(() => "valid");
+    expect(await worker.verify(job(), signal)).toEqual({
+      ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
+    });
+    expect(worker.service).toBe("ok");
+  });
+
+  it("runs an expired one only when it was released, or asked about promptly in an outage", async () => {
+    const hold = make(() => "expired");
+    expect(await hold.worker.verify(hold.job(), signal)).toMatchObject({ to: "held" });
+    expect(await hold.worker.verify(hold.job({ released: true }), signal)).toMatchObject({
+      ...{ to: "verified", verification: "expired" },
+    });
+    const memo = JSON.stringify({ outage: true });
+    expect(await hold.worker.verify(hold.job({ memo }), signal)).toMatchObject({ to: "held" });
+    const handle = make(() => "expired", { expired: "handle-after-outage" });
+    expect(await handle.worker.verify(handle.job({ memo }), signal)).toMatchObject({
+      to: "verified",
+    });
+    expect(await handle.worker.verify(handle.job(), signal)).toMatchObject({ to: "held" });
+  });
+
+  it("remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
+    let status = 400;
+    const { worker, job, clock } = make(() => fail(status)());
+    const memoAfter = async (given: Partial<Job>): Promise<unknown> => {
+      const outcome = await worker.verify(job(given), signal);
+      return JSON.parse((outcome.to === "again" && outcome.memo) || "null");
+    };
+    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
+    status = 500;
+    const memo = '{"outage":false,"odd":1}';
+    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const late = { receivedAt: new Date(clock.now() - 61_000) };
+    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1 });
+    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({ outage: true, odd: 0 });
+  });
+
+  it("gives way when the answer concerns this signature alone, or has failed before", async () => {
+    let answer: () => unknown = fail(500);
+    const { worker, job } = make(() => answer());
+    const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {
+      const outcome = await worker.verify(job(given), signal);
+      return outcome.to === "again" && outcome.giveWay;
+    };
+    expect(await givesWay()).toBe(false);
+    expect(await givesWay({ attempts: 1 })).toBe(true);
+    answer = fail(422);
+    expect(await givesWay()).toBe(true);
+    answer = () => "valid";
+    await worker.verify(job(), signal);
+    answer = fail(500);
+    expect(await givesWay()).toBe(true);
+  });
+
+  it("does not count what a shutdown or a refused key cut off", async () => {
+    const refused = make(fail(401));
+    expect(await refused.worker.verify(refused.job(), signal)).toMatchObject({
+      ...{ to: "again", counts: false },
+    });
+    expect(refused.worker.service).toBe("refused");
+    expect(await refused.worker.verify(refused.job(), signal, { wait: false })).toMatchObject({
+      ...{ to: "again", counts: false },
+    });
+    const stopped = make(() => "valid");
+    stopped.worker.stopVerifying();
+    expect(await stopped.worker.verify(stopped.job(), signal)).toMatchObject({
+      ...{ to: "again", counts: false },
+    });
+    const cut = make(() => new Promise(() => {}));
+    const controller = new AbortController();
+    const cutting = cut.worker.verify(cut.job(), controller.signal);
+    controller.abort();
+    expect(await cutting).toMatchObject({ to: "again", counts: false });
+    expect(cut.worker.service).toBe("unknown");
+  });
+});
+
+describe("worker.handle()", () => {
+  it("does not count an attempt that a shutdown cut off, in a handler or in a schema", async () => {
+    const never = (): Promise<never> => new Promise(() => {});
+    const schema = { "~standard": { version: 1, vendor: "test", validate: never } } as const;
+    for (const rest of [{}, { schemas: { "report.complete": schema } }]) {
+      const { worker, job, registrations } = make(never, rest);
+      registrations.push({ names: ["*"], handler: never });
+      const controller = new AbortController();
+      const given = job({ stage: "handle", state: "verified", verification: "valid" });
+      const handling = worker.handle(given, controller.signal);
+      await Promise.resolve();
+      controller.abort();
+      expect(await handling).toMatchObject({ to: "again", counts: false });
+    }
+  });
+
+  it("names at most 20 keys of an unknown notification, in a bounded text", async () => {
+    const { worker, job } = make(() => "valid");
+    const keys = Array.from({ length: 30 }, (_, index) => [`${index}${"k".repeat(500)}`, 1]);
+    const body = new TextEncoder().encode(JSON.stringify(Object.fromEntries(keys)));
+    const outcome = await worker.handle(
+      job({ stage: "handle", verification: "valid", body }),
+      signal,
+    );
+    expect(outcome).toMatchObject({ to: "held", reason: { code: "no_handler" } });
+    expect(JSON.stringify(outcome).length).toBeLessThan(1_000);
+  });
+});

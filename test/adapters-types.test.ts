@@ -1,0 +1,180 @@
+import { createServer } from "node:http";
+import Router from "@koa/router";
+import {
+  type Client,
+  createReceiver,
+  type EventOf,
+  memoryInbox,
+  type Receiver,
+  type Schema,
+} from "@reporthook/core";
+import { nodeHandler } from "@reporthook/core/node";
+import { reporthook as toExpress } from "@reporthook/express";
+import { reporthook as toHono } from "@reporthook/hono";
+import { reporthook as toKoa } from "@reporthook/koa";
+import express, { type RequestHandler } from "express";
+import express4, { type RequestHandler as RequestHandler4 } from "express4";
+import { type Handler, Hono, type MiddlewareHandler } from "hono";
+import Koa, { type Middleware } from "koa";
+import koaBodyParser from "koa-bodyparser";
+import mount from "koa-mount";
+import Koa2, { type Middleware as Middleware2 } from "koa2";
+import { afterEach, expect, expectTypeOf, test } from "vitest";
+
+const client: Pick<Client, "authorize"> = { authorize: async () => "valid" };
+
+const made: Pick<Receiver, "close">[] = [];
+
+afterEach(async () => {
+  for (const receiver of made.splice(0)) await receiver.close();
+});
+
+function make(): Receiver {
+  const receiver = createReceiver({
+    client,
+    inbox: memoryInbox(),
+    autostart: false,
+    logger: false,
+  });
+  made.push(receiver);
+  return receiver;
+}
+
+test("the Express adapter is a handler by the types of Express 5", () => {
+  const handler = toExpress(make());
+  expectTypeOf(handler).toExtend<RequestHandler>();
+  const app = express();
+  app.post("/a", handler);
+  app.all("/b/:id", handler);
+  app.use("/c", handler);
+  app.use(handler);
+  app.use("/d", express.Router().post("/e", handler));
+  app.post("/f", express.raw({ type: "*/*" }), handler);
+  expect(app).toBeTypeOf("function");
+});
+
+test("the Express adapter is a handler by the types of Express 4", () => {
+  const handler = toExpress(make());
+  expectTypeOf(handler).toExtend<RequestHandler4>();
+  const app = express4();
+  app.post("/a", handler);
+  app.all("/b/:id", handler);
+  app.use("/c", handler);
+  app.use(handler);
+  app.use("/d", express4.Router().post("/e", handler));
+  app.post("/f", express4.raw({ type: "*/*" }), handler);
+  expect(app).toBeTypeOf("function");
+});
+
+test("the Koa adapter is middleware by the types of Koa 3, @koa/router and koa-mount", () => {
+  const handler = toKoa(make());
+  expectTypeOf(handler).toExtend<Middleware>();
+  const app = new Koa<{ user: string }>();
+  app.use(handler);
+  app.use(koaBodyParser()).use(mount("/a", handler));
+  app.use(new Router().post("/b", handler).routes());
+  app.use(new Router<{ user: string }>({ prefix: "/c" }).all("/d/:id", handler).routes());
+  expect(app.middleware).toHaveLength(5);
+});
+
+test("the Koa adapter is middleware by the types of Koa 2", () => {
+  const handler = toKoa(make());
+  expectTypeOf(handler).toExtend<Middleware2>();
+  const app = new Koa2<{ user: string }>();
+  app.use(handler);
+  expect(app.middleware).toHaveLength(1);
+});
+
+test("the Hono adapter is a handler by Hono's own types", () => {
+  const handler = toHono(make());
+  expectTypeOf(handler).toExtend<Handler>();
+  expectTypeOf(handler).toExtend<MiddlewareHandler>();
+  const app = new Hono<{ Bindings: { KEY: string }; Variables: { user: string } }>();
+  app.post("/a", handler);
+  app.all("/b/:id", handler).use("/c/*", handler);
+  app.route("/d", new Hono().post("/e", handler));
+  app.on(["POST"], "/f", handler);
+  expect(app.routes).toHaveLength(5);
+});
+
+test("the Node handler is a listener by Node's own types", () => {
+  expect(createServer(nodeHandler(make())).listening).toBe(false);
+});
+
+test("the adapters take a receiver with schemas", () => {
+  const schema: Schema<{ readonly report_id: string }> = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value) => ({ value: value as { report_id: string } }),
+    },
+  };
+  const receiver = createReceiver({
+    client,
+    inbox: memoryInbox(),
+    autostart: false,
+    schemas: { "report.complete": schema },
+  });
+  made.push(receiver);
+  receiver.on("report.complete", (event) => {
+    expectTypeOf(event.body).toEqualTypeOf<{ readonly report_id: string }>();
+    // @ts-expect-error the schema's output has no such field
+    event.body.other;
+  });
+  receiver.on("report.processing", (event) => {
+    expectTypeOf(event.body).toEqualTypeOf<Readonly<Record<string, unknown>>>();
+  });
+  receiver.on("*", (event) => {
+    if (event.type === "report.complete") expectTypeOf(event.body.report_id).toBeString();
+  });
+  for (const mountOn of [toExpress, toKoa, toHono])
+    expect(mountOn(receiver)).toBeTypeOf("function");
+});
+
+test("on() gives the handler the event of its name", () => {
+  const receiver = make()
+    .on("test_webhook_endpoint", (event) => {
+      expectTypeOf(event.type).toEqualTypeOf<"test_webhook_endpoint">();
+      expectTypeOf(event.payload).toBeString();
+      // @ts-expect-error a test has no report
+      event.reportId;
+    })
+    .on("report.complete", (event, { signal, attempt }) => {
+      expectTypeOf(event).toEqualTypeOf<EventOf<"report.complete">>();
+      expectTypeOf(event.status).toEqualTypeOf<"complete">();
+      expectTypeOf(event.reportId).toEqualTypeOf<string | null>();
+      expectTypeOf(event.receivedAt).toEqualTypeOf<Date>();
+      expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+      expectTypeOf(attempt).toBeNumber();
+      // @ts-expect-error a report has no payload of a test
+      event.payload;
+    })
+    .on(["report.complete", "report.internal_error"], async (event) => {
+      expectTypeOf(event.status).toEqualTypeOf<"complete" | "internal_error">();
+    })
+    .on("report", (event) => {
+      expectTypeOf(event.status).toEqualTypeOf<"processing" | "complete" | "internal_error">();
+    })
+    .on("*", (event) => {
+      if (event.type === "test_webhook_endpoint") expectTypeOf(event.payload).toBeString();
+      if (event.type === "report.complete") expectTypeOf(event.status).toEqualTypeOf<"complete">();
+    });
+  expectTypeOf(receiver).toEqualTypeOf<Receiver>();
+});
+
+test("on() refuses unknown names, by type and when called", () => {
+  const receiver = make();
+  // @ts-expect-error no such event
+  expect(() => receiver.on("report.completed", () => {})).toThrow(TypeError);
+  // @ts-expect-error one of them is no event
+  expect(() => receiver.on(["report.complete", "reports"], () => {})).toThrow(TypeError);
+  // @ts-expect-error a handler is needed
+  expect(() => receiver.on("report")).toThrow(TypeError);
+});
+
+test("the adapters refuse what is no receiver", () => {
+  for (const mountOn of [toExpress, toKoa, toHono]) {
+    // @ts-expect-error no receiver
+    expect(() => mountOn({})).toThrow(TypeError);
+  }
+});

@@ -1,0 +1,181 @@
+import type { Server } from "node:http";
+import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
+import { createEmulator, type Emulator, type Notification } from "@reporthook/emulator";
+import { reporthook } from "@reporthook/express";
+import compression from "compression";
+import express, { type ErrorRequestHandler, type RequestHandler } from "express";
+import { rateLimit } from "express-rate-limit";
+import session from "express-session";
+import helmet from "helmet";
+import request from "supertest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+declare module "express-session" {
+  interface SessionData {
+    user: string;
+  }
+}
+
+interface Order {
+  readonly id: number;
+  readonly item: string;
+}
+
+const pageOfManyWords = `<!doctype html><title>Shop</title>${"<p>Reports, and more reports.</p>".repeat(100)}`;
+
+const signedIn: RequestHandler = (req, res, next) => {
+  if (req.session.user === undefined) res.status(401).json({ error: "sign in first" });
+  else next();
+};
+
+const failed: ErrorRequestHandler = (error, _req, res, _next) => {
+  const status = typeof error.status === "number" ? error.status : 500;
+  res.status(status).json({ error: status === 500 ? "failed" : error.message });
+};
+
+/** An application as it may have stood for years; `mountWebhook` is all that is new. */
+function shop(mountWebhook: (app: express.Express) => void): express.Express {
+  const orders: Order[] = [];
+  const app = express();
+  app.set("trust proxy", 1);
+  app.use(helmet());
+  app.use(compression());
+  app.use(rateLimit({ windowMs: 60_000, limit: 200, standardHeaders: true, legacyHeaders: false }));
+  app.use(session({ secret: "not a secret", resave: false, saveUninitialized: false }));
+  app.use(express.json());
+  app.use(express.urlencoded({ extended: false }));
+
+  app.get("/", (_req, res) => void res.send(pageOfManyWords));
+  app.post("/login", (req, res) => {
+    req.session.user = String(req.body.user);
+    res.redirect(303, "/orders");
+  });
+
+  const api = express.Router();
+  api.use(signedIn);
+  api.get("/", (_req, res) => void res.json(orders));
+  api.post("/", (req, res) => {
+    const order = { id: orders.length + 1, item: String(req.body.item) };
+    orders.push(order);
+    res.status(201).json(order);
+  });
+  api.get("/broken", async () => {
+    throw new Error("the database is away");
+  });
+  app.use("/orders", api);
+
+  const webhooks = express.Router();
+  webhooks.post("/payments", (req, res) => void res.json({ received: req.body.event }));
+  app.use("/webhooks", webhooks);
+
+  mountWebhook(app);
+
+  app.use((_req, res) => void res.status(404).json({ error: "not found" }));
+  app.use(failed);
+  return app;
+}
+
+let emulator: Emulator;
+let receiver: Receiver;
+let server: Server;
+let completed: (string | null)[];
+
+beforeEach(async () => {
+  emulator = createEmulator();
+  const client = createClient(emulator.clientOptions);
+  receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
+  completed = [];
+  receiver.on("report.complete", (event) => {
+    completed.push(event.reportId);
+  });
+  const app = shop((existing) => {
+    existing.post("/webhooks/reports", reporthook(receiver));
+  });
+  await new Promise<void>((resolve) => {
+    server = app.listen(0, "127.0.0.1", () => resolve());
+  });
+});
+
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await receiver.close();
+  await emulator.close();
+});
+
+function deliver({ headers, body }: Notification): request.Test {
+  return request(server).post("/webhooks/reports").set(headers).send(body);
+}
+
+test("a genuine notification is acknowledged and handled, its duplicate only acknowledged", async () => {
+  const genuine = emulator.notification("report.complete", { reportId: "größe-1" });
+  const first = await deliver(genuine).expect(200).expect("content-type", "application/json");
+  expect(first.body).toEqual({ status: "accepted", id: expect.any(String) });
+  expect(first.headers).toMatchObject({ "x-content-type-options": "nosniff" });
+  expect(first.headers["set-cookie"]).toBeUndefined();
+  const second = await deliver(genuine).expect(200);
+  expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
+  await receiver.idle();
+  expect(completed).toEqual(["größe-1"]);
+});
+
+test("a forged notification is acknowledged, rejected and never handled", async () => {
+  const { body } = await deliver(
+    emulator.notification("report.complete", { signature: "invalid" }),
+  ).expect(200);
+  await receiver.idle();
+  expect(completed).toEqual([]);
+  expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "rejected", body: null });
+});
+
+test("an unsigned notification is held until it is released", async () => {
+  const unsigned = emulator.notification("report.complete", { reportId: "r-1", signature: "none" });
+  const { body } = await deliver(unsigned).expect(200);
+  await receiver.idle();
+  expect(completed).toEqual([]);
+  expect(await receiver.inbox.get(body.id)).toMatchObject({
+    state: "held",
+    reason: { code: "unsigned" },
+  });
+  await receiver.inbox.release(body.id);
+  await receiver.idle();
+  expect(completed).toEqual(["r-1"]);
+});
+
+test("an unsigned test notification is handled at once", async () => {
+  const { body } = await deliver(
+    emulator.notification("test_webhook_endpoint", { signature: "none" }),
+  ).expect(200);
+  await receiver.idle();
+  expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
+});
+
+test("what the receiver refuses, and what the global parser refuses, is answered by each of them", async () => {
+  const nothing = await deliver(
+    emulator.notification("unknown", { signature: "none", body: "[]" }),
+  ).expect(400);
+  expect(nothing.body).toMatchObject({ status: 400, code: "invalid_json" });
+  const half = await deliver(emulator.notification("report", { body: '{"status":' })).expect(400);
+  expect(half.body).toEqual({ error: expect.stringContaining("JSON") });
+});
+
+test("the other routes work as they did", async () => {
+  const page = await request(server).get("/").expect(200).expect("content-encoding", "gzip");
+  expect(page.text).toBe(pageOfManyWords);
+
+  await request(server).get("/orders").expect(401, { error: "sign in first" });
+  const agent = request.agent(server);
+  await agent.post("/login").type("form").send({ user: "ada" }).expect(303);
+  await agent.post("/orders").send({ item: "report" }).expect(201, { id: 1, item: "report" });
+  await agent.get("/orders").expect(200, [{ id: 1, item: "report" }]);
+  await agent.get("/orders/broken").expect(500, { error: "failed" });
+
+  const payment = { event: "paid" };
+  await request(server).post("/webhooks/payments").send(payment).expect(200, { received: "paid" });
+  await request(server).get("/webhooks/reports").expect(404, { error: "not found" });
+  await request(server).post("/webhooks/reports/more").expect(404, { error: "not found" });
+});
+
+test("the rate limit of the application covers the webhook too", async () => {
+  const answer = await deliver(emulator.notification("report.processing")).expect(200);
+  expect(answer.headers["ratelimit-remaining"]).toBe("199");
+});

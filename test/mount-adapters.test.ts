@@ -1,0 +1,244 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import Router from "@koa/router";
+import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
+import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { reporthook as toExpress } from "@reporthook/express";
+import { reporthook as toHono } from "@reporthook/hono";
+import { reporthook as toKoa } from "@reporthook/koa";
+import express5 from "express";
+import { Hono } from "hono";
+import Koa3 from "koa";
+import mount from "koa-mount";
+import request from "supertest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { express4, Koa2 } from "./frameworks.ts";
+import { listen, raw } from "./mount-hosts.ts";
+
+const path = "/webhooks/reports";
+let emulator: Emulator;
+let receiver: Receiver;
+
+beforeEach(() => {
+  emulator = createEmulator();
+  receiver = createReceiver({
+    client: createClient(emulator.clientOptions),
+    inbox: memoryInbox(),
+    logger: false,
+    limits: { bodyBytes: 200 },
+  });
+});
+
+afterEach(async () => {
+  await receiver.close();
+  await emulator.close();
+});
+
+const never = (): never => {
+  throw new Error("next was called");
+};
+
+describe.each([
+  ["Express 5", express5],
+  ["Express 4", express4],
+])("%s", (_name, express) => {
+  test("on a route, other methods are answered by Express", async () => {
+    const app = express().post(path, toExpress(receiver));
+    await request(app).get(path).expect(404);
+    await request(app).options(path).expect(200, "POST");
+  });
+
+  test("the adapter calls no next", async () => {
+    const app = express().use(path, toExpress(receiver), never);
+    const { headers, body } = emulator.notification("report");
+    await request(app).post(path).set(headers).send(body).expect(200);
+    await request(app).post(`${path}/deeper`).set(headers).send("").expect(200);
+    await request(app).get(path).expect(405).expect("allow", "POST");
+  });
+
+  test("an answer that was sent already is left alone", async () => {
+    const app = express().use((_req, res, next) => {
+      res.status(418).send("first");
+      next();
+    }, toExpress(receiver));
+    await request(app).post(path).send({}).expect(418, "first");
+  });
+
+  test("a sender that goes away half-way stores nothing and hurts nobody", async () => {
+    const app = express().post(path, toExpress(receiver));
+    let gone = (): void => {};
+    const closed = new Promise<void>((resolve) => {
+      gone = resolve;
+    });
+    const { url, close } = await listen((req, res) => {
+      req.once("close", gone);
+      app(req, res);
+    }, path);
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    await once(socket, "connect");
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nX-svc-authorization: b\r\nContent-Length: 9\r\n\r\n{`,
+    );
+    socket.end();
+    await closed;
+    await request(url).post("").set(emulator.notification("report").headers).send("{}").expect(200);
+    expect(await receiver.inbox.list()).toHaveLength(1);
+    socket.destroy();
+    await close();
+  });
+});
+
+describe.each([
+  ["Koa 3", Koa3],
+  ["Koa 2", Koa2],
+])("%s", (_name, Koa) => {
+  test("outer middleware sees status, headers and body, and may add to them", async () => {
+    const seen: unknown[] = [];
+    const app = new Koa();
+    app.use(async (ctx, next) => {
+      await next();
+      const { "content-type": type, "content-length": length } = ctx.response.headers;
+      seen.push([
+        ctx.status,
+        type,
+        Number(length) === ctx.length,
+        JSON.parse(String(ctx.body)).code,
+      ]);
+      ctx.set("X-Outer", "yes");
+    });
+    app.use(mount(path, toKoa(receiver)));
+    app.use(never);
+    const answer = await request(app.callback()).post(path).send("[]").expect(415);
+    expect(answer.headers["x-outer"]).toBe("yes");
+    expect(seen).toEqual([[415, "application/problem+json", true, "unsupported_media_type"]]);
+  });
+
+  test("outer middleware sees the status when the connection is to be closed", async () => {
+    const seen: unknown[] = [];
+    const app = new Koa();
+    app.use(async (ctx, next) => {
+      await next();
+      seen.push([ctx.status, ctx.response.get("connection"), ctx.length]);
+    });
+    app.use(toKoa(receiver));
+    const { url, close } = await listen(app.callback(), path);
+    const answer = await raw(
+      url,
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n${"x".repeat(1_000)}`,
+    );
+    await close();
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1.1 413 /);
+    expect(seen).toEqual([[413, "close", body.length]]);
+  });
+
+  test("on a route, other methods are answered by the router", async () => {
+    const router = new Router().post(path, toKoa(receiver));
+    const app = new Koa().use(router.routes()).use(router.allowedMethods());
+    await request(app.callback()).get(path).expect(405).expect("allow", "POST");
+    await request(app.callback()).options(path).expect(200);
+  });
+});
+
+describe("Hono", () => {
+  test("waitUntil of the platform keeps the instance until the delivery is handled", async () => {
+    const handled: string[] = [];
+    receiver.on("report", (event) => {
+      handled.push(event.id);
+    });
+    const kept: Promise<unknown>[] = [];
+    const platform = {
+      props: {},
+      passThroughOnException() {},
+      waitUntil(promise: Promise<unknown>) {
+        expect(this).toBe(platform);
+        kept.push(promise);
+      },
+    };
+    const app = new Hono().post(path, toHono(receiver));
+    const answer = await app.request(path, emulator.notification("report"), {}, platform);
+    const { id } = (await answer.json()) as { id: string };
+    expect(kept).toHaveLength(1);
+    await kept[0];
+    expect(handled).toEqual([id]);
+  });
+
+  test.each(["json", "text", "arrayBuffer", "blob"] as const)(
+    "an earlier c.req.%s() keeps the body",
+    async (read) => {
+      const app = new Hono();
+      app.use(async (c, next) => {
+        await c.req[read]();
+        await next();
+      });
+      app.post(path, toHono(receiver));
+      const sent = emulator.notification("report.complete", {
+        body: '{"status":"complete","n":1.0}',
+      });
+      const answer = await app.request(path, sent);
+      const { id } = (await answer.json()) as { id: string };
+      expect((await receiver.inbox.get(id))?.body).toBe(sent.body);
+      expect(await (await app.request(path, sent)).json()).toEqual({ status: "duplicate", id });
+    },
+  );
+
+  test("an earlier c.req.raw.json() leaves nothing: 500, and the log says what to change", async () => {
+    const lines: unknown[] = [];
+    const logger = { warn: () => {}, error: (_: object, message: string) => lines.push(message) };
+    await receiver.close();
+    const client = createClient(emulator.clientOptions);
+    receiver = createReceiver({ client, inbox: memoryInbox(), logger });
+    const app = new Hono();
+    app.use(async (c, next) => {
+      await c.req.raw.json();
+      await next();
+    });
+    app.post(path, toHono(receiver));
+    const answer = await app.request(path, emulator.notification("report"));
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({
+      code: "body_unavailable",
+      detail: expect.stringContaining("mount the webhook before it"),
+    });
+    expect(lines).toEqual([expect.stringContaining("mount the webhook before it")]);
+  });
+
+  test("the adapter calls no next, and other methods on a route are answered by Hono", async () => {
+    const app = new Hono().post(path, toHono(receiver), never);
+    expect((await app.request(path, emulator.notification("report"))).status).toBe(200);
+    expect((await app.request(path)).status).toBe(404);
+  });
+});
+
+describe("receiver.fetch", () => {
+  const locks: Record<string, (request: Request) => unknown> = {
+    "was read": (request) => request.text(),
+    "has another reader": (request) => request.body?.getReader(),
+    "was piped away": (request) => request.body?.pipeTo(new WritableStream()),
+  };
+
+  test.each(Object.entries(locks))("500 body_unavailable when the body %s", async (_how, take) => {
+    const sent = emulator.notification("report");
+    const notification = new Request(`https://app.example${path}`, sent);
+    await take(notification);
+    const answer = await receiver.fetch(notification);
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      expect.objectContaining({ code: "body_unavailable" }),
+    ]);
+  });
+
+  test("it can be handed on as a Workers module's fetch", async () => {
+    const handled: string[] = [];
+    receiver.on("report", (event) => {
+      handled.push(event.id);
+    });
+    const { fetch } = receiver;
+    const kept: Promise<unknown>[] = [];
+    const ctx = { waitUntil: (promise: Promise<unknown>) => void kept.push(promise), props: {} };
+    const url = `https://app.example${path}`;
+    const answer = await fetch(new Request(url, emulator.notification("report")), ctx);
+    await Promise.all(kept);
+    expect(await answer.json()).toEqual({ status: "accepted", id: handled[0] });
+  });
+});

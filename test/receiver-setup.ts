@@ -1,0 +1,128 @@
+import { inspect } from "node:util";
+import {
+  createClient,
+  createReceiver,
+  type Entry,
+  type EventOf,
+  memoryInbox,
+  type Observe,
+  type Receiver,
+  type ReceiverOptions,
+} from "@reporthook/core";
+import {
+  createEmulator,
+  type Emulator,
+  type Notification,
+  type NotificationName,
+  type NotificationOptions,
+} from "@reporthook/emulator";
+import { expect, onTestFinished } from "vitest";
+
+/** A log line as it was written. */
+export interface Line {
+  readonly level: "warn" | "error";
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** What an answer of the endpoint says. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: {
+    readonly status?: string;
+    readonly code?: string;
+    readonly id: string;
+  };
+}
+
+/** A receiver on virtual time, with the service it asks. */
+export interface Setup {
+  readonly emulator: Emulator;
+  readonly receiver: Receiver;
+  readonly lines: Line[];
+  /** Every event that a `*` handler was given; there is one only after `seeAll()`. */
+  readonly seen: EventOf[];
+  /** The calls of the hooks of `observe`: name and entry. */
+  readonly observed: [keyof Observe, Entry][];
+  seeAll(): void;
+  /** Has the receiver answer one request. */
+  post(notification: Partial<Notification>): Promise<Answered>;
+  /** The same for a notification of the emulator. */
+  send(name: NotificationName, options?: NotificationOptions): Promise<Answered>;
+  /** Moves the time on, a second at a time, until `check` holds. */
+  advanceUntil(check: () => unknown, stepMs?: number): Promise<void>;
+}
+
+const apiKey = "key-that-nobody-may-see";
+
+/** Makes one; at the end of the test it is closed, and has shown the API key nowhere. */
+export function setUp(options: Partial<ReceiverOptions> = {}): Setup {
+  const emulator = createEmulator({ apiKey });
+  const lines: Line[] = [];
+  const seen: EventOf[] = [];
+  const observed: [keyof Observe, Entry][] = [];
+  const record = (level: Line["level"]) => (fields: Line["fields"], message: string) => {
+    lines.push({ level, fields, message });
+  };
+  const hook = (name: keyof Observe) => (entry: Entry) => void observed.push([name, entry]);
+  const receiver = createReceiver({
+    client: createClient(emulator.clientOptions),
+    clock: emulator.clock,
+    ...(options.ack !== "handled" && { inbox: memoryInbox() }),
+    logger: { warn: record("warn"), error: record("error") },
+    observe: {
+      acknowledged: hook("acknowledged"),
+      verified: hook("verified"),
+      handled: hook("handled"),
+      failed: hook("failed"),
+      parked: hook("parked"),
+    },
+    ...options,
+  });
+  onTestFinished(async () => {
+    const entries = await receiver.inbox.list({ limit: 10_000 }).catch(() => []);
+    const shown = inspect([lines, seen, observed, entries, receiver], { depth: 20 });
+    await receiver.close({ timeoutMs: 0 }).catch(() => {});
+    await emulator.close();
+    expect(shown).not.toContain(apiKey);
+  });
+
+  const post = async (notification: Partial<Notification>): Promise<Answered> => {
+    const request = new Request("http://localhost/hook?a=1", { method: "POST", ...notification });
+    const response = await receiver.fetch(request);
+    const { status, headers } = response;
+    return { status, headers, body: (await response.json()) as Answered["body"] };
+  };
+  return {
+    ...{ emulator, receiver, lines, seen, observed, post },
+    seeAll: () => void receiver.on("*", (event) => void seen.push(event)),
+    send: (name, how) => post(emulator.notification(name, how)),
+    async advanceUntil(check, stepMs = 1_000) {
+      await turns();
+      while (!check()) {
+        emulator.clock.advance(stepMs);
+        await turns();
+      }
+    },
+  };
+}
+
+/** Lets everything that needs no time happen. */
+export async function turns(count = 20): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Waits until `check` holds, for what takes real but unknown time. */
+export async function until(check: () => unknown): Promise<void> {
+  while (!check()) await turns(1);
+}
+
+/** A promise, and what settles it. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
