@@ -107,7 +107,7 @@ export type Handler<Name extends EventName = "*", S extends Schemas = Record<nev
 ) => void | Promise<void>;
 
 /** All event types, in the order of a report's life. */
-export const eventTypes: readonly EventType[] = [
+const eventTypes: readonly EventType[] = [
   "test_webhook_endpoint",
   "report.processing",
   "report.complete",

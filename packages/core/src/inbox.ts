@@ -128,5 +128,6 @@ export interface Inbox {
   /** Deletes what its retention no longer keeps at `now`; resolves to how many. */
   prune(now: Date): Promise<number>;
   health(): Promise<InboxHealth>;
+  /** Ends all work and lets go of the store; what is kept stays, and `open` opens it again. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,15 +1,12 @@
 import {
   type Arrival,
-  type Attempt,
   type Entry,
   type EntryDetails,
   isParked,
-  type Job,
   leave,
   type NewDelivery,
   type Outcome,
   type Stage,
-  type State,
 } from "./delivery.ts";
 import { ReporthookError } from "./errors.ts";
 import type {
@@ -22,6 +19,7 @@ import type {
   ReleaseQuery,
 } from "./inbox.ts";
 import { consumeMemory } from "./memory-consumer.ts";
+import { entryOf, jobOf, type Kept, newKept, record, rerun } from "./memory-entry.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
 import { DedupeWindow } from "./memory-window.ts";
@@ -32,28 +30,6 @@ export interface MemoryInboxOptions {
   readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
   /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
   readonly maxBytes?: number;
-}
-
-/** A delivery as it is kept. */
-interface Kept {
-  readonly delivery: NewDelivery;
-  readonly receivedAt: number;
-  body: Uint8Array | null;
-  signature: string | null;
-  state: State;
-  stage: Stage;
-  reason: Entry["reason"];
-  type: Entry["type"];
-  reportId: string | null;
-  verification: Job["verification"];
-  released: boolean;
-  attempts: number;
-  dueAt: number;
-  giveWay: boolean;
-  memo: string | null;
-  lastError: string | null;
-  endedAt: number;
-  history: Attempt[];
 }
 
 const dayMs = 86_400_000;
@@ -90,8 +66,7 @@ class MemoryInbox implements Inbox {
   readonly #handledMs: number;
   readonly #parkedMs: number;
   readonly #maxBytes: number;
-  #consumers: Consumer[] = [];
-  #closed = false;
+  readonly #consumers: Consumer[] = [];
   #bytes = 0;
 
   constructor({ retention = {}, maxBytes = 268_435_456 }: MemoryInboxOptions) {
@@ -107,7 +82,6 @@ class MemoryInbox implements Inbox {
     arrival: Arrival,
     { holdReuse }: { readonly holdReuse: boolean },
   ): Promise<Added> {
-    this.#mustBeOpen();
     const { id, receiver, key, receivedAt, body } = delivery;
     const seen = key === null ? {} : this.#window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
@@ -122,26 +96,7 @@ class MemoryInbox implements Inbox {
             `Its signature came with other bytes: ${sameSignatureAs}.`,
           )
         : arrival;
-    const kept: Kept = {
-      delivery: { ...delivery, body: emptyBytes, signature: null },
-      receivedAt,
-      body,
-      signature: "verification" in placed ? null : delivery.signature,
-      state: placed.to,
-      stage: placed.to === "verified" ? "handle" : "verify",
-      reason: "reason" in placed ? placed.reason : null,
-      type: ("type" in placed && placed.type) || null,
-      reportId: ("reportId" in placed && placed.reportId) || null,
-      verification: ("verification" in placed && placed.verification) || null,
-      released: false,
-      attempts: 0,
-      dueAt: receivedAt,
-      giveWay: false,
-      memo: null,
-      lastError: null,
-      endedAt: receivedAt,
-      history: [],
-    };
+    const kept = newKept(delivery, placed);
     this.#bytes += body.byteLength;
     this.#kept.set(id, kept);
     if (key !== null) this.#window.add(key, id, receivedAt);
@@ -159,7 +114,6 @@ class MemoryInbox implements Inbox {
     const name = `${stage} ${policy.receiver}`;
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
-    this.#mustBeOpen();
     const consumer = consumeMemory(
       {
         queue: this.#queue(name, stage),
@@ -265,56 +219,18 @@ class MemoryInbox implements Inbox {
   }
 
   async health(): Promise<InboxHealth> {
-    return this.#closed
-      ? { ok: false, error: "The inbox is closed; make a new one" }
-      : { ok: true };
+    return { ok: true };
   }
 
+  /** Ends the work; what is kept stays, for a receiver that opens it again. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all(this.#consumers.map((consumer) => consumer.abort()));
-  }
-
-  #mustBeOpen(): void {
-    if (this.#closed) throw new ReporthookError("closed", "The inbox is closed; make a new one");
+    await Promise.all(this.#consumers.splice(0).map((consumer) => consumer.abort()));
   }
 
   #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
-    const { stage } = kept;
-    const error = ("error" in outcome && outcome.error) || null;
-    const attempt = {
-      stage,
-      at: new Date(startedAt),
-      ms: now - startedAt,
-      outcome: outcome.to,
-      error,
-    };
     this.#change(kept, () => {
-      const ofStage = kept.history.filter((earlier) => earlier.stage === stage);
-      if (ofStage.length === 20)
-        kept.history.splice(kept.history.indexOf(ofStage[0] as Attempt), 1);
-      kept.history.push(attempt);
-      kept.type = outcome.type ?? kept.type;
-      kept.reportId = outcome.reportId ?? kept.reportId;
-      kept.lastError = error;
-      kept.endedAt = now;
-      if (outcome.to === "again") {
-        kept.attempts += outcome.counts ? 1 : 0;
-        kept.dueAt = now + outcome.afterMs;
-        kept.giveWay = outcome.giveWay ?? false;
-        kept.memo = outcome.memo ?? kept.memo;
-        return;
-      }
-      kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
-      kept.state = outcome.to;
-      kept.stage = outcome.to === "verified" ? "handle" : stage;
-      kept.reason = "reason" in outcome ? outcome.reason : null;
-      kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
-      kept.dueAt = now;
-      kept.giveWay = false;
-      kept.memo = null;
-      if (outcome.to === "rejected") this.#dropBody(kept);
-      if (kept.verification !== null || kept.state === "rejected") kept.signature = null;
+      record(kept, outcome, startedAt, now);
+      if (kept.state === "rejected") this.#dropBody(kept);
     });
     if (kept.state === "rejected") this.#window.forget(kept.delivery.id);
     if (kept.state === "received" || kept.state === "verified") this.#enqueue(kept, now);
@@ -323,18 +239,7 @@ class MemoryInbox implements Inbox {
 
   #run(kept: Kept, now: number): void {
     for (const ended of Object.values(this.#ended)) ended.delete(kept);
-    this.#change(kept, () => {
-      // Without a verdict yet, the signature is still there to be asked about.
-      const unverified = kept.verification === null && kept.signature !== null;
-      kept.state = unverified ? "received" : "verified";
-      kept.stage = unverified ? "verify" : "handle";
-      kept.reason = null;
-      kept.released = true;
-      kept.attempts = 0;
-      kept.dueAt = now;
-      kept.giveWay = false;
-      kept.memo = null;
-    });
+    this.#change(kept, () => rerun(kept, now));
     this.#enqueue(kept, now);
   }
 
@@ -409,34 +314,6 @@ class MemoryInbox implements Inbox {
     const kept = this.#kept.get(id);
     return receiver === undefined || kept?.delivery.receiver === receiver ? kept : undefined;
   }
-}
-
-const emptyBytes = new Uint8Array();
-
-function entryOf(kept: Kept): Entry {
-  const waits = kept.state === "received" || kept.state === "verified";
-  return {
-    id: kept.delivery.id,
-    state: kept.state,
-    reason: kept.reason,
-    type: kept.type,
-    reportId: kept.reportId,
-    receivedAt: new Date(kept.receivedAt),
-    attempts: kept.attempts,
-    nextAttemptAt: waits ? new Date(kept.dueAt) : null,
-    lastError: kept.lastError,
-    ackMs: kept.delivery.ackMs,
-  };
-}
-
-function jobOf(kept: Kept): Job {
-  const { url, headers } = kept.delivery;
-  const { stage, signature, verification, released, memo, body } = kept;
-  return {
-    ...entryOf(kept),
-    ...{ stage, signature, verification, released, memo, url, headers },
-    body: body ?? emptyBytes,
-  };
 }
 
 function positive(value: number, option: string): number {

@@ -94,7 +94,8 @@ function reportIdIn(object: JsonObject): string | null {
   for (const name of ["report_id", "reportId", "id"]) {
     const value = own(object, name);
     if (typeof value === "string" && value !== "") return value;
-    if (typeof value === "number" || typeof value === "bigint") return String(value);
+    // Beyond that JSON.parse has lost digits: no id is better than a wrong one.
+    if (Number.isSafeInteger(value)) return String(value);
   }
   return null;
 }

@@ -40,8 +40,8 @@ const giveUpMs = 3_600_000;
 const promptMs = 60_000;
 const oddAnswers = 3;
 const othersAnsweredMs = 60_000;
-// The last moment that a Date can hold.
-const latestMs = 8_640_000_000_000_000;
+// A hundred years: what comes later than any Date can't be stored.
+const longestWaitMs = 3_155_760_000_000;
 
 /** What is remembered of a delivery between two authorize calls. */
 interface Memo {
@@ -191,7 +191,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function untilAsked(when: number | Date): number {
     const ms = typeof when === "number" ? when : when.getTime() - clock.now();
-    return Math.min(Math.max(0, ms), latestMs - clock.now());
+    return Math.min(Math.max(0, ms), longestWaitMs);
   }
 
   return {

@@ -1,0 +1,138 @@
+import type {
+  Arrival,
+  Attempt,
+  Entry,
+  Job,
+  NewDelivery,
+  Outcome,
+  Stage,
+  State,
+} from "./delivery.ts";
+
+/** A delivery as it is kept. */
+export interface Kept {
+  readonly delivery: NewDelivery;
+  readonly receivedAt: number;
+  body: Uint8Array | null;
+  signature: string | null;
+  state: State;
+  stage: Stage;
+  reason: Entry["reason"];
+  type: Entry["type"];
+  reportId: string | null;
+  verification: Job["verification"];
+  released: boolean;
+  attempts: number;
+  dueAt: number;
+  giveWay: boolean;
+  memo: string | null;
+  lastError: string | null;
+  endedAt: number;
+  history: Attempt[];
+}
+
+const emptyBytes = new Uint8Array();
+const historyOfStage = 20;
+
+/** What is kept of a new delivery. */
+export function newKept(delivery: NewDelivery, arrival: Arrival): Kept {
+  const { receivedAt, body } = delivery;
+  return {
+    delivery: { ...delivery, body: emptyBytes, signature: null },
+    receivedAt,
+    body,
+    signature: "verification" in arrival ? null : delivery.signature,
+    state: arrival.to,
+    stage: arrival.to === "verified" ? "handle" : "verify",
+    reason: "reason" in arrival ? arrival.reason : null,
+    type: ("type" in arrival && arrival.type) || null,
+    reportId: ("reportId" in arrival && arrival.reportId) || null,
+    verification: ("verification" in arrival && arrival.verification) || null,
+    released: false,
+    attempts: 0,
+    dueAt: receivedAt,
+    giveWay: false,
+    memo: null,
+    lastError: null,
+    endedAt: receivedAt,
+    history: [],
+  };
+}
+
+/** Records what became of an attempt. */
+export function record(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
+  const { stage } = kept;
+  const error = ("error" in outcome && outcome.error) || null;
+  const at = new Date(startedAt);
+  remember(kept, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
+  kept.type = outcome.type ?? kept.type;
+  kept.reportId = outcome.reportId ?? kept.reportId;
+  kept.lastError = error;
+  kept.endedAt = now;
+  if (outcome.to === "again") {
+    kept.attempts += outcome.counts ? 1 : 0;
+    kept.dueAt = now + outcome.afterMs;
+    kept.giveWay = outcome.giveWay ?? false;
+    kept.memo = outcome.memo ?? kept.memo;
+    return;
+  }
+  kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
+  kept.state = outcome.to;
+  kept.stage = outcome.to === "verified" ? "handle" : stage;
+  kept.reason = "reason" in outcome ? outcome.reason : null;
+  kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
+  kept.dueAt = now;
+  kept.giveWay = false;
+  kept.memo = null;
+  if (kept.verification !== null || kept.state === "rejected") kept.signature = null;
+}
+
+/** Makes a released one due: without a verdict yet, its signature is still there to be asked about. */
+export function rerun(kept: Kept, now: number): void {
+  const unverified = kept.verification === null && kept.signature !== null;
+  kept.state = unverified ? "received" : "verified";
+  kept.stage = unverified ? "verify" : "handle";
+  kept.reason = null;
+  kept.released = true;
+  kept.attempts = 0;
+  kept.dueAt = now;
+  kept.giveWay = false;
+  kept.memo = null;
+}
+
+function remember({ history }: Kept, attempt: Attempt): void {
+  const ofStage = history.filter(({ stage }) => stage === attempt.stage);
+  const [oldest] = ofStage;
+  if (ofStage.length === historyOfStage && oldest !== undefined) {
+    history.splice(history.indexOf(oldest), 1);
+  }
+  history.push(attempt);
+}
+
+/** It, as a list shows it. */
+export function entryOf(kept: Kept): Entry {
+  const waits = kept.state === "received" || kept.state === "verified";
+  return {
+    id: kept.delivery.id,
+    state: kept.state,
+    reason: kept.reason,
+    type: kept.type,
+    reportId: kept.reportId,
+    receivedAt: new Date(kept.receivedAt),
+    attempts: kept.attempts,
+    nextAttemptAt: waits ? new Date(kept.dueAt) : null,
+    lastError: kept.lastError,
+    ackMs: kept.delivery.ackMs,
+  };
+}
+
+/** It, as work is given it. */
+export function jobOf(kept: Kept): Job {
+  const { url, headers } = kept.delivery;
+  const { stage, signature, verification, released, memo, body } = kept;
+  return {
+    ...entryOf(kept),
+    ...{ stage, signature, verification, released, memo, url, headers },
+    body: body ?? emptyBytes,
+  };
+}
