@@ -15,7 +15,7 @@ const acceptWith = (add: Inbox["add"], clock = createEmulator().clock) =>
     delivery,
     { to: "received" },
     {
-      ...{ clock, withinMs: 100, holdReuse: false },
+      ...{ clock, withinMs: 100 },
     },
   );
 

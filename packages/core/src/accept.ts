@@ -11,12 +11,12 @@ export async function accept(
   inbox: Inbox,
   delivery: NewDelivery,
   arrival: Arrival,
-  options: { readonly clock: Clock; readonly withinMs: number; readonly holdReuse: boolean },
+  options: { readonly clock: Clock; readonly withinMs: number },
 ): Promise<Accepted> {
-  const { clock, withinMs: ms, holdReuse } = options;
+  const { clock, withinMs: ms } = options;
   const late = `The inbox gave no answer within ${ms} ms`;
   try {
-    return await within({ clock, ms, late }, () => inbox.add(delivery, arrival, { holdReuse }));
+    return await within({ clock, ms, late }, () => inbox.add(delivery, arrival));
   } catch (error) {
     return { status: "failed", error };
   }

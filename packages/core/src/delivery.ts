@@ -155,6 +155,8 @@ export interface Job extends Entry {
   readonly released: boolean;
   /** What the last {@link Again} of this stage wanted remembered. */
   readonly memo: string | null;
+  /** The earlier delivery with this signature and other bytes, as `add` found it. */
+  readonly sameSignatureAs: string | null;
 }
 
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */

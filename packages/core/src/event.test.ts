@@ -9,7 +9,7 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
     ...{ id: "1", state: "verified", stage: "handle", reason: null, type: null, reportId: null },
     ...{ receivedAt: new Date(5), attempts: 0, nextAttemptAt: null, lastError: null, ackMs: 1 },
     ...{ signature: null, url: "/", headers: { "user-agent": "x" }, verification: "valid" },
-    ...{ released: false, memo: null, body: new TextEncoder().encode(text) },
+    ...{ released: false, memo: null, sameSignatureAs: null, body: new TextEncoder().encode(text) },
     ...rest,
   };
 }

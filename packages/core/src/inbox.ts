@@ -106,11 +106,7 @@ export interface Inbox {
   /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves. */
   open(): Promise<void>;
   /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
-  add(
-    delivery: NewDelivery,
-    arrival: Arrival,
-    options: { readonly holdReuse: boolean },
-  ): Promise<Added>;
+  add(delivery: NewDelivery, arrival: Arrival): Promise<Added>;
   /** Hands out entries of a stage, leased, and records what became of them. */
   consume(stage: Stage, work: Work, policy: Policy): Consumer;
   get(id: string, receiver?: string): Promise<EntryDetails | null>;

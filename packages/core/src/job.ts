@@ -9,7 +9,7 @@ export function newJob(notification: Notification, id: string, arrivedAt: number
     ...{ id, signature, url, headers, body, receivedAt: new Date(arrivedAt) },
     ...{ state: "received", stage: "verify", reason: null, type: null, reportId: null },
     ...{ attempts: 0, nextAttemptAt: null, lastError: null, ackMs: 0 },
-    ...{ verification: null, released: false, memo: null },
+    ...{ verification: null, released: false, memo: null, sameSignatureAs: null },
   };
 }
 
@@ -38,21 +38,14 @@ export function deliveryOf(
   return { id, signature, url, headers, body, receivedAt: receivedAt.getTime(), ...rest };
 }
 
-/** The entry of a delivery that was just stored; held when its signature is the one of `reuses`. */
-export function entryAtArrival(
-  { id, receivedAt }: Job,
-  arrival: Arrival,
-  ackMs: number,
-  reuses?: string,
-): Entry {
+/** The entry of a delivery that was just stored. */
+export function entryAtArrival({ id, receivedAt }: Job, arrival: Arrival, ackMs: number): Entry {
   const { type = null, reportId = null } = arrival.to === "received" ? {} : arrival;
-  const held = arrival.to === "held" || reuses !== undefined;
-  const message = `Its signature came with other bytes: ${reuses}.`;
+  const held = arrival.to === "held";
   return {
     ...{ id, receivedAt, type, reportId, ackMs },
-    state: held ? "held" : arrival.to,
-    reason:
-      arrival.to === "held" ? arrival.reason : held ? { code: "reused_signature", message } : null,
+    state: arrival.to,
+    reason: held ? arrival.reason : null,
     nextAttemptAt: held ? null : receivedAt,
     ...{ attempts: 0, lastError: null },
   };

@@ -26,6 +26,7 @@ export interface Kept {
   dueAt: number;
   giveWay: boolean;
   memo: string | null;
+  readonly sameSignatureAs: string | null;
   lastError: string | null;
   endedAt: number;
   history: Attempt[];
@@ -35,7 +36,11 @@ const emptyBytes = new Uint8Array();
 const historyOfStage = 20;
 
 /** What is kept of a new delivery. */
-export function newKept(delivery: NewDelivery, arrival: Arrival): Kept {
+export function newKept(
+  delivery: NewDelivery,
+  arrival: Arrival,
+  sameSignatureAs: string | null,
+): Kept {
   const { receivedAt, body } = delivery;
   return {
     delivery: { ...delivery, body: emptyBytes, signature: null },
@@ -53,6 +58,7 @@ export function newKept(delivery: NewDelivery, arrival: Arrival): Kept {
     dueAt: receivedAt,
     giveWay: false,
     memo: null,
+    sameSignatureAs,
     lastError: null,
     endedAt: receivedAt,
     history: [],
@@ -129,10 +135,27 @@ export function entryOf(kept: Kept): Entry {
 /** It, as work is given it. */
 export function jobOf(kept: Kept): Job {
   const { url, headers } = kept.delivery;
-  const { stage, signature, verification, released, memo, body } = kept;
+  const { stage, signature, verification, released, memo, sameSignatureAs, body } = kept;
   return {
     ...entryOf(kept),
-    ...{ stage, signature, verification, released, memo, url, headers },
+    ...{ stage, signature, verification, released, memo, sameSignatureAs, url, headers },
     body: body ?? emptyBytes,
   };
 }
+
+/** How long handled and parked ones are kept, in milliseconds. */
+export interface Retention {
+  readonly handledMs: number;
+  readonly parkedMs: number;
+}
+
+/** Whether its time is over. */
+export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
+  const { state, verification, endedAt } = kept;
+  if (state === "received" || state === "verified") return false;
+  const short = state === "rejected" || verification === "unsigned";
+  return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
+}
+
+/** A day in milliseconds. */
+export const dayMs = 86_400_000;

@@ -3,7 +3,6 @@ import {
   type Entry,
   type EntryDetails,
   isParked,
-  leave,
   type NewDelivery,
   type Outcome,
   type Stage,
@@ -16,10 +15,23 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
+  Load,
+  Policy,
   ReleaseQuery,
+  Work,
 } from "./inbox.ts";
 import { consumeMemory } from "./memory-consumer.ts";
-import { entryOf, jobOf, type Kept, newKept, record, rerun } from "./memory-entry.ts";
+import {
+  dayMs,
+  entryOf,
+  isOver,
+  jobOf,
+  type Kept,
+  newKept,
+  type Retention,
+  record,
+  rerun,
+} from "./memory-entry.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
 import { DedupeWindow } from "./memory-window.ts";
@@ -32,7 +44,6 @@ export interface MemoryInboxOptions {
   readonly maxBytes?: number;
 }
 
-const dayMs = 86_400_000;
 const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
 
 /**
@@ -63,40 +74,29 @@ class MemoryInbox implements Inbox {
     rejected: new Set<Kept>(),
     notVerified: new Set<Kept>(),
   };
-  readonly #handledMs: number;
-  readonly #parkedMs: number;
+  readonly #retention: Retention;
   readonly #maxBytes: number;
   readonly #consumers: Consumer[] = [];
   #bytes = 0;
 
   constructor({ retention = {}, maxBytes = 268_435_456 }: MemoryInboxOptions) {
-    this.#handledMs = positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs");
-    this.#parkedMs = positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs");
+    this.#retention = {
+      handledMs: positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs"),
+      parkedMs: positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs"),
+    };
     this.#maxBytes = positive(maxBytes, "maxBytes");
   }
 
   async open(): Promise<void> {}
 
-  async add(
-    delivery: NewDelivery,
-    arrival: Arrival,
-    { holdReuse }: { readonly holdReuse: boolean },
-  ): Promise<Added> {
+  async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
     const { id, receiver, key, receivedAt, body } = delivery;
     const seen = key === null ? {} : this.#window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
     this.#makeRoom(body.byteLength);
 
     const { sameSignatureAs } = seen;
-    const placed =
-      sameSignatureAs !== undefined && holdReuse && arrival.to !== "held"
-        ? leave(
-            "held",
-            "reused_signature",
-            `Its signature came with other bytes: ${sameSignatureAs}.`,
-          )
-        : arrival;
-    const kept = newKept(delivery, placed);
+    const kept = newKept(delivery, arrival, sameSignatureAs ?? null);
     this.#bytes += body.byteLength;
     this.#kept.set(id, kept);
     if (key !== null) this.#window.add(key, id, receivedAt);
@@ -106,11 +106,7 @@ class MemoryInbox implements Inbox {
     return { status: "added", id, ...(sameSignatureAs !== undefined && { sameSignatureAs }) };
   }
 
-  consume(
-    stage: Stage,
-    work: Parameters<Inbox["consume"]>[1],
-    policy: Parameters<Inbox["consume"]>[2],
-  ): Consumer {
+  consume(stage: Stage, work: Work, policy: Policy): Consumer {
     const name = `${stage} ${policy.receiver}`;
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
@@ -159,7 +155,7 @@ class MemoryInbox implements Inbox {
     return this.#tally.counts(receiver);
   }
 
-  load(receiver: string): ReturnType<Inbox["load"]> {
+  load(receiver: string): Load {
     return this.#tally.load(receiver);
   }
 
@@ -176,17 +172,13 @@ class MemoryInbox implements Inbox {
     const { receiver, now } = query;
     if ("reason" in query) {
       const fitting = [...this.#kept.values()].filter(
-        (kept) =>
-          kept.delivery.receiver === receiver &&
-          isParked(kept.state) &&
-          kept.reason?.code === query.reason,
+        ({ delivery, state, reason }) =>
+          delivery.receiver === receiver && isParked(state) && reason?.code === query.reason,
       );
       for (const kept of fitting) this.#run(kept, now);
       return fitting.length;
     }
-    const kept = this.#find(query.id, receiver);
-    if (kept === undefined)
-      throw new ReporthookError("not_found", `No delivery with the id ${query.id}`);
+    const kept = this.#mustFind(query.id, receiver);
     if (!isParked(kept.state) && kept.state !== "handled") {
       throw new ReporthookError(
         "not_releasable",
@@ -198,8 +190,7 @@ class MemoryInbox implements Inbox {
   }
 
   async discard(id: string, receiver?: string): Promise<void> {
-    const kept = this.#find(id, receiver);
-    if (kept === undefined) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+    const kept = this.#mustFind(id, receiver);
     if (!isParked(kept.state)) {
       throw new ReporthookError(
         "not_parked",
@@ -213,7 +204,7 @@ class MemoryInbox implements Inbox {
     const before = this.#kept.size;
     this.#window.prune(now.getTime());
     for (const kept of this.#kept.values()) {
-      if (now.getTime() - kept.endedAt > this.#keepMs(kept)) this.#delete(kept);
+      if (isOver(kept, this.#retention, now.getTime())) this.#delete(kept);
     }
     return before - this.#kept.size;
   }
@@ -273,12 +264,6 @@ class MemoryInbox implements Inbox {
     }
   }
 
-  #keepMs(kept: Kept): number {
-    if (kept.state === "received" || kept.state === "verified") return Number.POSITIVE_INFINITY;
-    if (kept.state === "rejected" || kept.verification === "unsigned") return dayMs;
-    return kept.state === "handled" ? this.#handledMs : this.#parkedMs;
-  }
-
   #delete(kept: Kept): void {
     for (const ended of Object.values(this.#ended)) ended.delete(kept);
     this.#tally.remove(kept.delivery.receiver, kept);
@@ -308,6 +293,12 @@ class MemoryInbox implements Inbox {
     const queue = this.#queues.get(name) ?? new MemoryQueue<Kept>(stage);
     this.#queues.set(name, queue);
     return queue;
+  }
+
+  #mustFind(id: string, receiver: string | undefined): Kept {
+    const kept = this.#find(id, receiver);
+    if (kept !== undefined) return kept;
+    throw new ReporthookError("not_found", `No delivery with the id ${id}`);
   }
 
   #find(id: string, receiver: string | undefined): Kept | undefined {

@@ -11,12 +11,13 @@ export interface Waiting {
 
 /**
  * What waits for one stage of one receiver. To be verified: the oldest first while its signature may be valid, then
- * those past it and those that give way. To be handled: in the order in which they came due.
+ * those that give way, then those past it. To be handled: in the order in which they came due.
  */
 export class MemoryQueue<T extends Waiting> {
   readonly #stage: Stage;
   readonly #first = new Heap<T>();
-  readonly #last = new Heap<T>();
+  readonly #yielding = new Heap<T>();
+  readonly #past = new Heap<T>();
   readonly #later = new Heap<T>();
 
   constructor(stage: Stage) {
@@ -34,13 +35,7 @@ export class MemoryQueue<T extends Waiting> {
       const value = this.#later.pop();
       if (value !== undefined) this.#ready(value);
     }
-    for (;;) {
-      const value = this.#first.pop();
-      if (value === undefined) return this.#last.pop();
-      const late = this.#stage === "verify" && now - value.receivedAt >= signatureLifetimeMs;
-      if (!late) return value;
-      this.#last.push(value.receivedAt, value);
-    }
+    return this.#young(this.#first, now) ?? this.#young(this.#yielding, now) ?? this.#past.pop();
   }
 
   /** When the next one comes due that was not due at the last `pop`. */
@@ -48,9 +43,19 @@ export class MemoryQueue<T extends Waiting> {
     return this.#later.rank;
   }
 
+  /** The next of `heap` whose signature may be valid; those past that are put last. */
+  #young(heap: Heap<T>, now: number): T | undefined {
+    for (;;) {
+      const value = heap.pop();
+      if (value === undefined || this.#stage === "handle") return value;
+      if (now - value.receivedAt < signatureLifetimeMs) return value;
+      this.#past.push(value.receivedAt, value);
+    }
+  }
+
   #ready(value: T): void {
     const { receivedAt, dueAt, giveWay } = value;
-    if (giveWay) this.#last.push(receivedAt, value);
-    else this.#first.push(this.#stage === "verify" ? receivedAt : dueAt, value);
+    const heap = giveWay ? this.#yielding : this.#first;
+    heap.push(this.#stage === "verify" ? receivedAt : dueAt, value);
   }
 }

@@ -5,7 +5,15 @@ import { observe, tell } from "./observe.ts";
 const job: Job = {
   ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
   ...{ receivedAt: new Date(5), attempts: 2, nextAttemptAt: null, lastError: "before", ackMs: 1 },
-  ...{ signature: null, url: "/", headers: {}, verification: null, released: false, memo: null },
+  ...{
+    signature: null,
+    url: "/",
+    headers: {},
+    verification: null,
+    released: false,
+    memo: null,
+    sameSignatureAs: null,
+  },
   body: new Uint8Array(),
 };
 const handling: Job = {

@@ -24,7 +24,7 @@ export function observe(
 ): void {
   const handling = job.stage === "handle";
   const fitting = [
-    !handling && outcome.to !== "again" && hooks.verified,
+    !handling && hasVerdict(outcome) && hooks.verified,
     handling && outcome.to === "handled" && hooks.handled,
     handling && attemptFailed(outcome) && hooks.failed,
     outcome.to !== "again" && isParked(outcome.to as Entry["state"]) && hooks.parked,
@@ -43,6 +43,12 @@ export function tell(
   } catch (error) {
     onError(error);
   }
+}
+
+function hasVerdict(outcome: Outcome): boolean {
+  return (
+    outcome.to === "rejected" || ("verification" in outcome && outcome.verification !== undefined)
+  );
 }
 
 function attemptFailed(outcome: Outcome): boolean {

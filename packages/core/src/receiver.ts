@@ -119,9 +119,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
     const ackMs = Math.max(0, clock.now() - arrivedAt);
     const delivery = deliveryOf(job, { receiver: name, key, ackMs });
-    const holdReuse = settings.reusedSignature === "hold";
-    const options = { clock, withinMs: leftOf(job), holdReuse };
-    const accepted = await accept(inbox, delivery, arrival, options);
+    const accepted = await accept(inbox, delivery, arrival, { clock, withinMs: leftOf(job) });
     if (accepted.status === "failed") return unstored(id, accepted.error);
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
     const { sameSignatureAs } = accepted;
@@ -129,8 +127,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
       const ids = { receiver: name, id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes.");
     }
-    const entry = entryAtArrival(job, arrival, ackMs, holdReuse ? sameSignatureAs : undefined);
-    stored(job, entry, outcome);
+    stored(job, entryAtArrival(job, arrival, ackMs), outcome);
     return { status: "accepted", id };
   }
 

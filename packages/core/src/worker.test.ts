@@ -17,7 +17,15 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
   const registrations: Registration[] = [];
   const client = { authorize: async () => authorize() } as WorkerOptions["client"];
   const worker = createWorker({
-    ...{ name: "reports", client, clock, logger: silentLogger, registrations, expired: "hold" },
+    ...{
+      name: "reports",
+      client,
+      clock,
+      logger: silentLogger,
+      registrations,
+      expired: "hold",
+      reusedSignature: "accept",
+    },
     ...{ retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 }, handlerTimeoutMs: 1_000 },
     ...rest,
   });
@@ -25,7 +33,11 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
     ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
     ...{ receivedAt: new Date(clock.now()), attempts: 0, nextAttemptAt: null, lastError: null },
     ...{ ackMs: 0, signature: "s", url: "/", headers: {}, verification: null, released: false },
-    ...{ memo: null, body: new TextEncoder().encode('{"status":"complete","id":7}') },
+    ...{
+      memo: null,
+      sameSignatureAs: null,
+      body: new TextEncoder().encode('{"status":"complete","id":7}'),
+    },
     ...given,
   });
   return { worker, job, clock, registrations };

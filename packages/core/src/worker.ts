@@ -21,6 +21,7 @@ export interface WorkerOptions {
   readonly parse?: Parse | undefined;
   readonly schemas?: Schemas | undefined;
   readonly expired: "hold" | "handle-after-outage" | "refuse";
+  readonly reusedSignature: "accept" | "hold";
   readonly retry: RetryOptions;
   readonly handlerTimeoutMs: number;
 }
@@ -157,6 +158,10 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     if (event === null) {
       return leave("dead", "not_understood", "The body is not a JSON object.");
+    }
+    if (options.reusedSignature === "hold" && job.sameSignatureAs !== null && !job.released) {
+      const message = `Its signature came with other bytes: ${job.sameSignatureAs}. Release it if you trust both.`;
+      return leave("held", "reused_signature", message);
     }
     const { type } = event;
     const reportId = "reportId" in event ? event.reportId : null;

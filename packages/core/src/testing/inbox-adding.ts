@@ -1,4 +1,4 @@
-import { rejects, same, truly } from "./assert.ts";
+import { same, truly } from "./assert.ts";
 import { handled, later, left, valid, type Written } from "./inbox-bench.ts";
 
 const hourMs = 3_600_000;
@@ -244,22 +244,19 @@ export const adding: readonly Written[] = [
     },
   },
   {
-    name: "add() holds reused signatures when told to, until a release sends them to be verified",
+    name: "consume() tells work of the earlier one with the same signature, as long as that is kept",
     needs: ["reuse"],
-    async run({ inbox, clock, make, add, put, work }) {
-      await put({ signature: "s", body: "1", holdReuse: true });
-      const second = await make({ signature: "s", body: "2" });
-      await add(second, { holdReuse: true });
-      const entry = await inbox.get(second.id);
-      same([entry?.state, entry?.reason?.code], ["held", "reused_signature"], "The second one");
-      await work("verify", valid);
-      await inbox.discard(second.id, "a");
-      const third = await make({ signature: "s", body: "3" });
-      await add(third, { holdReuse: true });
-      same((await inbox.get(third.id))?.state, "held", "One after the second was discarded");
-      await inbox.release({ receiver: "a", id: third.id, now: clock.now() });
-      const [job] = await work("verify", valid);
-      same([job?.id, job?.signature, job?.released], [third.id, "s", true], "The released one");
+    async run({ inbox, make, add, put, work }) {
+      const id = await put({ signature: "s", body: "1" });
+      await add(await make({ signature: "s", body: "2" }));
+      const jobs = await work("verify", valid, valid);
+      const told = jobs.map(({ sameSignatureAs }) => sameSignatureAs);
+      same(told, [null, id], "What the work was told");
+      const [, job] = await work("handle", { to: "handled" }, left("held", "reused_signature"));
+      same(job?.sameSignatureAs, id, "What the handle stage was told");
+      await inbox.discard(job?.id ?? "");
+      const third = await add(await make({ signature: "s", body: "3" }));
+      same("sameSignatureAs" in third, true, "Whether the next one names the first");
     },
   },
   {

@@ -49,7 +49,6 @@ export interface Parts extends AddOptions {
 /** How a delivery is added. */
 export interface AddOptions {
   readonly arrival?: Arrival;
-  readonly holdReuse?: boolean;
 }
 
 /** Who consumes, and how many at once. */
@@ -127,8 +126,8 @@ export function createBench(inbox: Inbox, patienceMs: number): Bench {
   }
 
   function add(delivery: NewDelivery, options: AddOptions = {}): Promise<Added> {
-    const { arrival = { to: "received" }, holdReuse = false } = options;
-    return inbox.add(delivery, arrival, { holdReuse });
+    const { arrival = { to: "received" } } = options;
+    return inbox.add(delivery, arrival);
   }
 
   function consume(stage: Stage, step: Step, options: ConsumeOptions = {}): Consuming {

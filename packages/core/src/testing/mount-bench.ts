@@ -156,11 +156,9 @@ export function expectLength(served: Served, got: Got): void {
 }
 
 function watched(inbox: Inbox, stored: NewDelivery[], instead?: Inbox["add"]): Inbox {
-  const add: Inbox["add"] = (delivery, arrival, options) => {
+  const add: Inbox["add"] = (delivery, arrival) => {
     stored.push(delivery);
-    return instead === undefined
-      ? inbox.add(delivery, arrival, options)
-      : instead(delivery, arrival, options);
+    return instead === undefined ? inbox.add(delivery, arrival) : instead(delivery, arrival);
   };
   return new Proxy(inbox, {
     get(target, name) {
