@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,8 @@ import { createEmulator } from "@reporthook/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const readmes = ["README.md", "packages/emulator/README.md"];
+const packages = await readdir(join(root, "packages"));
+const readmes = ["README.md", ...packages.map((name) => `packages/${name}/README.md`)];
 const run = promisify(execFile);
 const node = ["--conditions=@reporthook/source", "--import", "tsx"];
 
