@@ -238,7 +238,7 @@ describe('ack: "handled"', () => {
     expect(await send("report.complete")).toMatchObject(refused);
     expect(await send("report.complete")).toMatchObject(refused);
     expect(await receiver.inbox.list()).toEqual([]);
-    expect(lines.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "error"]);
+    expect(lines.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "warn", "error"]);
     expect(observed.map(([name]) => name)).not.toContain("parked");
   });
 

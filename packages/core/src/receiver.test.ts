@@ -94,7 +94,10 @@ describe("createReceiver()", () => {
       body: "[1, 2]",
     });
     expect(await receiver.inbox.get(forged.body.id)).toMatchObject({ state: "rejected" });
-    expect(lines).toMatchObject([{ fields: { id: genuine.body.id, reason: "not_understood" } }]);
+    expect(lines).toMatchObject([
+      { fields: { id: genuine.body.id, reason: "not_understood" } },
+      { fields: { id: forged.body.id } },
+    ]);
     await receiver.inbox.release(genuine.body.id);
     await receiver.idle();
     expect(await receiver.inbox.get(genuine.body.id)).toMatchObject({ state: "dead" });

@@ -57,6 +57,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const { client, clock, name, registrations, retry } = options;
   const gate = createGate(clock);
   const keyRefused = oncePerMinute(clock, options.logger.error);
+  const unanswered = oncePerMinute(clock, options.logger.warn);
+  const rejected = oncePerMinute(clock, options.logger.warn);
   let lastVerdictAt = Number.NEGATIVE_INFINITY;
   let service: Worker["service"] = "unknown";
 
@@ -74,6 +76,10 @@ export function createWorker(options: WorkerOptions): Worker {
     lastVerdictAt = clock.now();
 
     if (answer.verdict === "invalid") {
+      rejected(
+        { receiver: name, id: job.id },
+        "A notification is rejected: the service did not make its signature. If all are, check apiKey and baseUrl.",
+      );
       return leave("rejected", "invalid_signature", "The service did not make this signature.");
     }
     if (answer.verdict === "expired" && !mayRunExpired(job)) {
@@ -105,6 +111,10 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     pass.open();
     if (why === "silent") service = "unreachable";
+    unanswered(
+      { receiver: name, id: job.id, error: text },
+      "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
+    );
 
     const age = clock.now() - job.receivedAt.getTime();
     const othersAnswered = clock.now() - lastVerdictAt < othersAnsweredMs;
