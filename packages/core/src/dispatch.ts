@@ -1,7 +1,7 @@
-import { onAbort } from "./abort.ts";
-import { type Clock, quietTimeout } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { ReporthookError } from "./errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "./events.ts";
+import { within } from "./within.ts";
 
 /** A handler as it is kept: its names decide which events it is given. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
@@ -40,45 +40,36 @@ export function handlersFor(
 export async function dispatch(
   handlers: readonly AnyHandler[],
   event: EventOf,
-  { clock, attempt, timeoutMs, signal }: AttemptOptions,
+  { clock, attempt, timeoutMs: ms, signal: parent }: AttemptOptions,
 ): Promise<readonly unknown[]> {
-  const controller = new AbortController();
-  let stop = (_reason: unknown): void => {};
-  const stopped = new Promise<readonly unknown[]>((resolve) => {
-    stop = (reason) => {
-      controller.abort(reason);
-      resolve([reason]);
-    };
-  });
-  const late = `The handlers took longer than handlerTimeoutMs (${timeoutMs} ms)`;
-  const timer = quietTimeout(
-    clock,
-    () => stop(new ReporthookError("handler_timeout", late)),
-    timeoutMs,
-  );
-  const undo = onAbort(signal, () => stop(signal.reason));
+  const failures: unknown[] = [];
+  const late = (): Error =>
+    new ReporthookError(
+      "handler_timeout",
+      `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
+    );
   try {
-    const context = { signal: controller.signal, attempt };
-    return await Promise.race([stopped, runAll(handlers, event, context)]);
-  } finally {
-    clock.clearTimeout(timer);
-    undo();
+    await within({ clock, ms, late, parent }, (signal) =>
+      runAll(handlers, event, { signal, attempt }, failures),
+    );
+  } catch (error) {
+    return [...failures, error];
   }
+  return failures;
 }
 
 async function runAll(
   handlers: readonly AnyHandler[],
   event: EventOf,
   context: HandlerContext,
-): Promise<readonly unknown[]> {
-  const failures: unknown[] = [];
+  failures: unknown[],
+): Promise<void> {
   for (const handler of handlers) {
-    if (context.signal.aborted) break;
+    if (context.signal.aborted) return;
     try {
       await handler(event, context);
     } catch (error) {
       failures.push(error);
     }
   }
-  return failures;
 }

@@ -5,8 +5,8 @@ import { type Clock, quietTimeout } from "./clock.ts";
 export interface Bounds {
   readonly clock: Clock;
   readonly ms: number;
-  /** The message of the error when the time is used up. */
-  readonly late: string;
+  /** The error when the time is used up, or its message. */
+  readonly late: string | (() => Error);
   /** Ends it early. */
   readonly parent?: AbortSignal | undefined;
 }
@@ -29,7 +29,8 @@ export async function within<T>(
     };
   });
   ended.catch(() => {});
-  const timer = quietTimeout(clock, () => end(new Error(late)), ms);
+  const outOfTime = (): void => end(typeof late === "string" ? new Error(late) : late());
+  const timer = quietTimeout(clock, outOfTime, ms);
   const undo = parent && onAbort(parent, () => end(parent.reason));
   try {
     return await Promise.race([run(controller.signal), ended]);
