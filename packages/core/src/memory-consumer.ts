@@ -45,7 +45,8 @@ export function consumeMemory<T extends Waiting>(
       handedOut++;
       run(value);
     }
-    if (!stopped) wakeWhenDue();
+    // With every place taken, the next one to end wakes it.
+    if (!stopped && running.size < concurrency) wakeWhenDue();
   }
 
   function breathe(): void {

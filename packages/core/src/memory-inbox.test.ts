@@ -121,6 +121,27 @@ describe("memoryInbox", () => {
     await end();
   });
 
+  it("consume() sets no timer for what is due while all its places are taken", async () => {
+    const { clock, put, work, consume, until, end } = bench();
+    await put();
+    await work("verify", later(1_000));
+    await put();
+    let finish = (_outcome: Outcome): void => {};
+    const slow = () =>
+      new Promise<Outcome>((resolve) => {
+        finish = resolve;
+      });
+    const { jobs } = consume("verify", slow, { concurrency: 1 });
+    await until(() => jobs.length === 1, "the second is worked on");
+    clock.advance(60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(clock.pending).toBe(0);
+    finish(valid);
+    await until(() => jobs.length === 2, "the first comes again");
+    finish(valid);
+    await end();
+  });
+
   it("consume() goes on for the other worker when one stops while something is not due", async () => {
     const { clock, put, work, consume, until, end } = bench();
     await put();

@@ -83,6 +83,17 @@ describe("worker.verify()", () => {
     expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({ outage: true, odd: 0 });
   });
 
+  it("asks for the last time when the hour is over, and holds it then", async () => {
+    const { worker, job, clock } = make(fail(500));
+    const after = (age: number): Promise<unknown> =>
+      worker.verify(job({ receivedAt: new Date(clock.now() - age), attempts: 40 }), signal);
+    expect(await after(3_590_000)).toMatchObject({
+      to: "again",
+      afterMs: expect.closeTo(10_000, -3),
+    });
+    expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
+  });
+
   it("gives way when the answer concerns this signature alone, or has failed before", async () => {
     let answer: () => unknown = fail(500);
     const { worker, job } = make(() => answer());

@@ -129,7 +129,8 @@ export function createWorker(options: WorkerOptions): Worker {
       const message = `The service gave no verdict for an hour. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
-    return again(authorizeDelay(job.attempts + 1, age, retryAfterMs), text, {
+    const afterMs = Math.min(authorizeDelay(job.attempts + 1, age, retryAfterMs), giveUpMs - age);
+    return again(afterMs, text, {
       counts: true,
       // Whoever sends junk must not keep genuine ones waiting.
       giveWay: othersAnswered || why === "odd" || job.attempts > 0,
