@@ -50,7 +50,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   let closed: Promise<void> | undefined;
   let failures = 0;
   let retryTimer: unknown;
-  let pruneTimer: unknown;
+  let prunedAt = Number.NEGATIVE_INFINITY;
   let alive: unknown;
 
   const onError = (error: unknown): void =>
@@ -86,17 +86,16 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   }
 
   function consume(stage: Stage): Consumer {
-    const work = async (job: Job, signal: AbortSignal): Promise<Outcome> => {
-      const outcome = await worker[stage](job, signal);
-      report(job, outcome);
-      if (stage === "handle" || outcome.to !== "verified") forget(job.id);
-      return outcome;
-    };
-    return inbox.consume(stage, work, {
+    return inbox.consume(stage, worker[stage], {
       receiver: name,
       concurrency: settings.concurrency[stage],
       clock,
       onError,
+      onRecorded(job, outcome) {
+        report(job, outcome);
+        if (stage === "handle" || outcome.to !== "verified") forget(job.id);
+        pruneNowAndThen();
+      },
     });
   }
 
@@ -114,12 +113,14 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
     await inbox.open();
     if (closing) return;
     consumers = [consume("verify"), consume("handle")];
-    prune();
+    pruneNowAndThen();
   }
 
-  function prune(): void {
-    pruneTimer = quietTimeout(clock, prune, pruneEveryMs);
-    inbox.prune(new Date(clock.now())).catch(onError);
+  function pruneNowAndThen(): void {
+    const now = clock.now();
+    if (Math.abs(now - prunedAt) < pruneEveryMs) return;
+    prunedAt = now;
+    inbox.prune(new Date(now)).catch(onError);
   }
 
   async function start(): Promise<void> {
@@ -141,6 +142,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   }
 
   function autostart(): void {
+    if (opening !== undefined && !closing) pruneNowAndThen();
     if (!settings.autostart || closing || opening !== undefined || retryTimer !== undefined) return;
     begin().catch((error: unknown) => {
       if (closing) return;
@@ -191,7 +193,6 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   async function close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void> {
     closing = true;
     worker.stopVerifying();
-    clock.clearTimeout(pruneTimer);
     clock.clearTimeout(retryTimer);
     const work = consumers.map((consumer) => consumer.stop().catch(onError));
     const ended = Promise.all([opening?.catch(() => {}), ...work, requests()]);

@@ -30,6 +30,8 @@ export interface Policy {
   readonly clock: Clock;
   /** Told when the inbox can't hand out or record work; it goes on trying by itself. */
   readonly onError: (error: unknown) => void;
+  /** Told once an outcome is recorded; of work that was given back, nothing. */
+  readonly onRecorded?: (job: Job, outcome: Outcome) => void;
 }
 
 /** Work in progress on one stage. */

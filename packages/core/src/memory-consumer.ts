@@ -23,7 +23,7 @@ export function consumeMemory<T extends Waiting>(
   work: Work,
   policy: Policy,
 ): Consumer {
-  const { clock, concurrency, onError } = policy;
+  const { clock, concurrency, onError, onRecorded } = policy;
   const controller = new AbortController();
   const { signal } = controller;
   const running = new Map<Promise<void>, () => void>();
@@ -87,23 +87,25 @@ export function consumeMemory<T extends Waiting>(
 
   function run(value: T): void {
     const startedAt = clock.now();
+    const job = source.start(value);
     let giveBack = (): void => {};
     const outcome = new Promise<Outcome>((resolve) => {
       giveBack = () => resolve(again(0, "stopped", { counts: false }));
       // In a turn of its own: work that stops its own consumer is waited for, too.
-      void Promise.resolve(value).then(attempt).then(resolve);
+      void Promise.resolve(job).then(attempt).then(resolve);
     });
     const ended: Promise<void> = outcome.then((outcome) => {
       running.delete(ended);
       source.finish(value, outcome, startedAt, clock.now());
+      onRecorded?.(job, outcome);
       wake();
     });
     running.set(ended, giveBack);
   }
 
-  async function attempt(value: T): Promise<Outcome> {
+  async function attempt(job: Job): Promise<Outcome> {
     try {
-      return await work(source.start(value), signal);
+      return await work(job, signal);
     } catch (error) {
       if (!signal.aborted) onError(error);
       return again(1_000, describe(error), { counts: true });

@@ -151,9 +151,9 @@ export interface Retention {
 
 /** Whether its time is over. */
 export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
-  const { state, verification, endedAt } = kept;
+  const { state, verification, released, endedAt } = kept;
   if (state === "received" || state === "verified") return false;
-  const short = state === "rejected" || verification === "unsigned";
+  const short = state === "rejected" || (verification === "unsigned" && !released);
   return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
 }
 

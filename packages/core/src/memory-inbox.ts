@@ -79,7 +79,10 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   #bytes = 0;
 
-  constructor({ retention = {}, maxBytes = 268_435_456 }: MemoryInboxOptions) {
+  constructor({ retention = {}, maxBytes = 268_435_456, ...unknown }: MemoryInboxOptions) {
+    for (const name of Object.keys(unknown)) {
+      throw new TypeError(`memoryInbox: ${name} is no option; these are: retention, maxBytes`);
+    }
     this.#retention = {
       handledMs: positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs"),
       parkedMs: positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs"),
@@ -223,7 +226,6 @@ class MemoryInbox implements Inbox {
       record(kept, outcome, startedAt, now);
       if (kept.state === "rejected") this.#dropBody(kept);
     });
-    if (kept.state === "rejected") this.#window.forget(kept.delivery.id);
     if (kept.state === "received" || kept.state === "verified") this.#enqueue(kept, now);
     else this.#bound(kept);
   }
@@ -267,7 +269,8 @@ class MemoryInbox implements Inbox {
   #delete(kept: Kept): void {
     for (const ended of Object.values(this.#ended)) ended.delete(kept);
     this.#tally.remove(kept.delivery.receiver, kept);
-    if (isParked(kept.state)) this.#window.forget(kept.delivery.id);
+    // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
+    if (kept.state !== "handled") this.#window.forget(kept.delivery.id);
     this.#dropBody(kept);
     this.#kept.delete(kept.delivery.id);
   }

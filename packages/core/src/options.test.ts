@@ -51,7 +51,6 @@ describe("settingsOf", () => {
     ["client", { client: {} }],
     ["inbox", { inbox: {} }],
     ["inbox", { inbox: null }],
-    ["inbox", { inbox: memoryInbox(), ack: "handled" }],
     ["name", { name: "" }],
     ["name", { name: "a b" }],
     ["name", { name: 5 }],
@@ -66,7 +65,11 @@ describe("settingsOf", () => {
     ["reusedSignature", { reusedSignature: "refuse" }],
     ["parse", { parse: {} }],
     ['schemas["unknown"]', { schemas: { unknown: {} } }],
+    ["schemas", { schemas: 5 }],
+    ["observe", { observe: 3 }],
     ["retry", { retry: null }],
+    ["retry.minMs", { retry: { minMs: -1 } }],
+    ["retry.maxMs", { retry: { minMs: 10, maxMs: 5 } }],
     ["retry.attempts", { retry: { attempts: 0 } }],
     ["limits.ackMs", { limits: { ackMs: 1.5 } }],
     ["limits.waiting", { limits: { waiting: "5" } }],
@@ -82,6 +85,10 @@ describe("settingsOf", () => {
   ])("settingsOf() throws a TypeError that names %s for %o", (option, given) => {
     expect(() => settings(given)).toThrow(TypeError);
     expect(() => settings(given)).toThrow(`createReceiver: ${option} must be `);
+  });
+
+  it("settingsOf() takes a retry without a wait", () => {
+    expect(settings({ retry: { minMs: 0 } }).retry.minMs).toBe(0);
   });
 
   it("settingsOf() throws a TypeError without options", () => {

@@ -116,7 +116,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     reusedSignature: oneOf("reusedSignature", options.reusedSignature, ["accept", "hold"]),
     parse: functionOr("parse", options.parse),
     schemas: schemasOf(options.schemas),
-    retry: numbers("retry", { attempts: 10, minMs: 1_000, maxMs: 3_600_000 }, retry),
+    retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
     concurrency: numbers("concurrency", { verify: 16, handle: 8 }, concurrency),
     handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
@@ -157,13 +157,11 @@ function wrong(option: string, expected: string, given: unknown): never {
   throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${text}`);
 }
 
-function inboxOf({ inbox, ack }: ReceiverOptions): Inbox {
+function inboxOf({ inbox }: ReceiverOptions): Inbox {
   if (inbox === undefined) return memoryInbox();
   if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
     wrong("inbox", "an inbox, such as memoryInbox()", inbox);
   }
-  if (ack === "handled")
-    wrong("inbox", 'left out with ack: "handled", which keeps nothing', "given");
   return inbox;
 }
 
@@ -202,7 +200,14 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   return schemas;
 }
 
+function retryOf(given: object): RetryOptions {
+  const retry = numbers("retry", { attempts: 10, minMs: 1_000, maxMs: 3_600_000 }, given);
+  if (retry.maxMs < retry.minMs) wrong("retry.maxMs", "at least retry.minMs", retry.maxMs);
+  return retry;
+}
+
 function onlyKnown(option: string, given: object, names: readonly string[]): void {
+  if (typeof given !== "object" || given === null) wrong(option, "an object", given);
   for (const name of Object.keys(given)) {
     if (!names.includes(name)) wrong(`${option}.${name}`, `one of ${names.join(", ")}`, "unknown");
   }
@@ -215,8 +220,9 @@ function numbers<T extends object>(option: string, defaults: T, given: object): 
   for (const [name, value] of Object.entries(defaults) as [string, number][]) {
     const chosen = (given as Record<string, unknown>)[name] ?? value;
     const path = option === "" ? name : `${option}.${name}`;
-    if (!Number.isSafeInteger(chosen) || (chosen as number) < 1) {
-      wrong(path, "a positive integer", chosen);
+    const least = path === "retry.minMs" || path === "retry.maxMs" ? 0 : 1;
+    if (!Number.isSafeInteger(chosen) || (chosen as number) < least) {
+      wrong(path, `an integer from ${least}`, chosen);
     }
     result[name] = chosen as number;
   }

@@ -17,6 +17,28 @@ const durableInbox = () =>
   });
 
 describe("start()", () => {
+  it("leaves no timer once all is done", async () => {
+    const timers = new Set<unknown>();
+    const clock = {
+      now: Date.now,
+      setTimeout(callback: () => void, ms: number) {
+        const timer = setTimeout(callback, ms);
+        timers.add(timer);
+        return timer;
+      },
+      clearTimeout(timer: unknown) {
+        timers.delete(timer);
+        clearTimeout(timer as NodeJS.Timeout);
+      },
+    };
+    const { receiver, send, seen, seeAll } = setUp({ clock });
+    seeAll();
+    await send("report.complete");
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+    expect(timers.size).toBe(0);
+  });
+
   it("lets handlers register in the turn of mounting, before and after it", async () => {
     const { receiver, send } = setUp();
     const calls: string[] = [];
@@ -285,6 +307,17 @@ describe("close()", () => {
 });
 
 describe("waitUntil", () => {
+  it("lasts until the outcome is recorded", async () => {
+    const { receiver, emulator, seeAll } = setUp();
+    seeAll();
+    const waiting: Promise<unknown>[] = [];
+    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
+      waitUntil: (promise) => void waiting.push(promise),
+    });
+    await Promise.all(waiting);
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, verified: 0 });
+  });
+
   it("is given a promise of the first attempt, and may fail", async () => {
     const finish = gate();
     const { receiver, emulator, seen } = setUp();

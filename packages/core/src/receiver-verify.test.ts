@@ -265,6 +265,63 @@ describe("verification", () => {
   });
 });
 
+describe("what the verdict leaves behind", () => {
+  it("shows type and report of one whose signature has expired", async () => {
+    for (const verify of ["after-ack", "before-ack"] as const) {
+      const { receiver, send } = setUp({ verify });
+      const { body } = await send("report.complete", { signature: "expired", reportId: "r-1" });
+      await receiver.idle();
+      const shown = { state: "held", type: "report.complete", reportId: "r-1" };
+      expect(await receiver.inbox.get(body.id)).toMatchObject(shown);
+    }
+  });
+
+  it("answers a rejected one that comes again as the duplicate it is", async () => {
+    const { receiver, emulator, post } = setUp();
+    const forged = emulator.notification("report.complete", { signature: "invalid" });
+    const { body } = await post(forged);
+    await receiver.idle();
+    expect((await post(forged)).body).toEqual({ status: "duplicate", id: body.id });
+    expect(await receiver.inbox.counts()).toMatchObject({ rejected: 1, received: 0 });
+  });
+
+  it("takes a 401 of anybody's client for a refused key", async () => {
+    const client: Authorizer = {
+      async authorize() {
+        throw Object.assign(new Error("no"), { status: 401 });
+      },
+    };
+    const { receiver, send } = setUp({ client });
+    const { body } = await send("report.complete");
+    await turns();
+    expect((await receiver.health()).service).toBe("refused");
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "received", attempts: 0 });
+  });
+
+  it("asks about a released one for another hour before it is held again", async () => {
+    let away = true;
+    const client: Authorizer = {
+      async authorize() {
+        if (away) throw new Error("away");
+        return "expired";
+      },
+    };
+    const { receiver, send, observed, advanceUntil, seen, seeAll } = setUp({ client });
+    seeAll();
+    const parked = () => observed.filter(([name]) => name === "parked").length;
+    const { body } = await send("report.complete");
+    await advanceUntil(() => parked() === 1, 10_000);
+    await receiver.inbox.release(body.id);
+    await advanceUntil(() => parked() === 2, 10_000);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "held", attempts: 12 });
+    await receiver.inbox.release(body.id);
+    await turns();
+    away = false;
+    await advanceUntil(() => seen.length > 0, 10_000);
+    expect(seen).toMatchObject([{ id: body.id, verification: "expired" }]);
+  });
+});
+
 describe('verify: "before-ack"', () => {
   it("refuses forged ones, and expired ones when told so, with 401", async () => {
     const { receiver, send, observed, seen, seeAll } = setUp({

@@ -49,7 +49,12 @@ function noVerdict(error: unknown): Authorization {
     retryAfterMs?: unknown;
   };
   const odd = status === 400 || status === 404 || status === 422;
-  const why = code === "service_refused" ? "refused" : odd ? "odd" : "silent";
+  const why =
+    code === "service_refused" || status === 401 || status === 403
+      ? "refused"
+      : odd
+        ? "odd"
+        : "silent";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
   return { verdict: null, why, error, retryAfterMs: asked };
 }

@@ -38,6 +38,7 @@ export interface Worker {
 }
 
 const giveUpMs = 3_600_000;
+const releasedAttempts = 12;
 const promptMs = 60_000;
 const oddAnswers = 3;
 const othersAnsweredMs = 60_000;
@@ -84,7 +85,10 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     if (answer.verdict === "expired" && !mayRunExpired(job)) {
       const to = options.expired === "refuse" ? "rejected" : "held";
-      return { ...leave(to, "expired", whyExpired(job)), verification: "expired" };
+      return {
+        ...leave(to, "expired", whyExpired(job)),
+        ...{ verification: "expired", ...recognized(job) },
+      };
     }
     return { to: "verified", verification: answer.verdict, ...recognized(job) };
   }
@@ -125,11 +129,13 @@ export function createWorker(options: WorkerOptions): Worker {
       const message = `The service judges other signatures, but not this one. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
-    if (age >= giveUpMs) {
+    // A released one is older than that: it has as many calls as fit into an hour.
+    if (job.released ? job.attempts + 1 >= releasedAttempts : age >= giveUpMs) {
       const message = `The service gave no verdict for an hour. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
-    const afterMs = Math.min(authorizeDelay(job.attempts + 1, age, retryAfterMs), giveUpMs - age);
+    const delay = authorizeDelay(job.attempts + 1, age, retryAfterMs);
+    const afterMs = job.released ? delay : Math.min(delay, giveUpMs - age);
     return again(afterMs, text, {
       counts: true,
       // Whoever sends junk must not keep genuine ones waiting.

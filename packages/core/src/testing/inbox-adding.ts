@@ -162,12 +162,12 @@ export const adding: readonly Written[] = [
     },
   },
   {
-    name: "add() takes a rejected one's copy as new: forged floods are not remembered",
+    name: "add() takes a rejected one's copy for a duplicate",
     async run({ make, put, add, work }) {
       const parts = { signature: "s", body: "{}" };
-      await put(parts);
+      const id = await put(parts);
       await work("verify", left("rejected", "invalid_signature"));
-      same((await add(await make(parts))).status, "added", "The copy");
+      same(await add(await make(parts)), { status: "duplicate", id }, "The copy");
     },
   },
   {

@@ -2,8 +2,11 @@ import type { Guarantees, Inbox } from "../inbox.ts";
 import { patiently, same } from "./assert.ts";
 import { adding } from "./inbox-adding.ts";
 import { createBench, type Need } from "./inbox-bench.ts";
+import { ending } from "./inbox-ending.ts";
+import { handingOut } from "./inbox-handing-out.ts";
 import { keeping } from "./inbox-keeping.ts";
-import { working } from "./inbox-working.ts";
+import { recording } from "./inbox-recording.ts";
+import { releasing } from "./inbox-releasing.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {
@@ -25,6 +28,8 @@ export interface ContractCase {
   readonly skipped?: string;
 }
 
+const cases = [...adding, ...handingOut, ...recording, ...ending, ...releasing, ...keeping];
+
 /**
  * Everything that an {@link Inbox} promises, as cases for any test runner.
  *
@@ -34,7 +39,7 @@ export interface ContractCase {
  */
 export function inboxContract(options: InboxContractOptions): readonly ContractCase[] {
   const { open, guarantees, patienceMs = 10_000 } = options;
-  return [...adding, ...working, ...keeping].map(({ name, needs = [], run }) => {
+  return cases.map(({ name, needs = [], run }) => {
     const skipped = needs.map((need) => missing(need, guarantees)).find((why) => why !== null);
     if (skipped) return { name: `${name} (skipped: ${skipped})`, run: async () => {}, skipped };
     return {

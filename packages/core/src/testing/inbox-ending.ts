@@ -1,0 +1,125 @@
+import type { Job } from "../delivery.ts";
+import { same } from "./assert.ts";
+import { deferred, handled, later, left, valid, type Written } from "./inbox-bench.ts";
+
+const minuteMs = 60_000;
+
+/** What `stop`, `abort` and `close` promise. */
+export const ending: readonly Written[] = [
+  {
+    name: "history shows when an attempt began and how long it took",
+    needs: ["clock"],
+    async run({ inbox, clock, put, work }) {
+      const id = await put();
+      clock.advance(500);
+      const at = new Date(clock.now());
+      await work("verify", () => {
+        clock.advance(250);
+        return valid;
+      });
+      const attempt = { stage: "verify", at, ms: 250, outcome: "verified", error: null };
+      same((await inbox.get(id))?.history, [attempt], "The history");
+    },
+  },
+  {
+    name: "stop() waits until what runs is recorded, and takes up nothing new",
+    async run({ inbox, put, consume, until, patiently }) {
+      const ids = [await put(), await put()];
+      const door = deferred();
+      const { consumer, jobs } = consume("verify", async () => {
+        await door.promise;
+        return valid;
+      });
+      await until(() => jobs.length === 1, "one runs");
+      let stopped = false;
+      const stopping = consumer.stop().then(() => {
+        stopped = true;
+      });
+      const other = await put();
+      const seen = deferred();
+      const next = consume("verify", () => {
+        seen.resolve();
+        return valid;
+      });
+      await patiently(seen.promise, "another worker takes up the next");
+      same(stopped, false, "Whether it stopped while work was running");
+      door.resolve();
+      await patiently(Promise.all([stopping, consumer.stop()]), "stop()");
+      same((await inbox.get(jobs[0]?.id ?? ""))?.state, "verified", "What ran");
+      same([jobs.length, consumer.running], [1, 0], "How many it was handed, and how many run");
+      await until(async () => (await inbox.counts("a")).verified === 3, "the rest is done");
+      const rest = [...ids, other].filter((id) => id !== jobs[0]?.id);
+      same(next.jobs.map(({ id }) => id).sort(), rest.sort(), "What the other worker did");
+    },
+  },
+  {
+    name: "abort() gives back what runs, uncounted, and drops what comes of it later",
+    async run({ inbox, put, consume, until, patiently, work }) {
+      const id = await put();
+      await work("verify", later(0, { memo: "m" }));
+      const [door, returned] = [deferred(), deferred()];
+      let signal: AbortSignal | undefined;
+      const { consumer, jobs, errors } = consume("verify", async (_job, given) => {
+        signal = given;
+        await door.promise;
+        returned.resolve();
+        return left("dead", "do_not_retry");
+      });
+      await until(() => jobs.length === 1, "it runs");
+      same(signal?.aborted, false, "Whether the signal is aborted before");
+      await patiently(consumer.abort(), "abort() of work that goes on");
+      same([signal?.aborted, consumer.running], [true, 0], "The signal, and how many run");
+      const entry = await inbox.get(id);
+      same([entry?.state, entry?.attempts], ["received", 1], "The entry");
+      const again: Job[] = [];
+      const second = consume("verify", async (job) => {
+        again.push(job);
+        door.resolve();
+        await returned.promise;
+        return valid;
+      });
+      await until(async () => (await inbox.get(id))?.state === "verified", "it is verified");
+      same(
+        again.map((job) => [job.attempts, job.memo]),
+        [[1, "m"]],
+        "The job of the next worker",
+      );
+      await second.consumer.stop();
+      same((await inbox.get(id))?.state, "verified", "What the first worker's result changed");
+      same(errors, [], "The errors told");
+    },
+  },
+  {
+    name: "abort() does not count work that rejects because of it",
+    async run({ inbox, put, consume, until, patiently }) {
+      const id = await put();
+      const { consumer, jobs, errors } = consume(
+        "verify",
+        (_job, signal) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason));
+          }),
+      );
+      await until(() => jobs.length === 1, "it runs");
+      await patiently(consumer.abort(), "abort()");
+      await patiently(consumer.abort(), "a second abort()");
+      const entry = await inbox.get(id);
+      same([entry?.state, entry?.attempts], ["received", 0], "The entry");
+      same(errors, [], "The errors told");
+    },
+  },
+  {
+    name: "close() ends all work, and leaves nothing running",
+    async run({ inbox, put, work, consume, until, patiently }) {
+      await put();
+      await work("verify", later(minuteMs));
+      await put();
+      const { consumer, jobs } = consume("verify", () => new Promise(() => {}));
+      consume("handle", handled);
+      await until(() => jobs.length === 1, "it runs");
+      await patiently(inbox.close(), "close() while work runs");
+      same(consumer.running, 0, "How many run");
+      await patiently(consumer.stop(), "stop() after close()");
+    },
+  },
+];
