@@ -26,6 +26,8 @@ export interface Engine {
   forget(id: string): void;
   /** For what a hook throws. */
   onError(error: unknown): void;
+  /** Drops what is no longer kept, at most once in `everyMs` milliseconds. Never rejects. */
+  prune(everyMs: number): Promise<void>;
   /** Tells the hooks and the log, as after recorded work. */
   report(job: Job, outcome: Outcome): void;
 }
@@ -116,11 +118,15 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
     pruneNowAndThen();
   }
 
-  function pruneNowAndThen(): void {
+  async function prune(everyMs: number): Promise<void> {
     const now = clock.now();
-    if (Math.abs(now - prunedAt) < pruneEveryMs) return;
+    if (Math.abs(now - prunedAt) < everyMs) return;
     prunedAt = now;
-    inbox.prune(new Date(now)).catch(onError);
+    await inbox.prune(new Date(now)).catch(onError);
+  }
+
+  function pruneNowAndThen(): void {
+    void prune(pruneEveryMs);
   }
 
   async function start(): Promise<void> {
@@ -243,6 +249,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
     },
     attempted,
     forget,
+    prune,
     onError,
     report,
   };

@@ -306,6 +306,19 @@ describe("close()", () => {
   });
 });
 
+describe("inbox", () => {
+  it("shows nothing that is no longer kept", async () => {
+    const inbox = memoryInbox({ retention: { handledMs: 60_000 } });
+    const { receiver, send, emulator } = setUp({ inbox });
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    emulator.clock.advance(59_000);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
+    emulator.clock.advance(2_000);
+    expect(await receiver.inbox.get(body.id)).toBeNull();
+  });
+});
+
 describe("waitUntil", () => {
   it("lasts until the outcome is recorded", async () => {
     const { receiver, emulator, seeAll } = setUp();

@@ -64,6 +64,8 @@ export interface Receiver<S extends Schemas = Record<never, never>> {
 
 // What is kept free for storing, when authorize is asked first.
 const storeMs = 1_000;
+// Whoever looks sees nothing that is no longer kept, give or take this.
+const lookMs = 1_000;
 
 /**
  * Makes a receiver: it answers notifications once they are stored, then has them verified and handled.
@@ -230,6 +232,11 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     return acknowledge(await deciding);
   }
 
+  async function kept<T>(look: () => Promise<T>): Promise<T> {
+    await engine.prune(lookMs);
+    return look();
+  }
+
   async function shutDown(timeoutMs: number): Promise<void> {
     await engine.close(timeoutMs, () => Promise.all(requests));
     drained = true;
@@ -261,9 +268,9 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     idle: ({ timeoutMs = 5_000 } = {}) => engine.idle(timeoutMs),
     health: () => healthOf(settings, worker.service, engine.closing),
     inbox: {
-      list: (query = {}) => inbox.list({ ...query, receiver: name }),
-      get: (id) => inbox.get(id, name),
-      counts: () => inbox.counts(name),
+      list: (query = {}) => kept(() => inbox.list({ ...query, receiver: name })),
+      get: (id) => kept(() => inbox.get(id, name)),
+      counts: () => kept(() => inbox.counts(name)),
       release: async (id) => {
         await inbox.release({ receiver: name, id, now: clock.now() });
       },

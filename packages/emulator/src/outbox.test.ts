@@ -211,19 +211,44 @@ test("send() does not reach the receiver when a fault sets a status or drops", a
   expect(await send(parcel)).toMatchObject({ status: 200, failed: false });
 });
 
-test("send() waits by the clock when a fault delays, and then allows 5 seconds", () => {
+test("send() has failed after 5 seconds when a fault delays longer, and arrives all the same", async () => {
   const deliver = vi.fn(never);
   const { send, faults, clock, deliveries } = outboxOf(deliver);
   const start = clock.now();
   faults.set("delivery", { delayMs: 600_000 });
-  void send(parcel);
-  clock.advance(599_000);
+  const sent = send(parcel);
+  clock.advance(5_000);
+  const outcome = { failed: true, status: null, durationMs: 5_000, at: new Date(start) };
+  expect(await sent).toMatchObject(outcome);
+  clock.advance(594_000);
   expect(deliver).not.toHaveBeenCalled();
   clock.advance(1_000);
   expect(deliver).toHaveBeenCalledTimes(1);
+  expect(deliver.mock.calls[0]?.[0].signal.aborted).toBe(false);
   clock.advance(5_000);
-  expect(deliveries).toMatchObject([{ failed: true, durationMs: 5_000 }]);
-  expect(deliveries[0]?.at).toEqual(new Date(start + 600_000));
+  expect(deliver.mock.calls[0]?.[0].signal.aborted).toBe(true);
+  expect(deliveries).toMatchObject([outcome]);
+});
+
+test("send() succeeds when a fault delays by less than 5 seconds", async () => {
+  const { send, faults, clock } = outboxOf(async () => new Response());
+  faults.set("delivery", { delayMs: 4_000 });
+  const sent = send(parcel);
+  clock.advance(4_000);
+  expect(await sent).toMatchObject({ failed: false, status: 200, durationMs: 4_000 });
+});
+
+test("abort() holds back what a fault delays, failed or not", () => {
+  const deliver = vi.fn(never);
+  const { send, faults, clock, abort, deliveries } = outboxOf(deliver);
+  faults.set("delivery", { delayMs: 60_000 });
+  void send(parcel);
+  clock.advance(10_000);
+  void send(parcel);
+  abort("closed");
+  clock.advance(120_000);
+  expect(deliver).not.toHaveBeenCalled();
+  expect(deliveries).toHaveLength(2);
 });
 
 test("send() sends the same bytes and signature twice when a fault duplicates", async () => {

@@ -64,36 +64,47 @@ const ANSWER_BYTES = 65_536;
 /** Makes an empty outbox (the service's document, section Events). */
 export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
   const deliveries: Delivery[] = [];
+  const onTheWay = new Set<() => void>();
   const underWay = new Map<Promise<Delivery>, (outcome: Outcome) => void>();
   const carry: Deliver = deliver ?? ((request) => globalThis.fetch(request));
 
   function dispatch(parcel: Parcel, fault: FaultOptions): Promise<Delivery> {
     const { promise, resolve } = deferred<Delivery>();
     const network = new AbortController();
-    let sentAt = clock.now();
-    let timer: VirtualTimer | undefined;
+    const sentAt = clock.now();
+    const timer = clock.setTimeout(() => finish(unanswered), ANSWER_TIME_MS).unref();
+    let later: VirtualTimer | undefined;
 
     function finish(outcome: Outcome): void {
       if (!underWay.delete(promise)) return;
       clock.clearTimeout(timer);
-      if (outcome.status === null) network.abort();
       const at = new Date(sentAt);
       const durationMs = clock.now() - sentAt;
       const failed = outcome.error !== undefined;
       const delivery = { id: randomUUID(), ...parcel, at, durationMs, failed, ...outcome };
       deliveries.push(delivery);
+      if (outcome.status === null && later === undefined) cancel();
       resolve(delivery);
     }
 
-    function post(): void {
-      sentAt = clock.now();
-      timer = clock.setTimeout(() => finish(unanswered), ANSWER_TIME_MS).unref();
-      void attempt(fault, carry, parcel, network.signal).then(finish);
+    function cancel(): void {
+      onTheWay.delete(cancel);
+      clock.clearTimeout(later);
+      network.abort();
+    }
+
+    // Held up on its way, it arrives all the same, however long ago it has failed.
+    async function post(): Promise<void> {
+      const cut = later && clock.setTimeout(cancel, ANSWER_TIME_MS).unref();
+      finish(await attempt(fault, carry, parcel, network.signal));
+      clock.clearTimeout(cut);
+      onTheWay.delete(cancel);
     }
 
     underWay.set(promise, finish);
-    if (fault.delayMs) timer = clock.setTimeout(post, fault.delayMs).unref();
-    else post();
+    onTheWay.add(cancel);
+    if (fault.delayMs) later = clock.setTimeout(() => void post(), fault.delayMs).unref();
+    else void post();
     return promise;
   }
 
@@ -110,6 +121,7 @@ export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
     },
     abort(reason) {
       for (const finish of underWay.values()) finish({ status: null, error: reason });
+      for (const cancel of onTheWay) cancel();
     },
     clear() {
       deliveries.length = 0;
