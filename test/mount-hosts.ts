@@ -1,6 +1,6 @@
+import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { text } from "node:stream/consumers";
 import type { Mountable, MountHost, Served } from "@reporthook/core/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
@@ -22,16 +22,26 @@ export async function served(server: Server, path = "/"): Promise<Served> {
   };
 }
 
+const pieceLength = 20_000;
+
 /** Sends text over a new connection; resolves to the answer once the server has closed it. */
 export async function raw(url: string, request: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
-  socket.write(request);
-  try {
-    return await text(socket);
-  } finally {
-    socket.destroy();
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (chunk) => {
+    answer += chunk;
+  });
+  // A connection that is reset after the answer has shown the answer all the same.
+  socket.on("error", () => {});
+  const closed = once(socket, "close");
+  // Piece by piece: what a server has not read when it closes resets the connection, and its answer may be lost.
+  for (let at = 0; at < request.length && answer === "" && !socket.destroyed; at += pieceLength) {
+    socket.write(request.slice(at, at + pieceLength));
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
+  await closed;
+  return answer;
 }
 
 /** A host of {@link mountContract} over real sockets. */
