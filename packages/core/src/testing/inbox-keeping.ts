@@ -1,16 +1,17 @@
-import { states } from "../delivery.ts";
+import { type Arrival, states } from "../delivery.ts";
 import { same } from "./assert.ts";
 import { type Bench, handled, later, left, valid, type Written } from "./inbox-bench.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const unsigned = {
+/** Held at its arrival, for want of a signature. */
+export const unsigned: Arrival & { readonly to: "held" } = {
   to: "held",
   verification: "unsigned",
   reason: { code: "unsigned", message: "!" },
-} as const;
+};
 
-/** What is promised of what is kept: looking at it, running it again, deleting it. */
+/** What is promised of what is kept: how it is shown, and for how long. */
 export const keeping: readonly Written[] = [
   {
     name: "list() chooses by state and receiver, oldest first",

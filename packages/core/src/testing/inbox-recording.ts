@@ -1,8 +1,6 @@
 import { same, truly } from "./assert.ts";
 import { handled, later, left, valid, type Written } from "./inbox-bench.ts";
 
-const _minuteMs = 60_000;
-
 /** What `consume` promises of what became of the work. */
 export const recording: readonly Written[] = [
   {

@@ -1,14 +1,6 @@
 import { rejects, same } from "./assert.ts";
 import { handled, later, left, valid, type Written } from "./inbox-bench.ts";
-import { oneInEachState } from "./inbox-keeping.ts";
-
-const hourMs = 3_600_000;
-const _dayMs = 24 * hourMs;
-const unsigned = {
-  to: "held",
-  verification: "unsigned",
-  reason: { code: "unsigned", message: "!" },
-} as const;
+import { oneInEachState, unsigned } from "./inbox-keeping.ts";
 
 /** What `release` and `discard` promise. */
 export const releasing: readonly Written[] = [
