@@ -232,17 +232,21 @@ const runtime: ModuleSource = {
   installed: (name) => {
     const application = join(process.cwd(), "application.js");
     for (const from of [here, application]) {
-      const load = createRequire(from);
-      try {
-        load.resolve(name);
-      } catch {
-        continue;
-      }
-      return load(name);
+      if (!canResolve(name, from)) continue;
+      return createRequire(from)(name);
     }
     return undefined;
   },
 };
+
+function canResolve(name: string, from: string): boolean {
+  try {
+    createRequire(from).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Loads without the one line that Node 22 prints: that its SQLite is experimental. */
 function withoutWarning(load: () => unknown): unknown {
