@@ -97,7 +97,7 @@ function find(name: string, modules: ModuleSource): Driver | null {
   try {
     module = name.startsWith("node:") ? modules.builtin(name) : modules.installed(name);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const [reason] = String(cause instanceof Error ? cause.message : cause).split("\n");
     throw new ReporthookError(
       "inbox_failed",
       `The SQLite driver "${name}" is installed and can't be loaded: ${reason}. ${wayOut}`,

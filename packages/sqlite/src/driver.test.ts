@@ -1,0 +1,342 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  type Database,
+  type Driver,
+  loadDriver,
+  type ModuleSource,
+  sqliteCode,
+  type Value,
+} from "./driver.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-driver-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function canLoad(name: string): boolean {
+  try {
+    loadDriver(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const known = ["node:sqlite", "libsql", "better-sqlite3"];
+const drivers = known.filter(canLoad).map((name) => loadDriver(name));
+
+function codeOf(work: () => unknown): number | null {
+  try {
+    work();
+  } catch (error) {
+    return sqliteCode(error);
+  }
+  throw new Error("It should have failed");
+}
+
+let files = 0;
+const newPath = (): string => join(folder, `${files++}.db`);
+
+describe.each(drivers)("the driver $name", (driver) => {
+  const opened: Database[] = [];
+  let path: string;
+  let database: Database;
+
+  function open(from: Driver = driver, file: string = path): Database {
+    const connection = from.open(file);
+    opened.push(connection);
+    connection.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=0");
+    return connection;
+  }
+
+  beforeEach(() => {
+    path = newPath();
+    database = open();
+    database.exec("CREATE TABLE blobs (id INTEGER PRIMARY KEY, value BLOB UNIQUE); SELECT 1");
+  });
+
+  afterEach(() => {
+    for (const connection of opened.splice(0)) connection.close();
+  });
+
+  it.each<[string, Value, string, Value]>([
+    ["null", null, "null", null],
+    ["zero", 0, "integer", 0],
+    ["minus zero", -0, "integer", 0],
+    ["a time in milliseconds", 1_763_735_700_000, "integer", 1_763_735_700_000],
+    ["2^53 - 1", Number.MAX_SAFE_INTEGER, "integer", Number.MAX_SAFE_INTEGER],
+    ["a fraction", 1.5, "real", 1.5],
+    ["text", "zażółć 😀", "text", "zażółć 😀"],
+    ["empty text", "", "text", ""],
+    ["text with NUL", "a\0b", "text", "a\ufffdb"],
+    ["text with a lone surrogate", "a\ud800b", "text", "a\ufffdb"],
+    ["bytes", Uint8Array.of(0, 1, 255), "blob", Uint8Array.of(0, 1, 255)],
+    ["part of a buffer", Uint8Array.of(9, 1, 2, 9).subarray(1, 3), "blob", Uint8Array.of(1, 2)],
+    ["a Buffer", Buffer.from("hi"), "blob", Uint8Array.of(104, 105)],
+    ["no bytes", new Uint8Array(0), "blob", new Uint8Array(0)],
+  ])("gives back %s", (_, value, type, expected) => {
+    const select = database.prepare("SELECT v, typeof(v) AS t FROM (SELECT ? AS v)");
+    for (const row of [select.get(value), ...select.all(value)]) {
+      expect({ ...row }).toEqual({ v: expected, t: type });
+      expect(Buffer.isBuffer(row?.["v"])).toBe(false);
+    }
+  });
+
+  it.each([true, undefined, 1n, {}, new ArrayBuffer(1)])("refuses to bind %s", (value) => {
+    const select = database.prepare("SELECT ? AS v");
+    expect(() => select.get(value as never)).toThrow(TypeError);
+    expect(select.get(1)?.["v"]).toBe(1);
+  });
+
+  it("counts changes and reads rows", () => {
+    const insert = database.prepare("INSERT INTO blobs (value) VALUES (?) ON CONFLICT DO NOTHING");
+    expect([7, 8, 7].map((byte) => Number(insert.run(Uint8Array.of(byte)).changes))).toEqual([
+      1, 1, 0,
+    ]);
+    expect(database.prepare("SELECT id FROM blobs WHERE id = ?").get(9)).toBeUndefined();
+    expect(database.prepare("SELECT id FROM blobs WHERE id = ?").all(9)).toEqual([]);
+    const many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?)";
+    expect(database.prepare(`${many} SELECT i FROM n`).all(250)).toHaveLength(250);
+  });
+
+  it("ends a statement that get() read, so that its transaction can end", () => {
+    database.exec("BEGIN IMMEDIATE");
+    const insert = database.prepare("INSERT INTO blobs (value) VALUES (?) RETURNING id");
+    expect(insert.get(Uint8Array.of(1))?.["id"]).toBe(1);
+    expect(insert.all(Uint8Array.of(2)).map((row) => row["id"])).toEqual([2]);
+    database.exec("COMMIT");
+    const reader = open();
+    expect(reader.prepare("SELECT id FROM blobs ORDER BY id").get()?.["id"]).toBe(1);
+    const checkpoint = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    expect(checkpoint?.["busy"]).toBe(0);
+  });
+
+  it("uses a statement again after it failed", () => {
+    const insert = database.prepare("INSERT INTO blobs (value) VALUES (?)");
+    const returning = database.prepare("INSERT INTO blobs (value) VALUES (?) RETURNING id");
+    insert.run(Uint8Array.of(1));
+    database.exec("BEGIN");
+    expect(codeOf(() => insert.run(Uint8Array.of(1)))).toBe(19);
+    expect(codeOf(() => returning.get(Uint8Array.of(1)))).toBe(19);
+    expect(Number(insert.run(Uint8Array.of(2)).changes)).toBe(1);
+    expect(returning.get(Uint8Array.of(3))?.["id"]).toBe(3);
+    database.exec("COMMIT");
+    expect(database.prepare("SELECT count(*) AS n FROM blobs").get()?.["n"]).toBe(3);
+  });
+
+  it("says BUSY when another connection writes, and writes when it has ended", () => {
+    const other = open();
+    const insert = other.prepare("INSERT INTO blobs (value) VALUES (?)");
+    database.exec("BEGIN IMMEDIATE");
+    expect(codeOf(() => other.exec("BEGIN IMMEDIATE"))).toBe(5);
+    expect(codeOf(() => insert.run(Uint8Array.of(1)))).toBe(5);
+    database.exec("COMMIT");
+    expect(Number(insert.run(Uint8Array.of(1)).changes)).toBe(1);
+  });
+
+  it("waits for a writer of another process", async () => {
+    const writer = (work: string): Child =>
+      startChild(`
+        const database = loadDriver(${JSON.stringify(driver.name)}).open(${JSON.stringify(path)});
+        database.exec("PRAGMA busy_timeout=30000");
+        ${work}
+        database.exec("INSERT INTO blobs DEFAULT VALUES; COMMIT");
+        database.close();
+      `);
+    const first = writer(`
+      database.exec("BEGIN IMMEDIATE");
+      process.stdout.write("begun");
+      await new Promise((resolve) => process.stdin.once("data", resolve));
+    `);
+    await first.said();
+    const second = writer(`
+      process.stdout.write("waits");
+      database.exec("BEGIN IMMEDIATE");
+    `);
+    await second.said();
+    first.stdin.end("end");
+    expect((await Promise.all([first.ended, second.ended])).map(({ code }) => code)).toEqual([
+      0, 0,
+    ]);
+    expect(database.prepare("SELECT count(*) AS n FROM blobs").get()?.["n"]).toBe(2);
+  });
+
+  it("reads what every other driver wrote", () => {
+    for (const other of drivers) {
+      const writer = open(other);
+      writer.prepare("INSERT INTO blobs (value) VALUES (?)").run(Buffer.from(other.name));
+    }
+    const rows = database.prepare("SELECT value FROM blobs ORDER BY id").all();
+    expect(rows.map((row) => String(Buffer.from(row["value"] as Uint8Array)))).toEqual(
+      drivers.map(({ name }) => name),
+    );
+  });
+
+  it("names READONLY, CANTOPEN, NOTADB and CORRUPT", () => {
+    const other = open();
+    other.exec("PRAGMA query_only=1");
+    expect(codeOf(() => other.exec("DELETE FROM blobs"))).toBe(8);
+    expect(codeOf(() => driver.open(join(folder, "absent", "file.db")))).toBe(14);
+    expect(codeOf(() => driver.open(folder))).toBe(14);
+
+    const text = newPath();
+    writeFileSync(text, "Not a database, but long enough to be looked at. ".repeat(100));
+    expect(codeOf(() => open(driver, text))).toBe(26);
+
+    const broken = newPath();
+    const connection = driver.open(broken);
+    connection.exec("CREATE TABLE lines (text); CREATE INDEX by_text ON lines (text); BEGIN");
+    const insert = connection.prepare("INSERT INTO lines VALUES (?)");
+    for (let i = 0; i < 2000; i++) insert.run(`line ${i}`);
+    connection.exec("COMMIT");
+    connection.close();
+    writeFileSync(broken, readFileSync(broken).fill(0xab, 4096, 8 * 4096));
+    const again = open(driver, broken);
+    expect(codeOf(() => again.prepare("SELECT * FROM lines").all())).toBe(11);
+    expect(codeOf(() => again.prepare("INSERT INTO lines VALUES (?)").run("x"))).toBe(11);
+  });
+
+  it("names FULL, and writes again when there is room", () => {
+    database.exec("PRAGMA max_page_count=10");
+    const insert = database.prepare("INSERT INTO blobs (value) VALUES (?)");
+    expect(codeOf(() => insert.run(new Uint8Array(100_000)))).toBe(13);
+    database.exec("PRAGMA max_page_count=1000");
+    expect(Number(insert.run(new Uint8Array(100_000)).changes)).toBe(1);
+  });
+
+  it("takes no path for a URI", () => {
+    const cwd = process.cwd();
+    const name = "file:é ü #%20?mode=memory.db";
+    mkdirSync(join(folder, driver.name));
+    process.chdir(join(folder, driver.name));
+    try {
+      open(driver, name).exec("CREATE TABLE t (a)");
+    } finally {
+      process.chdir(cwd);
+    }
+    expect(readFileSync(join(folder, driver.name, name)).length).toBeGreaterThan(0);
+  });
+});
+
+describe("loadDriver()", () => {
+  class Fake {
+    exec(): void {}
+    prepare(): never {
+      throw new Error("not here");
+    }
+    close(): void {}
+  }
+  const source = (there: Record<string, unknown>): ModuleSource => ({
+    builtin: (name) => there[name],
+    installed: (name) => {
+      const module = there[name];
+      if (module instanceof Error) throw module;
+      return module;
+    },
+  });
+
+  it("prefers what the runtime has, and takes libsql else", () => {
+    const both = { "node:sqlite": { DatabaseSync: Fake }, libsql: Fake };
+    expect(loadDriver(undefined, source(both)).name).toBe("node:sqlite");
+    expect(loadDriver("libsql", source(both)).name).toBe("libsql");
+    expect(loadDriver(undefined, source({ libsql: Fake })).name).toBe("libsql");
+    expect(loadDriver("another", source({ another: { default: Fake } })).name).toBe("another");
+  });
+
+  it.each([
+    [undefined, /^There is no SQLite in v\d.*Node 22\.13 or later.*run: npm install libsql$/],
+    ["node:sqlite", /^There is no node:sqlite in v\d.*run: npm install libsql$/],
+    ["libsql", /^The SQLite driver "libsql" is not installed. Run: npm install libsql$/],
+    ["other", /^The SQLite driver "other" is not installed. Run: npm install other$/],
+  ])("says what to install when %s is not there", (name, message) => {
+    expect(() => loadDriver(name, source({}))).toThrow(
+      expect.objectContaining({ code: "inbox_failed", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("says what is wrong with a driver that doesn't load", () => {
+    const broken = new Error("was compiled against another version\nof Node");
+    expect(() => loadDriver(undefined, source({ libsql: broken }))).toThrow(
+      expect.objectContaining({
+        code: "inbox_failed",
+        cause: broken,
+        message: expect.stringMatching(/can't be loaded: was compiled against another version\. /),
+      }),
+    );
+  });
+
+  it("throws TypeError for what is no driver", () => {
+    expect(() => loadDriver("", source({}))).toThrow(TypeError);
+    expect(() => loadDriver(5 as never, source({}))).toThrow(TypeError);
+    expect(() => loadDriver("path", source({ path: { join } }))).toThrow(TypeError);
+  });
+
+  it("finds what the application has installed", async () => {
+    const application = mkdtempSync(join(folder, "application-"));
+    const module = join(application, "node_modules", "of-the-application");
+    mkdirSync(module, { recursive: true });
+    writeFileSync(join(module, "index.js"), "module.exports = class Database {};");
+    expect(canLoad("of-the-application")).toBe(false);
+    const child = startChild(
+      `process.stdout.write(loadDriver("of-the-application").name)`,
+      application,
+    );
+    expect((await child.ended).stdout).toBe("of-the-application");
+  });
+
+  it("prints no warning, and leaves those of others", async () => {
+    const { stdout, stderr } = await startChild(`
+      process.stdout.write(loadDriver().name);
+      process.emitWarning("a warning of the application");
+    `).ended;
+    expect(stdout).toBe(drivers[0]?.name);
+    expect(stderr).not.toMatch(/SQLite/);
+    expect(stderr).toMatch(/a warning of the application/);
+  });
+});
+
+describe("sqliteCode()", () => {
+  it.each([
+    [{ errcode: 2067 }, 19],
+    [{ rawCode: 4874, code: "SQLITE_IOERR_SHMSIZE" }, 10],
+    [{ code: "SQLITE_IOERR_FSYNC" }, 10],
+    [{ code: "SQLITE_FULL" }, 13],
+    [{ code: "ENOENT" }, null],
+    [{ code: "SQLITE_NEWS" }, null],
+    [new Error("Cannot open database because the directory does not exist"), 14],
+    [new Error("something else"), null],
+    [null, null],
+    ["SQLITE_FULL", null],
+  ])("reads %o as %s", (error, code) => {
+    expect(sqliteCode(error)).toBe(code);
+  });
+});
+
+interface Child {
+  readonly stdin: Writable;
+  /** Resolves at the first output. */
+  said(): Promise<unknown>;
+  readonly ended: Promise<{ code: number; stdout: string; stderr: string }>;
+}
+
+/** A process that runs the lines of JavaScript with `loadDriver` at hand. */
+function startChild(work: string, cwd: string = folder): Child {
+  const url = new URL("./driver.ts", import.meta.url).href;
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+  const code = `const { loadDriver } = await import(${JSON.stringify(url)});\n${work}`;
+  const flags = ["--conditions=@reporthook/source", "--import", tsx, "--input-type=module"];
+  const child = spawn(process.execPath, [...flags, "--eval", code], { cwd });
+  const ended = Promise.all([once(child, "close"), text(child.stdout), text(child.stderr)]);
+  return {
+    stdin: child.stdin,
+    said: () => once(child.stdout, "data"),
+    ended: ended.then(([[code], stdout, stderr]) => ({ code, stdout, stderr })),
+  };
+}
