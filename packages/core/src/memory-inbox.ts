@@ -7,6 +7,18 @@ import {
   type Outcome,
   type Stage,
 } from "./delivery.ts";
+import {
+  dayMs,
+  detailsOf,
+  entryOf,
+  isOver,
+  jobOf,
+  type Kept,
+  newKept,
+  type Retention,
+  record,
+  rerun,
+} from "./entry.ts";
 import { ReporthookError } from "./errors.ts";
 import type {
   Added,
@@ -21,17 +33,6 @@ import type {
   Work,
 } from "./inbox.ts";
 import { consumeMemory } from "./memory-consumer.ts";
-import {
-  dayMs,
-  entryOf,
-  isOver,
-  jobOf,
-  type Kept,
-  newKept,
-  type Retention,
-  record,
-  rerun,
-} from "./memory-entry.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
 import { DedupeWindow } from "./memory-window.ts";
@@ -132,14 +133,7 @@ class MemoryInbox implements Inbox {
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
     const kept = this.#find(id, receiver);
-    if (kept === undefined) return null;
-    return {
-      ...entryOf(kept),
-      body: kept.body === null ? null : new TextDecoder().decode(kept.body),
-      headers: kept.delivery.headers,
-      verification: kept.verification,
-      history: [...kept.history],
-    };
+    return kept === undefined ? null : detailsOf(kept);
   }
 
   async list({ receiver, state, limit = 100, after = "" }: InboxQuery = {}): Promise<Entry[]> {

@@ -1,1 +1,1 @@
-export type { Driver } from "./driver.ts";
+export { type SqliteInboxOptions, sqliteInbox } from "./sqlite-inbox.ts";

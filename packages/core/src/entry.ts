@@ -2,6 +2,7 @@ import type {
   Arrival,
   Attempt,
   Entry,
+  EntryDetails,
   Job,
   NewDelivery,
   Outcome,
@@ -26,7 +27,7 @@ export interface Kept {
   dueAt: number;
   giveWay: boolean;
   memo: string | null;
-  readonly sameSignatureAs: string | null;
+  sameSignatureAs: string | null;
   lastError: string | null;
   endedAt: number;
   history: Attempt[];
@@ -129,6 +130,16 @@ export function entryOf(kept: Kept): Entry {
     nextAttemptAt: waits ? new Date(kept.dueAt) : null,
     lastError: kept.lastError,
     ackMs: kept.delivery.ackMs,
+  };
+}
+
+/** It in full. */
+export function detailsOf(kept: Kept): EntryDetails {
+  const { body, delivery, history, verification } = kept;
+  return {
+    ...entryOf(kept),
+    ...{ headers: delivery.headers, verification, history: [...history] },
+    body: body === null ? null : new TextDecoder().decode(body),
   };
 }
 

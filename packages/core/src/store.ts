@@ -1,0 +1,14 @@
+// "@reporthook/core/store": what an inbox of one's own is made of, so that every store decides alike.
+export { quietTimeout, systemClock } from "./clock.ts";
+export { again, isParked, leave, signatureLifetimeMs, states } from "./delivery.ts";
+export {
+  dayMs,
+  detailsOf,
+  entryOf,
+  jobOf,
+  type Kept,
+  newKept,
+  record,
+  rerun,
+} from "./entry.ts";
+export { describe } from "./errors.ts";

@@ -1,0 +1,278 @@
+import { clearImmediate, setImmediate } from "node:timers";
+import type { Worker } from "node:worker_threads";
+import { type Arrival, type ErrorCode, type NewDelivery, ReporthookError } from "@reporthook/core";
+import { type Kept, newKept } from "@reporthook/core/store";
+import type {
+  Add,
+  AddResult,
+  Call,
+  CallResult,
+  FromThread,
+  Handed,
+  HandedOut,
+  LaneState,
+  Numbers,
+  Recorded,
+  RecordResult,
+  Reply,
+  Request,
+  ThreadOptions,
+} from "./protocol.ts";
+import { isFailure } from "./protocol.ts";
+import { changesOf, keptOf } from "./row.ts";
+import { kindOf } from "./tally.ts";
+import { startThread } from "./thread.ts";
+
+/** Who is told what nobody asked for. */
+export interface Listener {
+  /** How the lanes stand, to be told to the thread. */
+  lanes(): readonly LaneState[];
+  /** Counts have changed. */
+  counted(numbers: Numbers): void;
+  leased(leased: readonly Leased[]): void;
+  handedOut(rest: Omit<HandedOut, "handed">): void;
+  failed(error: ReporthookError): void;
+  /** The thread has ended, whatever the reason; `error` when nobody asked it to. */
+  ended(error: ReporthookError | null): void;
+}
+
+interface Waiting<T> {
+  resolve(value: T): void;
+  reject(error: unknown): void;
+}
+
+interface Addition {
+  readonly add: Add;
+  readonly delivery: NewDelivery;
+  readonly arrival: Arrival;
+}
+
+interface Recording {
+  readonly seq: number;
+  readonly kept: Kept;
+}
+
+/** What the thread leased to a lane. */
+export interface Leased {
+  readonly lane: number;
+  readonly seq: number;
+  readonly kept: Kept;
+}
+
+const mostAdds = 10_000;
+const mostBytes = 64 * 1_024 * 1_024;
+
+/** The way to the engine's thread: collects what is asked for in one turn of the event loop, and sends it at once. */
+export class Connection {
+  /** Resolves when the file can be written. */
+  readonly opened: Promise<void>;
+  readonly #thread: Worker;
+  readonly #listener: Listener;
+  readonly #adding: (Waiting<AddResult> & Addition)[] = [];
+  readonly #recording: (Waiting<RecordResult> & Recording)[] = [];
+  readonly #calling: Waiting<unknown>[] = [];
+  #adds: Add[] = [];
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+  #records: Recorded[] = [];
+  #calls: Call[] = [];
+  #flushing: ReturnType<typeof setImmediate> | undefined;
+  #unconfirmedBytes = 0;
+  readonly #pending = new Map<string, number[]>();
+  #opening: Waiting<void> | null = null;
+  #error: ReporthookError | null = null;
+  #over = false;
+
+  constructor(options: ThreadOptions, listener: Listener) {
+    this.#listener = listener;
+    this.#thread = startThread(options);
+    this.opened = new Promise((resolve, reject) => {
+      this.#opening = { resolve, reject };
+    });
+    this.opened.catch(() => {});
+    this.#thread.on("message", (message: FromThread) => this.#receive(message));
+    this.#thread.on("error", (error) => {
+      const message = `The inbox's thread failed: ${String(error)}`;
+      this.#error = new ReporthookError("inbox_failed", message, { cause: error });
+    });
+    this.#thread.on("exit", () => this.#end());
+  }
+
+  /** @throws ReporthookError `overloaded` when too many wait */
+  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
+    const { body, key } = delivery;
+    const add = addOf(delivery, arrival);
+    const bytes = add.bodyBytes + add.keyBytes;
+    if (this.#adding.length >= mostAdds || this.#unconfirmedBytes + bytes > mostBytes) {
+      throw new ReporthookError(
+        "overloaded",
+        `${this.#adding.length} deliveries wait to be stored: the disk does not keep up`,
+      );
+    }
+    this.#adds.push(add);
+    this.#parts.push(body);
+    if (key !== null) this.#parts.push(key);
+    this.#bytes += bytes;
+    this.#count(add, 1);
+    return this.#promise(this.#adding, { add, delivery, arrival });
+  }
+
+  /** How many of each kind are on their way to the file. */
+  pendingOf(receiver: string): readonly number[] {
+    return this.#pending.get(receiver) ?? [];
+  }
+
+  record(recorded: Recorded, kept: Kept): Promise<RecordResult> {
+    this.#records.push(recorded);
+    return this.#promise(this.#recording, { seq: recorded.seq, kept });
+  }
+
+  /** Rejects with what the thread failed with. */
+  call(call: Call): Promise<unknown> {
+    this.#calls.push(call);
+    return this.#promise(this.#calling, {});
+  }
+
+  /** Sends, in this turn of the event loop, how the lanes stand and what else is to be sent. */
+  flush(): void {
+    this.#flushing ??= setImmediate(() => {
+      this.#flushing = undefined;
+      this.#send();
+    });
+  }
+
+  /** Resolves when the thread has let go of the file. */
+  async close(): Promise<void> {
+    if (this.#over) return;
+    const ended = new Promise<void>((resolve) => this.#thread.once("exit", () => resolve()));
+    await this.call({ ask: "close" }).catch(() => {});
+    this.#thread.ref();
+    await ended;
+    if (this.#error !== null) throw this.#error;
+  }
+
+  #promise<T, What>(queue: (Waiting<T> & What)[], what: What): Promise<T> {
+    if (this.#over) return Promise.reject(this.#error ?? closed());
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ ...what, resolve, reject });
+      this.flush();
+    });
+  }
+
+  #count({ receiver, kind, bodyBytes, keyBytes }: Add, by: 1 | -1): void {
+    const numbers = this.#pending.get(receiver) ?? [];
+    this.#pending.set(receiver, numbers);
+    numbers[kind] = (numbers[kind] ?? 0) + by;
+    this.#unconfirmedBytes += by * (bodyBytes + keyBytes);
+  }
+
+  #send(): void {
+    const bytes = Buffer.concat(this.#parts, this.#bytes);
+    const request: Request = {
+      ...{ adds: this.#adds, records: this.#records, calls: this.#calls },
+      ...{ bytes, lanes: this.#listener.lanes() },
+    };
+    [this.#adds, this.#parts, this.#records, this.#calls, this.#bytes] = [[], [], [], [], 0];
+    this.#thread.ref();
+    this.#thread.postMessage(request);
+  }
+
+  #receive(message: FromThread): void {
+    if ("reply" in message) {
+      this.#deliver(message.reply);
+    } else if ("opened" in message) {
+      this.#listener.counted(message.opened);
+      this.#opening?.resolve();
+      this.#opening = null;
+    } else {
+      this.#error = errorOf(message.unopened);
+    }
+    // Only what is waited for keeps the process alive.
+    const waiting = this.#adding.length + this.#recording.length + this.#calling.length;
+    if (waiting === 0) this.#thread.unref();
+  }
+
+  #deliver({ adds, records, calls, numbers, error, handed, ...rest }: Reply): void {
+    if (numbers !== null) this.#listener.counted(numbers);
+    const inMemory = new Map<number, Kept>();
+    const wanted = new Set(handed.filter(({ row }) => row === null).map(({ seq }) => seq));
+    for (const [index, { add, delivery, arrival, resolve }] of this.#taken(this.#adding, adds)) {
+      const result = adds[index] as AddResult;
+      this.#count(add, -1);
+      const [seq, sameSignatureAs] = storedUnder(result);
+      if (wanted.has(seq)) inMemory.set(seq, newKept(delivery, arrival, sameSignatureAs));
+      resolve(result);
+    }
+    for (const [index, { seq, kept, resolve }] of this.#taken(this.#recording, records)) {
+      inMemory.set(seq, kept);
+      resolve(records[index] as RecordResult);
+    }
+    for (const [index, { resolve, reject }] of this.#taken(this.#calling, calls)) {
+      const result = calls[index] as CallResult;
+      if (isFailure(result)) reject(errorOf(result));
+      else resolve(result.value);
+    }
+    this.#listener.leased(handed.map((one) => leasedOf(one, inMemory)));
+    this.#listener.handedOut(rest);
+    if (error !== null) this.#listener.failed(errorOf(error));
+  }
+
+  /** Takes those off a queue that there are results for. */
+  #taken<T>(queue: T[], results: readonly unknown[]): IterableIterator<[number, T]> {
+    return queue.splice(0, results.length).entries();
+  }
+
+  #end(): void {
+    this.#over = true;
+    clearImmediate(this.#flushing);
+    const error = this.#error ?? closed();
+    this.#opening?.reject(error);
+    for (const { add } of this.#adding) this.#count(add, -1);
+    for (const queue of [this.#adding, this.#recording, this.#calling]) {
+      for (const { reject } of queue.splice(0)) reject(error);
+    }
+    this.#listener.ended(this.#error);
+  }
+}
+
+function addOf(delivery: NewDelivery, arrival: Arrival): Add {
+  const { id, receiver, receivedAt, ackMs, signature, url, headers, body, key } = delivery;
+  const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
+  return {
+    ...{ id, receiver, receivedAt, ackMs, signature, url, headers: JSON.stringify(headers) },
+    bodyBytes: body.byteLength,
+    keyBytes: key?.byteLength ?? 0,
+    changes: begins === null ? null : changesOf(begins, receivedAt),
+    kind: begins === null ? 0 : kindOf(begins),
+  };
+}
+
+/** Under which number (0: none), and with which earlier one's signature. */
+function storedUnder(result: AddResult): [number, string | null] {
+  if (typeof result === "number") return [result, null];
+  return "seq" in result ? [result.seq, result.sameSignatureAs] : [0, null];
+}
+
+function leasedOf(
+  { lane, seq, row, receiver }: Handed,
+  inMemory: ReadonlyMap<number, Kept>,
+): Leased {
+  const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
+  if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
+  return { lane, seq, kept };
+}
+
+/** The error that a failure in the thread stands for. */
+export function errorOf({
+  code,
+  failed,
+}: {
+  readonly code: string;
+  readonly failed: string;
+}): ReporthookError {
+  return new ReporthookError(code as ErrorCode, failed);
+}
+
+function closed(): ReporthookError {
+  return new ReporthookError("inbox_failed", "The inbox was closed before this was done");
+}

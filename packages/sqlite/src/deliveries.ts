@@ -1,0 +1,94 @@
+import type { Database, Statement } from "./driver.ts";
+import type { Add, AddResult, Recorded } from "./protocol.ts";
+import { queues } from "./queue.ts";
+import type { Receivers } from "./receivers.ts";
+import { changing } from "./row.ts";
+import type { Tally } from "./tally.ts";
+import type { DedupeWindow } from "./window.ts";
+
+/** What deliveries are written with. */
+export interface Files {
+  readonly database: Database;
+  readonly receivers: Receivers;
+  readonly tally: Tally;
+  readonly window: DedupeWindow;
+}
+
+const plain = ["seq", "id", "receiver", "received_at", "ack_ms", "signature", "same_signature_as"];
+const content = ["url", "headers", "body", "state", "queue", "rank", "due_at"];
+
+/** Stores deliveries, and what becomes of them. */
+export class Deliveries {
+  readonly #files: Files;
+  readonly #insert: Statement;
+  readonly #change: Statement;
+  readonly #record: Statement;
+  readonly #dropBody: Statement;
+  #nextSeq = 1;
+
+  constructor(files: Files) {
+    this.#files = files;
+    const { database } = files;
+    const columns = [...plain, ...content];
+    this.#insert = database.prepare(
+      `INSERT INTO delivery (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    );
+    const changes = changing.map((column) => `${column} = ?`).join(", ");
+    this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
+    this.#record = database.prepare(
+      `UPDATE delivery SET starts = 0, ${changes} WHERE seq = ? AND queue = ? AND rank = ?`,
+    );
+    this.#dropBody = database.prepare("UPDATE delivery SET body = NULL WHERE seq = ?");
+    this.renumber();
+  }
+
+  /** The next number is beyond all that any process has given. */
+  renumber(): void {
+    const { database } = this.#files;
+    const row = database
+      .prepare(
+        "SELECT max(coalesce((SELECT max(seq) FROM delivery), 0), coalesce((SELECT max(seq) FROM seen), 0)) AS last",
+      )
+      .get();
+    this.#nextSeq = Number(row?.["last"]) + 1;
+  }
+
+  add(delivery: Add, body: Uint8Array, key: Uint8Array | null): AddResult {
+    const { tally, window } = this.#files;
+    const { id, receivedAt, changes, kind } = delivery;
+    const seen = key === null ? {} : window.look(key, receivedAt);
+    if (seen.duplicateOf !== undefined) return { duplicateOf: seen.duplicateOf };
+    const { sameSignatureAs } = seen;
+    const receiver = this.#files.receivers.numberOf(delivery.receiver);
+    const seq = this.#nextSeq++;
+    this.#insert.run(
+      ...[seq, id, receiver, receivedAt, delivery.ackMs],
+      ...[delivery.signature, sameSignatureAs ?? null, delivery.url, delivery.headers, body],
+      ...[0, queues.verify.first, receivedAt, receivedAt],
+    );
+    if (changes !== null) this.#change.run(...changes, seq);
+    if (key !== null) window.add(seq, id, receivedAt, key);
+    tally.change(receiver, kind, 1);
+    return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
+  }
+
+  /** Changes a delivery that `owner` has leased; false when the lease is lost. */
+  record({ seq, stage, receiver, changes, ...of }: Recorded, owner: number): boolean {
+    const { changes: recorded } = this.#record.run(...changes, seq, queues[stage].leased, owner);
+    if (Number(recorded) === 0) return false;
+    if (of.dropBody) this.#dropBody.run(seq);
+    this.recount(this.#files.receivers.numberOf(receiver), of.kindBefore, of.kindAfter);
+    return true;
+  }
+
+  /** Changes a delivery that nobody has leased. */
+  change(seq: number, changes: Recorded["changes"]): void {
+    this.#change.run(...changes, seq);
+  }
+
+  recount(receiver: number, kindBefore: number, kindAfter: number): void {
+    if (kindBefore === kindAfter) return;
+    this.#files.tally.change(receiver, kindBefore, -1);
+    this.#files.tally.change(receiver, kindAfter, 1);
+  }
+}

@@ -1,0 +1,70 @@
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { loadDriver } from "./driver.ts";
+import { Engine } from "./engine.ts";
+import { explain, OpenFile } from "./file.ts";
+import type { FromThread, Request, ThreadOptions } from "./protocol.ts";
+import { prepareSchema } from "./schema.ts";
+
+/** How often the thread looks for what nobody asked for, in milliseconds. */
+const lookMs = 500;
+/** Enough for one transaction; the rest goes into the next. */
+const mostAdds = 2_000;
+
+const settings = `
+  PRAGMA busy_timeout = 3000;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA foreign_keys = OFF;
+  PRAGMA wal_autocheckpoint = 10000;
+  PRAGMA cache_size = -32000;
+  PRAGMA temp_store = MEMORY;
+`;
+
+const port = parentPort;
+const options = workerData as ThreadOptions;
+
+function post(message: FromThread): void {
+  port?.postMessage(message);
+}
+
+function open(): Engine {
+  const database = loadDriver(options.driver).open(options.path);
+  try {
+    database.exec(settings);
+    prepareSchema(database, options.path, options.migrate);
+    return new Engine(database, new OpenFile(options.path), options);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function serve(engine: Engine): void {
+  const look = setInterval(() => {
+    if (engine.restless) post({ reply: engine.turn([]) });
+  }, lookMs);
+  port?.on("message", (first: Request) => {
+    const requests = [first];
+    let adds = first.adds.length;
+    while (adds < mostAdds) {
+      const next = receiveMessageOnPort(port)?.message as Request | undefined;
+      if (next === undefined) break;
+      requests.push(next);
+      adds += next.adds.length;
+    }
+    post({ reply: engine.turn(requests) });
+    if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
+    clearInterval(look);
+    port.close();
+    engine.close();
+  });
+}
+
+try {
+  const engine = open();
+  post({ opened: engine.numbers });
+  serve(engine);
+} catch (error) {
+  const { code, message } = explain(error, options.path);
+  post({ unopened: { code, failed: message } });
+}

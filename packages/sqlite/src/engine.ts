@@ -1,0 +1,308 @@
+import { ReporthookError } from "@reporthook/core";
+import { Deliveries, type Files } from "./deliveries.ts";
+import type { Database, Statement } from "./driver.ts";
+import { explain, type OpenFile } from "./file.ts";
+import { Leases } from "./leases.ts";
+import type {
+  AddResult,
+  Call,
+  CallResult,
+  Failure,
+  Handed,
+  HandedOut,
+  LaneState,
+  Numbers,
+  Recorded,
+  RecordResult,
+  Reply,
+  Request,
+  ThreadOptions,
+} from "./protocol.ts";
+import { Queue } from "./queue.ts";
+import { Receivers } from "./receivers.ts";
+import { Shelf } from "./shelf.ts";
+import { Tally } from "./tally.ts";
+import { DedupeWindow } from "./window.ts";
+
+/** Runs a step as it is, or in a transaction of its own that fails alone. */
+type Runner = <T>(step: () => T) => T | Failure;
+
+type Results = Pick<Reply, "adds" | "records" | "calls">;
+
+const nothingHanded: HandedOut = { handed: [], due: [], poisoned: [], lost: false };
+const monotonic = (): number => performance.now();
+
+/** The one writer of this process: everything that was asked for since the last commit goes into the next. */
+export class Engine {
+  readonly #database: Database;
+  readonly #file: OpenFile;
+  readonly #path: string;
+  readonly #files: Files;
+  readonly #deliveries: Deliveries;
+  readonly #leases: Leases;
+  readonly #queue: Queue;
+  readonly #shelf: Shelf;
+  readonly #version: Statement;
+  readonly #lanes = new Map<number, LaneState & { places: number }>();
+  /** What the other side still has in memory, in this turn. */
+  readonly #inMemory = new Set<number>();
+  #seenVersion: number;
+  #failing = false;
+  #numbersTold = true;
+
+  constructor(database: Database, file: OpenFile, { path, retention }: ThreadOptions) {
+    this.#database = database;
+    this.#file = file;
+    this.#path = path;
+    this.#version = database.prepare("PRAGMA data_version");
+    this.#seenVersion = this.#currentVersion();
+    const receivers = new Receivers(database);
+    const tally = new Tally(database);
+    this.#files = { database, receivers, tally, window: new DedupeWindow(database) };
+    this.#deliveries = new Deliveries(this.#files);
+    this.#leases = new Leases(database);
+    this.#queue = new Queue(database);
+    this.#shelf = new Shelf(this.#files, this.#deliveries, retention);
+  }
+
+  get numbers(): Numbers {
+    const { receivers, tally } = this.#files;
+    return new Map([...tally.numbers].map(([number, of]) => [receivers.nameOf(number), of]));
+  }
+
+  /** Does what is asked for, in one transaction; if that fails one by one, so that nobody fails with another. */
+  turn(requests: readonly Request[]): Reply {
+    for (const { lanes } of requests) this.#enter(lanes);
+    this.#inMemory.clear();
+    let done: Results & HandedOut;
+    let error: Failure | null = null;
+    try {
+      done = this.#transaction(() => ({
+        ...this.#perform(requests, (step) => step()),
+        ...this.#handOut(),
+      }));
+      this.#failing = false;
+      for (const { lane } of done.handed) this.#fill(lane);
+    } catch (thrown) {
+      if (!this.#failing) error = this.#failure(thrown);
+      this.#failing = true;
+      const alone: Runner = (step) => {
+        try {
+          return this.#transaction(step);
+        } catch (thrown) {
+          return this.#failure(thrown);
+        }
+      };
+      done = { ...this.#perform(requests, alone), ...nothingHanded };
+    }
+    const numbers = this.#numbersTold ? null : this.numbers;
+    this.#numbersTold = true;
+    return { ...done, numbers, error };
+  }
+
+  /** Whether a turn is due that nobody asked for: another process changed the file or died, a beat, a failure. */
+  get restless(): boolean {
+    const now = monotonic();
+    try {
+      return (
+        this.#failing ||
+        this.#leases.due(now) ||
+        this.#currentVersion() !== this.#seenVersion ||
+        (this.#lanes.size > 0 && this.#leases.dead(now).length > 0)
+      );
+    } catch {
+      // The turn will meet what is wrong, and tell.
+      return true;
+    }
+  }
+
+  /** Gives back what is leased, and lets go of the file. */
+  close(): void {
+    try {
+      const { owner } = this.#leases;
+      if (owner === null) return;
+      this.#transaction(() => {
+        this.#shelf.giveBack(owner, Date.now());
+        this.#leases.end(owner);
+      });
+    } finally {
+      this.#database.close();
+    }
+  }
+
+  #transaction<T>(run: () => T): T {
+    const { tally, window } = this.#files;
+    const leases = this.#leases.state;
+    this.#database.exec("BEGIN IMMEDIATE");
+    let last = window.last;
+    try {
+      if (this.#catchUp()) last = window.last;
+      const result = run();
+      if (tally.flush()) this.#numbersTold = false;
+      this.#database.exec("COMMIT");
+      this.#file.check();
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      this.#leases.state = leases;
+      window.rollBack(last);
+      throw error;
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.#database.exec("ROLLBACK");
+    } catch {
+      // SQLite has rolled back by itself, or it was committed into a file that nobody will find.
+    }
+    try {
+      this.#reload();
+    } catch {
+      // The file can't be read either: what is asked for next will tell.
+    }
+  }
+
+  /** Takes in what other processes have written; returns whether they have. */
+  #catchUp(): boolean {
+    const version = this.#currentVersion();
+    if (version === this.#seenVersion) return false;
+    this.#reload();
+    this.#files.window.catchUp();
+    this.#seenVersion = version;
+    return true;
+  }
+
+  #reload(): void {
+    this.#files.receivers.reload();
+    this.#files.tally.reload();
+    this.#deliveries.renumber();
+    this.#numbersTold = false;
+  }
+
+  #currentVersion(): number {
+    return Number(this.#version.get()?.["data_version"]);
+  }
+
+  #perform(requests: readonly Request[], run: Runner): Results {
+    const adds: AddResult[] = [];
+    const records: RecordResult[] = [];
+    const calls: CallResult[] = [];
+    for (const request of requests) {
+      let from = 0;
+      for (const add of request.adds) {
+        const at = from;
+        adds.push(run(() => this.#add(add, request.bytes, at)));
+        from += add.bodyBytes + add.keyBytes;
+      }
+      for (const recorded of request.records) records.push(run(() => this.#record(recorded)));
+      for (const call of request.calls) calls.push(run(() => this.#answer(call)));
+    }
+    return { adds, records, calls };
+  }
+
+  #add(add: Request["adds"][number], bytes: Uint8Array, from: number): AddResult {
+    const keyAt = from + add.bodyBytes;
+    const key = add.keyBytes === 0 ? null : bytes.subarray(keyAt, keyAt + add.keyBytes);
+    const result = this.#deliveries.add(add, bytes.subarray(from, keyAt), key);
+    if (typeof result === "number") this.#inMemory.add(result);
+    else if ("seq" in result) this.#inMemory.add(result.seq);
+    return result;
+  }
+
+  #record(recorded: Recorded): boolean {
+    const { owner } = this.#leases;
+    if (owner === null || !this.#deliveries.record(recorded, owner)) return false;
+    this.#leases.held--;
+    this.#inMemory.add(recorded.seq);
+    if (recorded.dropBody) this.#shelf.bound();
+    return true;
+  }
+
+  #answer(call: Call): CallResult {
+    try {
+      return { value: this.#valueOf(call) };
+    } catch (error) {
+      // What was asked for wrongly must not undo what others asked for.
+      if (error instanceof ReporthookError) return this.#failure(error);
+      throw error;
+    }
+  }
+
+  #valueOf(call: Call): unknown {
+    switch (call.ask) {
+      case "get":
+        return this.#shelf.get(call.id, call.receiver);
+      case "list":
+        return this.#shelf.list(call.query);
+      case "oldestWaiting":
+        return this.#shelf.oldestWaiting(call.receiver);
+      case "release":
+        return this.#shelf.release(call.query);
+      case "discard":
+        return this.#shelf.discard(call.id, call.receiver);
+      case "prune":
+        return this.#shelf.prune(call.now);
+      case "health":
+        return this.#failing ? this.#leases.probe() : undefined;
+      case "close":
+        return undefined;
+    }
+  }
+
+  #enter(lanes: readonly LaneState[]): void {
+    const before = new Map(this.#lanes);
+    this.#lanes.clear();
+    for (const lane of lanes) {
+      const places = (before.get(lane.lane)?.places ?? 0) + lane.places;
+      this.#lanes.set(lane.lane, { ...lane, places });
+    }
+  }
+
+  #fill(lane: number): void {
+    const entered = this.#lanes.get(lane);
+    if (entered !== undefined) entered.places--;
+  }
+
+  #handOut(): HandedOut {
+    if (this.#lanes.size === 0 && this.#leases.held === 0) return nothingHanded;
+    const now = monotonic();
+    const lost = !this.#leases.beat(now);
+    const poisoned = this.#lanes.size === 0 ? [] : this.#takeBack(now);
+    const handed: Handed[] = [];
+    const due: { lane: number; at: number | null }[] = [];
+    for (const lane of this.#lanes.values()) {
+      if (lane.places === 0) continue;
+      const { stage } = lane;
+      const before = handed.length;
+      const wanted = { ...lane, receiver: this.#files.receivers.numberOf(lane.receiver) };
+      for (const seq of this.#queue.next(wanted)) {
+        const owner = this.#leases.own(now);
+        const row = this.#inMemory.has(seq)
+          ? this.#queue.lease(seq, stage, owner)
+          : this.#queue.leaseAndRead(seq, stage, owner);
+        handed.push({ lane: lane.lane, receiver: lane.receiver, seq, row });
+      }
+      const taken = handed.length - before;
+      this.#leases.held += taken;
+      if (taken < lane.places) due.push({ lane: lane.lane, at: this.#queue.nextDueAt(wanted) });
+    }
+    return { handed, due, poisoned, lost };
+  }
+
+  #takeBack(now: number): HandedOut["poisoned"] {
+    const poisoned: { receiver: string; row: HandedOut["poisoned"][number]["row"] }[] = [];
+    for (const owner of this.#leases.dead(now)) {
+      for (const row of this.#shelf.takeBack(owner, Date.now())) {
+        poisoned.push({ receiver: this.#files.receivers.nameOf(Number(row["receiver"])), row });
+      }
+      this.#leases.end(owner);
+    }
+    return poisoned;
+  }
+
+  #failure(error: unknown): Failure {
+    const { code, message } = explain(error, this.#path);
+    return { code, failed: message };
+  }
+}

@@ -1,0 +1,146 @@
+import type { InboxQuery, ReleaseQuery, Stage } from "@reporthook/core";
+import type { Row, Value } from "./driver.ts";
+
+/** What the thread is started with. */
+export interface ThreadOptions {
+  readonly path: string;
+  /** A module's name, or the best there is. */
+  readonly driver: string | undefined;
+  readonly migrate: boolean;
+  /** How long what has ended is kept, in milliseconds. */
+  readonly retention: { readonly handledMs: number; readonly parkedMs: number };
+}
+
+/** One delivery to be stored; its bytes follow those of the one before in {@link Request.bytes}: body, then key. */
+export interface Add {
+  readonly id: string;
+  readonly receiver: string;
+  readonly receivedAt: number;
+  readonly ackMs: number;
+  readonly signature: string | null;
+  readonly url: string;
+  readonly headers: string;
+  readonly bodyBytes: number;
+  /** 0 without a key. */
+  readonly keyBytes: number;
+  /** The values of the columns `changing`, when it does not begin as received. */
+  readonly changes: readonly Value[] | null;
+  readonly kind: number;
+}
+
+/** What became of one attempt. */
+export interface Recorded {
+  readonly seq: number;
+  /** The stage it was leased for. */
+  readonly stage: Stage;
+  readonly receiver: string;
+  readonly kindBefore: number;
+  readonly kindAfter: number;
+  readonly dropBody: boolean;
+  /** The values of the columns `changing`. */
+  readonly changes: readonly Value[];
+}
+
+/** A consumer of one receiver's stage. */
+export interface Lane {
+  readonly lane: number;
+  readonly receiver: string;
+  readonly stage: Stage;
+}
+
+/** How a lane stands; one that is not told of any more has ended. */
+export interface LaneState extends Lane {
+  /** By its receiver's clock. */
+  readonly now: number;
+  /** How many more it takes than were told before. */
+  readonly places: number;
+}
+
+/** A question, or something to be done once. */
+export type Call =
+  | { readonly ask: "health" }
+  | { readonly ask: "close" }
+  | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
+  | { readonly ask: "list"; readonly query: InboxQuery }
+  | { readonly ask: "oldestWaiting"; readonly receiver: string }
+  | { readonly ask: "release"; readonly query: ReleaseQuery }
+  | { readonly ask: "discard"; readonly id: string; readonly receiver: string | undefined }
+  | { readonly ask: "prune"; readonly now: number };
+
+/** To the thread: everything since the last turn of the event loop. */
+export interface Request {
+  readonly adds: readonly Add[];
+  readonly bytes: Uint8Array;
+  readonly records: readonly Recorded[];
+  readonly calls: readonly Call[];
+  readonly lanes: readonly LaneState[];
+}
+
+/** Why something was not done, in a form that survives the way between threads. */
+export interface Failure {
+  readonly code: string;
+  readonly failed: string;
+}
+
+/** A number: stored under it. */
+export type AddResult =
+  | number
+  | { readonly seq: number; readonly sameSignatureAs: string }
+  | { readonly duplicateOf: string }
+  | Failure;
+
+/** Whether it was recorded: false when the lease was lost. */
+export type RecordResult = boolean | Failure;
+
+/** One step of pruning: how many were deleted, and whether there are more. */
+export interface Pruned {
+  readonly pruned: number;
+  readonly more: boolean;
+}
+
+/** What a call resolves to. */
+export type CallResult = { readonly value: unknown } | Failure;
+
+/** A delivery for a lane; without a row it is one that was just added or recorded, and is still in memory. */
+export interface Handed {
+  readonly lane: number;
+  readonly receiver: string;
+  readonly seq: number;
+  readonly row: Row | null;
+}
+
+/** Counts by kind, of receivers by name. */
+export type Numbers = ReadonlyMap<string, readonly number[]>;
+
+/** What a turn did for lanes. */
+export interface HandedOut {
+  readonly handed: readonly Handed[];
+  /** Of lanes with places left: when the next one comes due. */
+  readonly due: readonly { readonly lane: number; readonly at: number | null }[];
+  /** Parked, because work on them ended the process too often. */
+  readonly poisoned: readonly { readonly receiver: string; readonly row: Row }[];
+  /** Another has taken the leases. */
+  readonly lost: boolean;
+}
+
+/** From the thread, after each commit: results in the order in which they were asked for. */
+export interface Reply extends HandedOut {
+  readonly adds: readonly AddResult[];
+  readonly records: readonly RecordResult[];
+  readonly calls: readonly CallResult[];
+  /** When they changed. */
+  readonly numbers: Numbers | null;
+  /** Something began to fail. */
+  readonly error: Failure | null;
+}
+
+/** From the thread. */
+export type FromThread =
+  | { readonly opened: Numbers }
+  | { readonly unopened: Failure }
+  | { readonly reply: Reply };
+
+/** Whether it is one. */
+export function isFailure(result: unknown): result is Failure {
+  return typeof result === "object" && result !== null && "failed" in result;
+}

@@ -1,0 +1,114 @@
+import type { Stage } from "@reporthook/core";
+import { type Kept, signatureLifetimeMs } from "@reporthook/core/store";
+import type { Database, Row, Statement } from "./driver.ts";
+
+/** The values of the column `queue`, by stage. */
+export const queues = {
+  // Ranked by when they come due, by receipt, by receipt, by their owner's number.
+  verify: { later: 0, first: 1, yielding: 2, leased: 6 },
+  // Ranked by when they come due, and by their owner's number.
+  handle: { later: 3, first: 4, yielding: 5, leased: 7 },
+} as const;
+
+/** In which queue a delivery waits, and at which place; null at the end of its way. */
+export function placeOf(
+  { state, receivedAt, dueAt, giveWay }: Kept,
+  now: number,
+): { readonly queue: number | null; readonly rank: number | null } {
+  if (state !== "received" && state !== "verified") return { queue: null, rank: null };
+  const of = queues[state === "received" ? "verify" : "handle"];
+  if (dueAt > now) return { queue: of.later, rank: dueAt };
+  return {
+    queue: giveWay ? of.yielding : of.first,
+    rank: state === "received" ? receivedAt : dueAt,
+  };
+}
+
+/** One receiver's deliveries of one stage, and who wants them. */
+export interface Wanted {
+  readonly receiver: number;
+  readonly stage: Stage;
+  /** How many. */
+  readonly places: number;
+  /** Milliseconds since the epoch, by the receiver's clock. */
+  readonly now: number;
+}
+
+const promotedAtOnce = 500;
+
+/**
+ * Hands out what waits. To be verified: the oldest first while its signature may be valid, then those that give way,
+ * then those past it. To be handled: in the order in which they came due.
+ */
+export class Queue {
+  readonly #promote: Statement;
+  readonly #firstDue: Statement;
+  readonly #fromAbove: Statement;
+  readonly #past: Statement;
+  readonly #lease: Statement;
+  readonly #leaseAndRead: Statement;
+
+  constructor(database: Database) {
+    this.#promote = database.prepare(
+      `UPDATE delivery SET queue = ? + give_way, rank = CASE state WHEN 0 THEN received_at ELSE due_at END
+       WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
+    );
+    this.#firstDue = database.prepare(
+      "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
+    );
+    this.#fromAbove = database.prepare(
+      "SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank > ? ORDER BY rank LIMIT ?",
+    );
+    this.#past = database.prepare(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ?",
+    );
+    const lease = "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ?";
+    this.#lease = database.prepare(lease);
+    this.#leaseAndRead = database.prepare(`${lease} RETURNING *`);
+  }
+
+  /** When the next one comes due, or null: 0 when some are due that there was no time for. */
+  nextDueAt({ receiver, stage }: Wanted): number | null {
+    const row = this.#firstDue.get(receiver, queues[stage].later);
+    return row === undefined ? null : Number(row["rank"]);
+  }
+
+  /** The numbers of the next ones. */
+  next(wanted: Wanted): number[] {
+    const { receiver, stage, places, now } = wanted;
+    const { later, first, yielding } = queues[stage];
+    const nextDueAt = this.nextDueAt(wanted);
+    if (nextDueAt !== null && nextDueAt <= now) this.#promote.run(first, receiver, later, now);
+    const found: number[] = [];
+    // A signature is past its lifetime at this moment or before it; handlers know no such moment.
+    const past = stage === "verify" ? now - signatureLifetimeMs : -1;
+    for (const queue of [first, yielding]) {
+      if (found.length === places) return found;
+      found.push(...seqs(this.#fromAbove.all(receiver, queue, past, places - found.length)));
+    }
+    if (stage === "verify" && found.length < places) {
+      const left = places - found.length;
+      const late = [first, yielding].flatMap((queue) =>
+        this.#past.all(receiver, queue, past, left),
+      );
+      late.sort((one, other) => Number(one["rank"]) - Number(other["rank"]));
+      found.push(...seqs(late.slice(0, left)));
+    }
+    return found;
+  }
+
+  /** Leases one to an owner. */
+  lease(seq: number, stage: Stage, owner: number): null {
+    this.#lease.run(queues[stage].leased, owner, seq);
+    return null;
+  }
+
+  /** Leases one to an owner; returns all its columns. */
+  leaseAndRead(seq: number, stage: Stage, owner: number): Row {
+    return this.#leaseAndRead.get(queues[stage].leased, owner, seq) ?? {};
+  }
+}
+
+function seqs(rows: readonly Row[]): number[] {
+  return rows.map(({ seq }) => Number(seq));
+}

@@ -1,0 +1,70 @@
+import { getRandomValues } from "node:crypto";
+
+const wordsOfSlot = 3;
+const firstSlots = 1_024;
+
+/**
+ * Which number belongs to a hash of 64 bits: twelve bytes an entry in one typed array, where a Map would take a hundred.
+ * What it says has to be confirmed: another hash may answer to the same words.
+ */
+export class RecentKeys {
+  readonly #base: number;
+  #words: Uint32Array = new Uint32Array(firstSlots * wordsOfSlot);
+  #size = 0;
+
+  /** Numbers must be above `base`, by less than 2^32. */
+  constructor(base: number) {
+    this.#base = base;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The number of a hash, or null. */
+  get(high: number, low: number): number | null {
+    const number = this.#words[this.#find(high, low) + 2] ?? 0;
+    return number === 0 ? null : this.#base + number;
+  }
+
+  /** Replaces the number that the hash had. */
+  set(high: number, low: number, number: number): void {
+    const at = this.#find(high, low);
+    if (this.#words[at + 2] === 0) this.#size++;
+    this.#words[at] = high;
+    this.#words[at + 1] = low;
+    this.#words[at + 2] = number - this.#base;
+    if (this.#size * wordsOfSlot * 1.5 > this.#words.length) this.#grow();
+  }
+
+  /** Where a hash is, or would be. */
+  #find(high: number, low: number): number {
+    const words = this.#words;
+    const last = words.length / wordsOfSlot - 1;
+    let slot = mixed(high, low) & last;
+    for (;;) {
+      const at = slot * wordsOfSlot;
+      if (words[at + 2] === 0 || (words[at] === high && words[at + 1] === low)) return at;
+      slot = (slot + 1) & last;
+    }
+  }
+
+  #grow(): void {
+    const old = this.#words;
+    this.#words = new Uint32Array(old.length * 2);
+    for (let from = 0; from < old.length; from += wordsOfSlot) {
+      if (old[from + 2] === 0) continue;
+      const to = this.#find(old[from] ?? 0, old[from + 1] ?? 0);
+      this.#words.set(old.subarray(from, from + wordsOfSlot), to);
+    }
+  }
+}
+
+// Unknown to senders, so that they can't choose what falls into neighbouring slots.
+const [oddOne = 1, oddTwo = 1, offset = 0] = getRandomValues(new Uint32Array(3)).map((n) => n | 1);
+
+function mixed(high: number, low: number): number {
+  let hash = Math.imul(high ^ offset, oddOne);
+  hash = Math.imul((hash ^ (hash >>> 15)) + low, oddTwo);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}

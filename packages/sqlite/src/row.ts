@@ -1,0 +1,95 @@
+import type { Entry, Reason, State, Verification } from "@reporthook/core";
+import { dayMs, type Kept, states } from "@reporthook/core/store";
+import type { Row, Value } from "./driver.ts";
+import { placeOf } from "./queue.ts";
+
+/** The columns that work on a delivery changes, in the order of {@link changesOf}. */
+export const changing: readonly string[] = [
+  ...["state", "queue", "rank", "attempts", "due_at", "give_way", "verification", "type"],
+  ...["report", "reason", "reason_message", "released", "memo", "last_error", "ended_at"],
+  ...["kept_as", "history", "signature"],
+];
+
+/** How long it is kept at the end of its way: an index of the retention times in prune. */
+export const keptAs = { rejected: 0, unsigned: 1, handled: 2, parked: 3 } as const;
+
+/** What work has made of a delivery, as values of the columns {@link changing}. */
+export function changesOf(kept: Kept, now: number): Value[] {
+  const { state, reason, history } = kept;
+  const { queue, rank } = placeOf(kept, now);
+  const ended = queue === null;
+  return [
+    states.indexOf(state),
+    queue,
+    rank,
+    kept.attempts,
+    kept.dueAt,
+    kept.giveWay ? 1 : 0,
+    kept.verification,
+    kept.type,
+    kept.reportId,
+    reason?.code ?? null,
+    reason?.message ?? null,
+    kept.released ? 1 : 0,
+    kept.memo,
+    kept.lastError,
+    ended ? kept.endedAt : null,
+    ended ? keptAsOf(kept) : null,
+    history.length === 0 ? null : JSON.stringify(history),
+    kept.signature,
+  ];
+}
+
+function keptAsOf({ state, verification, released }: Kept): number {
+  if (state === "rejected") return keptAs.rejected;
+  if (verification === "unsigned" && !released) return keptAs.unsigned;
+  return state === "handled" ? keptAs.handled : keptAs.parked;
+}
+
+/** A row as it is kept in memory while it is worked on. */
+export function keptOf(row: Row, receiver: string): Kept {
+  const text = (name: string): string | null => (row[name] ?? null) as string | null;
+  const state = states[Number(row["state"])] as State;
+  const receivedAt = Number(row["received_at"]);
+  return {
+    delivery: {
+      ...{ id: String(row["id"]), receiver, receivedAt, key: null, signature: null },
+      ...{ url: text("url") ?? "", headers: JSON.parse(text("headers") ?? "{}") },
+      ...{ body: noBytes, ackMs: Number(row["ack_ms"]) },
+    },
+    ...{ receivedAt, state, body: (row["body"] ?? null) as Uint8Array | null },
+    stage: state === "received" ? "verify" : "handle",
+    reason: reasonOf(row),
+    type: text("type") as Entry["type"],
+    reportId: text("report"),
+    verification: text("verification") as Verification | null,
+    released: row["released"] === 1,
+    attempts: Number(row["attempts"]),
+    dueAt: Number(row["due_at"]),
+    giveWay: row["give_way"] === 1,
+    memo: text("memo"),
+    sameSignatureAs: text("same_signature_as"),
+    lastError: text("last_error"),
+    endedAt: Number(row["ended_at"]),
+    history: historyOf(text("history")),
+    signature: text("signature"),
+  };
+}
+
+function reasonOf(row: Row): Reason | null {
+  const code = row["reason"] as Reason["code"] | null;
+  return code === null ? null : { code, message: String(row["reason_message"]) };
+}
+
+function historyOf(json: string | null): Kept["history"] {
+  if (json === null) return [];
+  const attempts = JSON.parse(json) as Kept["history"];
+  return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
+}
+
+const noBytes = new Uint8Array();
+
+/** How long those of each {@link keptAs} are kept, in milliseconds. */
+export function retentionOf(handledMs: number, parkedMs: number): readonly number[] {
+  return [dayMs, dayMs, handledMs, parkedMs];
+}

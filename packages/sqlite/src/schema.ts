@@ -1,0 +1,140 @@
+import { ReporthookError } from "@reporthook/core";
+import type { Database } from "./driver.ts";
+
+/**
+ * What changes a file from one version to the next; the version is the number of those applied. Never edit one that was
+ * released: append another.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE receiver (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+  );
+  -- Times are milliseconds since the epoch. States: 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    receiver INTEGER NOT NULL REFERENCES receiver,
+    received_at INTEGER NOT NULL,
+    ack_ms REAL NOT NULL,
+    state INTEGER NOT NULL,
+    -- Where it waits or is leased: see queue.ts. Null at the end of its way.
+    queue INTEGER,
+    rank INTEGER,
+    -- How often work on it began since an outcome was recorded.
+    starts INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due_at INTEGER,
+    give_way INTEGER NOT NULL DEFAULT 0,
+    verification TEXT,
+    type TEXT,
+    report TEXT,
+    reason TEXT,
+    reason_message TEXT,
+    released INTEGER NOT NULL DEFAULT 0,
+    memo TEXT,
+    last_error TEXT,
+    ended_at INTEGER,
+    -- How long it is kept from ended_at on: 0 rejected, 1 unsigned, 2 handled, 3 parked.
+    kept_as INTEGER,
+    history TEXT,
+    -- Until the verdict.
+    signature TEXT,
+    same_signature_as TEXT,
+    url TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    body BLOB
+  );
+  CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS NOT NULL;
+  CREATE INDEX delivery_state ON delivery (receiver, state, id);
+  CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
+  CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+  CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
+  CREATE INDEX delivery_ended ON delivery (kept_as, ended_at) WHERE kept_as IS NOT NULL;
+  -- The keys of the last 24 hours, in order of arrival: the dedupe window.
+  CREATE TABLE seen (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    key BLOB NOT NULL
+  );
+  -- Those of them that are too many to be held in memory.
+  CREATE TABLE seen_before (
+    key BLOB PRIMARY KEY,
+    seq INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  -- How many there are of each kind, so that nobody has to scan: see tally.ts.
+  CREATE TABLE tally (
+    receiver INTEGER NOT NULL REFERENCES receiver,
+    kind INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (receiver, kind)
+  ) WITHOUT ROWID;
+  -- Who works on deliveries; one whose beat stands still for some seconds has lost its leases.
+  CREATE TABLE owner (
+    number INTEGER PRIMARY KEY,
+    beat INTEGER NOT NULL
+  );
+  `,
+];
+
+// "rhnb", so that the file of another application is not taken for an inbox.
+const applicationId = 0x72686e62;
+
+/**
+ * Brings the file to the version of this package, or refuses it.
+ *
+ * @throws {ReporthookError} `inbox_failed` for a newer file, one of another application, or when it had to be changed and `migrate` is off
+ */
+export function prepareSchema(
+  database: Database,
+  path: string,
+  migrate: boolean,
+  steps: readonly string[] = migrations,
+): void {
+  if (versionOf(database, path) === steps.length) return;
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process may have been faster.
+    const version = versionOf(database, path);
+    if (version > steps.length) {
+      throw refused(
+        `${path} was written by a newer version of @reporthook/sqlite (${version}, this one knows ${steps.length}): update the package`,
+      );
+    }
+    if (version < steps.length && !migrate) {
+      throw refused(
+        version === 0
+          ? `${path} is no inbox yet: let the app open it first`
+          : `${path} was written by an older version of @reporthook/sqlite: let the app open it first, with this version`,
+      );
+    }
+    for (const step of steps.slice(version)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${steps.length}`);
+    database.exec(`PRAGMA application_id = ${applicationId}`);
+    database.exec("COMMIT");
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function versionOf(database: Database, path: string): number {
+  const { application_id: application } = row(database, "PRAGMA application_id");
+  const { user_version: version } = row(database, "PRAGMA user_version");
+  const { number: tables } = row(database, "SELECT count(*) AS number FROM sqlite_master");
+  const isNew = application === 0 && version === 0 && tables === 0;
+  if (application !== applicationId && !isNew) {
+    throw refused(`${path} is the SQLite file of another application: name another file`);
+  }
+  return Number(version);
+}
+
+function row(database: Database, sql: string): Record<string, unknown> {
+  return database.prepare(sql).get() ?? {};
+}
+
+function refused(message: string): ReporthookError {
+  return new ReporthookError("inbox_failed", message);
+}

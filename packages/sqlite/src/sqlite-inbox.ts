@@ -1,0 +1,278 @@
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { setTimeout } from "node:timers";
+import type {
+  Added,
+  Arrival,
+  Consumer,
+  Counts,
+  Entry,
+  EntryDetails,
+  Inbox,
+  InboxHealth,
+  InboxQuery,
+  Load,
+  NewDelivery,
+  Policy,
+  ReleaseQuery,
+  ReporthookError,
+  Stage,
+  Work,
+} from "@reporthook/core";
+import { dayMs, describe } from "@reporthook/core/store";
+import { Connection, errorOf } from "./connection.ts";
+import { LaneConsumer, type Source } from "./consumer.ts";
+import { loadDriver } from "./driver.ts";
+import {
+  type HandedOut,
+  isFailure,
+  type LaneState,
+  type Numbers,
+  type Pruned,
+  type ThreadOptions,
+} from "./protocol.ts";
+import { keptOf } from "./row.ts";
+import { atOnce } from "./shelf.ts";
+import { countsOf, loadOf, none } from "./tally.ts";
+
+/** Options of {@link sqliteInbox}. */
+export interface SqliteInboxOptions {
+  /** A module with SQLite: `"node:sqlite"`, `"libsql"`, `"better-sqlite3"`; the first of the first two that is there. */
+  readonly driver?: string;
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
+  /** Whether a file may be created, or brought to this package's version: true. A tool that only looks says false. */
+  readonly migrate?: boolean;
+}
+
+/**
+ * An inbox in one SQLite file: what is acknowledged is on the disk. Its engine has a thread of its own, so that no request
+ * waits behind the disk. Several processes of one machine may share the file.
+ *
+ * @throws TypeError for a wrong option; ReporthookError `inbox_failed` that names what to install when there is no SQLite
+ * @example
+ * const receiver = createReceiver({ client, inbox: sqliteInbox("inbox.db") });
+ */
+export function sqliteInbox(path: string, options: SqliteInboxOptions = {}): Inbox {
+  return new SqliteInbox(path, options);
+}
+
+const reopenMs = 1_000;
+
+class SqliteInbox implements Inbox {
+  readonly identity: string;
+  readonly guarantees: Inbox["guarantees"] = {
+    durability: "fsync",
+    noticesReuse: true,
+    clock: "given",
+    order: "exact",
+  };
+  readonly #options: ThreadOptions;
+  #connection: Connection | null = null;
+  #closing: Promise<void> | null = null;
+  #failure: { readonly error: unknown; readonly at: number } | null = null;
+  #numbers: Numbers = new Map();
+  readonly #lanes = new Map<number, LaneConsumer>();
+  #lastLane = 0;
+
+  constructor(
+    path: string,
+    { driver, retention = {}, migrate = true, ...unknown }: SqliteInboxOptions,
+  ) {
+    for (const name of Object.keys(unknown)) {
+      throw new TypeError(
+        `sqliteInbox: ${name} is no option; these are: driver, retention, migrate`,
+      );
+    }
+    if (typeof path !== "string" || path === "" || path === ":memory:") {
+      throw new TypeError(
+        "sqliteInbox: path must name a file, like inbox.db; without one, use memoryInbox()",
+      );
+    }
+    if (typeof migrate !== "boolean") {
+      throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
+    }
+    const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = retention;
+    loadDriver(driver);
+    this.#options = {
+      ...{ path: resolve(path), driver, migrate },
+      retention: {
+        handledMs: positive(handledMs, "retention.handledMs"),
+        parkedMs: positive(parkedMs, "retention.parkedMs"),
+      },
+    };
+    this.identity = `sqlite:${realPath(this.#options.path)}`;
+  }
+
+  async open(): Promise<void> {
+    await this.#connect().opened;
+  }
+
+  async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
+    const { id } = delivery;
+    const result = await this.#connect().add(delivery, arrival);
+    if (isFailure(result)) throw errorOf(result);
+    if (typeof result === "number") return { status: "added", id };
+    if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
+    return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
+  }
+
+  consume(stage: Stage, work: Work, policy: Policy): Consumer {
+    const lane = ++this.#lastLane;
+    const source: Source = {
+      record: (recorded, kept) => this.#connect().record(recorded, kept),
+      tell: () => this.#connect().flush(),
+    };
+    const consumer = new LaneConsumer(lane, stage, source, work, policy);
+    this.#lanes.set(lane, consumer);
+    return consumer;
+  }
+
+  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
+    return (await this.#connect().call({ ask: "get", id, receiver })) as EntryDetails | null;
+  }
+
+  async list(query: InboxQuery = {}): Promise<Entry[]> {
+    return (await this.#connect().call({ ask: "list", query })) as Entry[];
+  }
+
+  async counts(receiver?: string): Promise<Counts> {
+    await this.open();
+    if (receiver !== undefined) return countsOf(this.#numbers.get(receiver));
+    return countsOf([...this.#numbers.values()].reduce(sum, none));
+  }
+
+  load(receiver: string): Load {
+    const pending = this.#connection?.pendingOf(receiver) ?? [];
+    return loadOf(sum(this.#numbers.get(receiver) ?? none, pending));
+  }
+
+  async oldestWaiting(receiver: string): Promise<Date | null> {
+    return (await this.#connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
+  }
+
+  async release(query: ReleaseQuery): Promise<number> {
+    let released = 0;
+    for (;;) {
+      const count = (await this.#connect().call({ ask: "release", query })) as number;
+      released += count;
+      if ("id" in query || count < atOnce) return released;
+    }
+  }
+
+  async discard(id: string, receiver?: string): Promise<void> {
+    await this.#connect().call({ ask: "discard", id, receiver });
+  }
+
+  async prune(now: Date): Promise<number> {
+    let deleted = 0;
+    for (;;) {
+      const step = await this.#connect().call({ ask: "prune", now: now.getTime() });
+      const { pruned, more } = step as Pruned;
+      deleted += pruned;
+      if (!more) return deleted;
+    }
+  }
+
+  async health(): Promise<InboxHealth> {
+    try {
+      await this.#connect().call({ ask: "health" });
+      return { ok: true };
+    } catch (error) {
+      return { ok: false, error: describe(error) };
+    }
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#connection;
+    if (connection === null) return;
+    this.#closing ??= this.#close(connection).finally(() => {
+      this.#closing = null;
+    });
+    await this.#closing;
+  }
+
+  async #close(connection: Connection): Promise<void> {
+    const consumers = [...this.#lanes.values()];
+    await Promise.all(consumers.map((consumer) => consumer.abort()));
+    await connection.close();
+    this.#lanes.clear();
+  }
+
+  #connect(): Connection {
+    if (this.#connection !== null) return this.#connection;
+    const failed = this.#failure;
+    if (failed !== null && performance.now() - failed.at < reopenMs) throw failed.error;
+    this.#connection = new Connection(this.#options, {
+      lanes: () => this.#states(),
+      counted: (numbers) => {
+        this.#numbers = numbers;
+      },
+      leased: (leased) => {
+        for (const { lane, seq, kept } of leased) this.#lanes.get(lane)?.hand(seq, kept);
+      },
+      handedOut: (rest) => this.#handOut(rest),
+      failed: (error) => this.#eachLane((consumer) => consumer.failed(error)),
+      ended: (error) => this.#end(error),
+    });
+    return this.#connection;
+  }
+
+  /** How the lanes stand, without those that take nothing up any more. */
+  #states(): LaneState[] {
+    const states: LaneState[] = [];
+    for (const consumer of this.#lanes.values()) {
+      if (!consumer.stopped) states.push(consumer.takeState());
+    }
+    return states;
+  }
+
+  #handOut({ due, poisoned, lost }: Omit<HandedOut, "handed">): void {
+    for (const { lane, at } of due) this.#lanes.get(lane)?.due(at);
+    for (const { receiver, row } of poisoned) {
+      const kept = keptOf(row, receiver);
+      const told = [...this.#lanes.values()].find((consumer) => consumer.receiver === receiver);
+      told?.poisoned(kept);
+    }
+    if (lost) this.#eachLane((consumer) => consumer.lose(new Error(leasesLost)));
+  }
+
+  #end(error: ReporthookError | null): void {
+    this.#connection = null;
+    this.#failure = error === null ? null : { error, at: performance.now() };
+    if (error === null) return;
+    this.#eachLane((consumer) => {
+      consumer.lose(error);
+      consumer.failed(error);
+    });
+    // Whoever works on deliveries waits for no request to open the file again.
+    setTimeout(() => {
+      if (this.#connection === null) this.#eachLane((consumer) => consumer.beginAnew());
+    }, reopenMs).unref();
+  }
+
+  #eachLane(tell: (consumer: LaneConsumer) => void): void {
+    for (const consumer of this.#lanes.values()) if (!consumer.stopped) tell(consumer);
+  }
+}
+
+const leasesLost =
+  "Another process has taken over: this one did not show for seconds that it is alive";
+
+function sum(one: readonly number[], other: readonly number[]): number[] {
+  return none.map((_, kind) => (one[kind] ?? 0) + (other[kind] ?? 0));
+}
+
+function realPath(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch {
+    // The folder is not there: open() will tell.
+    return path;
+  }
+}
+
+function positive(value: number, option: string): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw new TypeError(`sqliteInbox: ${option} must be a positive number, not ${String(value)}`);
+}

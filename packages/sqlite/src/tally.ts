@@ -1,0 +1,115 @@
+import type { Counts, Load, State, Verification } from "@reporthook/core";
+import { states } from "@reporthook/core/store";
+import type { Database, Statement } from "./driver.ts";
+
+/** The kinds that are counted: the six states, and three parts of them that are counted apart. */
+export const kinds = { givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 } as const;
+
+const numberOfKinds = 9;
+
+/** What of a delivery decides its kind. */
+export interface Counted {
+  readonly state: State;
+  readonly giveWay: boolean;
+  readonly verification: Verification | null;
+}
+
+/** As which kind a delivery is counted. */
+export function kindOf({ state, giveWay, verification }: Counted): number {
+  const unsigned = verification === "unsigned";
+  if (state === "received" && giveWay) return kinds.givingWay;
+  if (state === "verified" && unsigned) return kinds.unsignedVerified;
+  if (state === "held" && unsigned) return kinds.unsignedHeld;
+  return states.indexOf(state);
+}
+
+/** No delivery of any kind. */
+export const none: readonly number[] = new Array<number>(numberOfKinds).fill(0);
+
+/** How many of each state there are. */
+export function countsOf(numbers: readonly number[] = none): Counts {
+  const of = (kind: number): number => numbers[kind] ?? 0;
+  const [received, verified, handled, held, rejected, dead] = states.map((_, kind) => of(kind));
+  return {
+    received: (received ?? 0) + of(kinds.givingWay),
+    verified: (verified ?? 0) + of(kinds.unsignedVerified),
+    handled: handled ?? 0,
+    held: (held ?? 0) + of(kinds.unsignedHeld),
+    rejected: rejected ?? 0,
+    dead: dead ?? 0,
+  };
+}
+
+/** How full the inbox is for a receiver. */
+export function loadOf(numbers: readonly number[] = none): Load {
+  const { received, verified } = countsOf(numbers);
+  return {
+    waiting: received + verified,
+    unverified: numbers[0] ?? 0,
+    unsignedWaiting: numbers[kinds.unsignedVerified] ?? 0,
+    unsignedHeld: numbers[kinds.unsignedHeld] ?? 0,
+  };
+}
+
+/** Counts in the file, written once per transaction. */
+export class Tally {
+  readonly #add: Statement;
+  readonly #all: Statement;
+  #numbers = new Map<number, number[]>();
+  #changes = new Map<number, number[]>();
+
+  constructor(database: Database) {
+    this.#add = database.prepare(
+      "INSERT INTO tally (receiver, kind, number) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = number + excluded.number",
+    );
+    this.#all = database.prepare("SELECT receiver, kind, number FROM tally");
+    this.reload();
+  }
+
+  /** Numbers by kind, of receivers by their number; with what is not committed yet. */
+  get numbers(): ReadonlyMap<number, readonly number[]> {
+    return this.#numbers;
+  }
+
+  /** Reads what other processes have counted. */
+  reload(): void {
+    this.#numbers = new Map();
+    for (const { receiver, kind, number } of this.#all.all()) {
+      numbersOf(this.#numbers, Number(receiver))[Number(kind)] = Number(number);
+    }
+  }
+
+  change(receiver: number, kind: number, by: number): void {
+    const numbers = numbersOf(this.#numbers, receiver);
+    const changes = numbersOf(this.#changes, receiver);
+    numbers[kind] = (numbers[kind] ?? 0) + by;
+    changes[kind] = (changes[kind] ?? 0) + by;
+  }
+
+  /** Writes the changes of this transaction; returns whether there were any. */
+  flush(): boolean {
+    const { size } = this.#changes;
+    for (const [receiver, numbers] of this.#changes) {
+      for (const [kind, number] of numbers.entries()) {
+        if (number !== 0) this.#add.run(receiver, kind, number);
+      }
+    }
+    this.#changes = new Map();
+    return size > 0;
+  }
+
+  /** Forgets the changes of a transaction that failed. */
+  rollBack(): void {
+    this.#changes = new Map();
+    this.reload();
+  }
+}
+
+function numbersOf(map: Map<number, number[]>, receiver: number): number[] {
+  let numbers = map.get(receiver);
+  if (numbers === undefined) {
+    numbers = [...none];
+    map.set(receiver, numbers);
+  }
+  return numbers;
+}
