@@ -14,6 +14,9 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 const root = resolve(import.meta.dirname, "..");
+const { libsql } = JSON.parse(
+  readFileSync(join(root, "packages/sqlite/package.json")),
+).devDependencies;
 const consumer = mkdtempSync(join(tmpdir(), "reporthook-"));
 
 async function run(command, args, options = {}) {
@@ -44,7 +47,7 @@ async function pack(folder) {
 
 async function install(packages) {
   const dependencies = Object.fromEntries(packages.map((p) => [p.name, `file:${p.tarball}`]));
-  write("package.json", { private: true, dependencies });
+  write("package.json", { private: true, dependencies: { ...dependencies, libsql } });
   write("pnpm-workspace.yaml", {
     // So that our packages find each other's tarballs and not the registry.
     overrides: dependencies,
@@ -77,6 +80,25 @@ async function useFromJavaScript(entries) {
   return JSON.parse(esm);
 }
 
+/** Its thread is a file of its own, which has to be found in either format. */
+async function openAnInbox() {
+  const program = (load) => `
+    (async () => {
+      const { sqliteInbox } = ${load}("@reporthook/sqlite");
+      for (const driver of [undefined, "libsql"]) {
+        const inbox = sqliteInbox(process.argv[2], driver && { driver });
+        await inbox.open();
+        await inbox.close();
+      }
+    })();`;
+  write("open.mjs", program("await import"));
+  write("open.cjs", program("require"));
+  const flag = "--no-experimental-require-module";
+  for (const args of [["open.mjs"], ["open.cjs"], [flag, "open.cjs"]]) {
+    await run("node", [...args, join(consumer, "inbox.db")]);
+  }
+}
+
 async function useFromTypeScript(entries) {
   const imports = entries.map((entry, i) => `import * as m${i} from "${entry}";`);
   const uses = entries.map((_, i) => `console.log(m${i});`);
@@ -100,6 +122,7 @@ try {
   for (const [entry, names] of Object.entries(await useFromJavaScript(entries))) {
     console.log(`${entry}: ${names.join(", ")}`);
   }
+  await openAnInbox();
   console.log(`${packages.length} packages used from CommonJS, ESM and TypeScript`);
 } catch (error) {
   console.error(error.message);

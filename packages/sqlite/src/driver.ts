@@ -152,16 +152,13 @@ function adaptInstalled(statement: ForeignStatement): Statement {
   };
 }
 
-const unstorable = /[\0\p{Surrogate}]/gu;
-
 function bind(value: Value): Bound {
   switch (typeof value) {
     case "number":
       // All drivers bind a number as REAL, which shows where a column has no type.
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     case "string":
-      // Some drivers cut text at NUL when they read it, some write lone surrogates as they are.
-      return value.replace(unstorable, "\ufffd");
+      return storable(value);
     default:
       if (value === null || value instanceof Uint8Array) return value;
       // libsql ends the process on a boolean.
@@ -169,11 +166,15 @@ function bind(value: Value): Bound {
   }
 }
 
+/** Some drivers cut text at NUL when they read it, some write lone surrogates as they are. */
+function storable(text: string): string {
+  const wellFormed = (text as string & { toWellFormed(): string }).toWellFormed();
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;
+}
+
 function plainRow(row: unknown): Row {
-  const plain: Row = {};
-  for (const [name, value] of Object.entries(row as Record<string, unknown>)) {
-    plain[name] = plainValue(value);
-  }
+  const plain = row as Row;
+  for (const name of Object.keys(plain)) plain[name] = plainValue(plain[name]);
   return plain;
 }
 
