@@ -1,0 +1,72 @@
+import type { Context, Result } from "./benchmark.ts";
+import { inboxesHere } from "./inboxes.ts";
+import { inTurns, type Sample, type Variant } from "./over-http.ts";
+import { numberText, ratios, show, spreadOf } from "./statistics.ts";
+
+/** What is measured of a server, and how a table shows it. */
+export interface Figure {
+  readonly column: string;
+  readonly digits: number;
+  of(sample: Sample): number;
+  /** Also as a ratio to the first variant of its group. */
+  readonly compared?: boolean;
+}
+
+/** Why a table has no rows for the SQLite inbox. */
+export const withoutSqlite = "`@reporthook/sqlite` is not here: its rows are left out.";
+
+/** The generator must not be what is measured. */
+export const generator: Figure = {
+  column: "generator, cores",
+  digits: 2,
+  of: (sample) => sample.generator,
+};
+
+/** Measures groups of variants, the first of each being what the others are compared with. */
+export async function compare(
+  groups: readonly (readonly Variant[])[],
+  figures: readonly Figure[],
+  context: Context,
+  rateOf?: (variant: Variant) => number | undefined,
+): Promise<Result> {
+  const here: readonly string[] = inboxesHere();
+  const known = groups.map((group) =>
+    group.filter(({ inbox }) => inbox === "none" || here.includes(inbox)),
+  );
+  const raw: Record<string, readonly Sample[]> = {};
+  const rows: string[][] = [];
+  for (const group of known) {
+    const samples = await inTurns(group, context, rateOf);
+    const [base = []] = samples.values();
+    for (const [label, own] of samples) {
+      raw[label] = own;
+      rows.push([label, ...figures.flatMap((figure) => cells(figure, own, base))]);
+    }
+  }
+  return {
+    columns: ["server", ...figures.flatMap(headings)],
+    rows,
+    notes: here.includes("sqlite") ? [] : [withoutSqlite],
+    raw,
+  };
+}
+
+/** A variant bare, and with each inbox. */
+export function withEachInbox(variant: Omit<Variant, "inbox">): Variant[] {
+  return [
+    { host: variant.host, inbox: "none" },
+    { ...variant, inbox: "memory" },
+    { ...variant, inbox: "sqlite" },
+  ];
+}
+
+function headings({ column, compared }: Figure): string[] {
+  return compared ? [column, `${column} / bare`] : [column];
+}
+
+function cells({ digits, of, compared }: Figure, own: readonly Sample[], base: readonly Sample[]) {
+  const values = own.map(of);
+  const median = numberText(spreadOf(values).median, digits);
+  if (!compared) return [median];
+  return [median, own === base ? "1" : show(spreadOf(ratios(values, base.map(of))), 2)];
+}

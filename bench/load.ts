@@ -1,0 +1,160 @@
+// The load generator: raw sockets and requests that are built once. A general one spends more on a request than a bare
+// server does, and would measure itself; the report shows the share of a core that this one used.
+import { connect, type Socket } from "node:net";
+import { createHistogram, performance, type RecordableHistogram } from "node:perf_hooks";
+import { answerParent } from "./child.ts";
+import { bodyBytes, bodyOf, eight, signatureOf } from "./notification.ts";
+
+/** What the generator is asked to do. */
+export interface Load {
+  readonly port: number;
+  readonly connections: number;
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+  /** Requests a second whatever the server does; left out, each connection sends the next after the answer. */
+  readonly rate?: number;
+}
+
+/** What it measured; latencies in milliseconds. */
+export interface Loaded {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  /** The share of one core that the generator used. */
+  readonly generator: number;
+}
+
+const marker = "########";
+const burstMs = 1;
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #request: Buffer;
+  readonly #places: readonly number[];
+  #startedAt = 0;
+  #received = "";
+
+  constructor(port: number, onAnswer: (connection: Connection, startedAt: number) => void) {
+    const text = requestTo(port);
+    this.#request = Buffer.from(text, "latin1");
+    this.#places = [text.indexOf(marker), text.lastIndexOf(marker)];
+    this.#socket = connect(port, "127.0.0.1").setNoDelay();
+    this.#socket.on("data", (chunk) => {
+      this.#received += chunk.toString("latin1");
+      if (!isComplete(this.#received)) return;
+      if (!this.#received.startsWith("HTTP/1.1 200 ")) throw new Error(this.#received);
+      this.#received = "";
+      onAnswer(this, this.#startedAt);
+    });
+    this.#socket.on("close", () => {
+      throw new Error("The server closed a connection");
+    });
+  }
+
+  send(number: number, startedAt: number): void {
+    this.#startedAt = startedAt;
+    for (const place of this.#places) this.#request.write(eight(number), place, "latin1");
+    this.#socket.write(this.#request);
+  }
+
+  end(): void {
+    this.#socket.removeAllListeners("close").destroy();
+  }
+}
+
+function requestTo(port: number): string {
+  const headers = [
+    "POST /webhooks/reports HTTP/1.1",
+    `Host: 127.0.0.1:${port}`,
+    "User-Agent: reports/1.0",
+    "Accept: */*",
+    "Content-Type: application/json",
+    `Content-Length: ${bodyBytes}`,
+    `X-svc-authorization: ${signatureOf(marker)}`,
+  ];
+  return `${headers.join("\r\n")}\r\n\r\n${bodyOf(marker)}`;
+}
+
+function isComplete(answer: string): boolean {
+  const end = answer.indexOf("\r\n\r\n");
+  if (end === -1) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(answer)?.[1];
+  return length === undefined
+    ? answer.endsWith("0\r\n\r\n")
+    : answer.length >= end + 4 + Number(length);
+}
+
+let paused = false;
+let goOn = (): void => {};
+
+async function run({ port, connections, warmUpMs, measureMs, rate }: Load): Promise<Loaded> {
+  const idle: Connection[] = [];
+  const due: number[] = [];
+  let latencies: RecordableHistogram | undefined;
+  let number = 0;
+  let answered = 0;
+  let head = 0;
+
+  const sendDue = (): void => {
+    while (!paused && idle.length > 0) {
+      const startedAt = rate === undefined ? performance.now() : due[head++];
+      if (startedAt === undefined) {
+        head = due.length;
+        return;
+      }
+      idle.pop()?.send(number++, startedAt);
+    }
+  };
+  goOn = sendDue;
+  const onAnswer = (connection: Connection, startedAt: number): void => {
+    answered++;
+    latencies?.record(Math.max(1, Math.round((performance.now() - startedAt) * 1_000)));
+    idle.push(connection);
+    sendDue();
+  };
+  const all = Array.from({ length: connections }, () => new Connection(port, onAnswer));
+  idle.push(...all);
+
+  // Requests come in bursts, one each tick, and each is measured from the moment it was due: a server (or a generator)
+  // that falls behind does not get its load lightened.
+  const startedAt = performance.now();
+  let tick = 0;
+  const ticking = setInterval(() => {
+    if (rate === undefined) return;
+    for (; startedAt + tick * burstMs <= performance.now(); tick++) {
+      const count = Math.floor(((tick + 1) * rate * burstMs) / 1_000) - due.length;
+      for (let i = 0; i < count; i++) due.push(startedAt + tick * burstMs);
+    }
+    sendDue();
+  }, burstMs);
+  sendDue();
+
+  await pause(warmUpMs);
+  latencies = createHistogram();
+  const [before, cpu, from] = [answered, process.cpuUsage(), performance.now()];
+  await pause(measureMs);
+  const ms = performance.now() - from;
+  const { user, system } = process.cpuUsage(cpu);
+  const perSecond = ((answered - before) / ms) * 1_000;
+  clearInterval(ticking);
+  for (const connection of all) connection.end();
+  return {
+    perSecond,
+    p50: latencies.percentile(50) / 1_000,
+    p99: latencies.percentile(99) / 1_000,
+    max: latencies.max / 1_000,
+    generator: (user + system) / 1_000 / ms,
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+answerParent((message: Load | { readonly paused: boolean }) => {
+  if (!("paused" in message)) return run(message);
+  paused = message.paused;
+  goOn();
+  return undefined;
+});

@@ -1,0 +1,80 @@
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
+import { arch, cpus, platform, release, totalmem } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import type { Benchmark, Effort, Result } from "./benchmark.ts";
+import { newFolder } from "./inboxes.ts";
+import { spreadOf } from "./statistics.ts";
+
+/** A benchmark's result, or why there is none. */
+export interface Finding {
+  readonly benchmark: Benchmark;
+  readonly result: Result | { readonly skipped: string };
+}
+
+/** Where and how it was measured. */
+export interface Conditions {
+  readonly node: string;
+  readonly machine: string;
+  readonly fsyncMs: number;
+  readonly date: string;
+  readonly command: string;
+  readonly effort: Effort;
+}
+
+/** The conditions of this run. */
+export function conditionsOf(effort: Effort, command: string): Conditions {
+  const [cpu] = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return {
+    node: process.version,
+    machine: `${cpus().length} × ${cpu?.model ?? "?"}, ${memory} GB, ${platform()} ${release()} ${arch()}`,
+    fsyncMs: measureFsync(),
+    date: new Date().toISOString().slice(0, 10),
+    command,
+    effort,
+  };
+}
+
+/** The report as Markdown. */
+export function markdown(conditions: Conditions, findings: readonly Finding[]): string {
+  const { node, machine, fsyncMs, date, command, effort } = conditions;
+  const { rounds, warmUpMs, measureMs } = effort;
+  const lines = [
+    "# What was measured",
+    "",
+    `Written by \`${command}\`; do not edit. Ratios hold, absolute figures are those of one machine:`,
+    "",
+    `- ${date}, Node ${node}, ${machine}; fsync ${fsyncMs.toFixed(2)} ms`,
+    `- ${rounds} rounds in turns (A B C, A B C, …), each on a new server: ${warmUpMs / 1_000} s to warm up, ${measureMs / 1_000} s measured`,
+    "- every request has its own signature and its own 600-byte body; 64 connections; server and generator are processes of their own",
+    "- a figure is the median over the rounds; a ratio is taken in each round, and shown as `median (min–max)`",
+    "- the packages as they are published (`dist`), under plain `node`",
+    "- the generator writes prebuilt requests to raw sockets: a general one (autocannon) spent more on a request than bare `node:http` did, and measured itself. It fails at any answer but 200",
+    ...findings.flatMap(section),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function section({ benchmark, result }: Finding): string[] {
+  const head = ["", `## ${benchmark.title}`, "", `\`${benchmark.name}\`: ${benchmark.about}`, ""];
+  if ("skipped" in result) return [...head, `Not measured: ${result.skipped}.`];
+  const { columns, rows, notes = [] } = result;
+  const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  const rule = row(columns.map((_, at) => (at === 0 ? "---" : "---:")));
+  return [...head, row(columns), rule, ...rows.map(row), ...notes.flatMap((note) => ["", note])];
+}
+
+function measureFsync(): number {
+  const folder = newFolder();
+  const file = openSync(join(folder, "file"), "w");
+  const times = Array.from({ length: 100 }, () => {
+    writeSync(file, Buffer.alloc(4_096));
+    const from = performance.now();
+    fsyncSync(file);
+    return performance.now() - from;
+  });
+  closeSync(file);
+  rmSync(folder, { recursive: true });
+  return spreadOf(times).median;
+}

@@ -1,0 +1,71 @@
+// The server under load, in a process of its own.
+import type { AddressInfo } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
+import { answerParent, tellParent } from "./child.ts";
+import { type HostName, serverOf } from "./hosts.ts";
+import { type InboxName, openInbox } from "./inboxes.ts";
+import { seed } from "./seed.ts";
+
+/** What to serve. */
+export interface Serve {
+  readonly host: HostName;
+  readonly inbox: InboxName | "none";
+  /** Where a durable inbox keeps its data. */
+  readonly folder: string;
+  /** Verify and handle, too. */
+  readonly work?: boolean;
+  /** So many deliveries wait from the start. */
+  readonly waiting?: number;
+}
+
+/** How the server fared since it was asked last; loop delays in milliseconds. */
+export interface Served {
+  readonly loopP99: number;
+  readonly loopMax: number;
+  readonly rssMb: number;
+  readonly waiting: number;
+}
+
+const name = "bench";
+const room = { waiting: 4_000_000, unverified: 4_000_000 };
+const delay = monitorEventLoopDelay({ resolution: 1 });
+const resolutionMs = 1;
+const tellEveryMs = 5;
+let inbox: Inbox | undefined;
+
+async function serve(asked: Serve): Promise<{ port: number }> {
+  if (asked.inbox !== "none") inbox = await openInbox(asked.inbox, asked.folder);
+  if (inbox && asked.waiting) await seed(inbox, name, asked.waiting);
+  const receiver = inbox ? await receiverOn(inbox, asked.work === true) : null;
+  const server = serverOf(asked.host, receiver);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  delay.enable();
+  return { port: (server.address() as AddressInfo).port };
+}
+
+async function receiverOn(inbox: Inbox, work: boolean): Promise<Receiver> {
+  const receiver = createReceiver({
+    client: { authorize: async () => "valid" },
+    ...{ inbox, name, limits: room, autostart: false, logger: false },
+  });
+  receiver.on("*", () => {});
+  if (work) {
+    await receiver.start();
+    setInterval(() => tellParent({ waiting: inbox.load(name).waiting }), tellEveryMs);
+  }
+  return receiver;
+}
+
+function served(): Served {
+  const answer = {
+    loopP99: delay.percentile(99) / 1e6 - resolutionMs,
+    loopMax: delay.max / 1e6 - resolutionMs,
+    rssMb: process.memoryUsage.rss() / 2 ** 20,
+    waiting: inbox?.load(name).waiting ?? 0,
+  };
+  delay.reset();
+  return answer;
+}
+
+answerParent((question: Serve | "served") => (question === "served" ? served() : serve(question)));
