@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type { Consumer, Job, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import {
   again,
@@ -22,9 +22,20 @@ export interface Source {
   tell(): void;
 }
 
-const recordAgainMs = 1_000;
+/** One that was leased. */
+interface Leased {
+  readonly seq: number;
+  readonly kept: Kept;
+}
 
-/** One receiver's work on one stage: runs what the thread hands out, and has recorded what became of it. */
+const recordAgainMs = 1_000;
+/** While work takes less on average, in milliseconds, more is leased ahead: one transaction then serves more of it. */
+const shortMs = 5;
+const timesConcurrency = 7;
+/** What was leased ahead and has not begun after so long is given back. */
+const aheadMs = 500;
+
+/** One receiver's work on one stage: runs what the thread leases to it, and has recorded what becomes of it. */
 export class LaneConsumer implements Consumer {
   readonly lane: number;
   readonly receiver: string;
@@ -32,9 +43,16 @@ export class LaneConsumer implements Consumer {
   readonly #source: Source;
   readonly #work: Work;
   readonly #policy: Policy;
+  /** Until it is recorded; with what gives it back. */
   readonly #running = new Map<Promise<void>, () => void>();
+  readonly #ahead: Leased[] = [];
   #controller = new AbortController();
-  #places: number;
+  /** How many run that have not ended. */
+  #working = 0;
+  /** How many were asked for and did not come yet. */
+  #asked = 0;
+  #averageMs = 2 * shortMs;
+  #aheadTimer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   #aborted = false;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
@@ -46,7 +64,6 @@ export class LaneConsumer implements Consumer {
     this.#source = source;
     this.#work = work;
     this.#policy = policy;
-    this.#places = policy.concurrency;
     source.tell();
   }
 
@@ -58,24 +75,21 @@ export class LaneConsumer implements Consumer {
     return this.#stopped;
   }
 
-  /** How it stands, to be told once: places are told as they become free. */
-  takeState(): LaneState {
+  /** How it stands. To be told: the places in it are asked for only once. */
+  ask(): LaneState {
     const { lane, receiver, stage } = this;
-    const places = this.#places;
-    this.#places = 0;
-    return { lane, receiver, stage, places, now: this.#policy.clock.now() };
-  }
-
-  /** A new thread knows nothing of the places that were told to the one before. */
-  beginAnew(): void {
-    this.#places = this.#policy.concurrency - this.#running.size;
-    this.#source.tell();
+    const { clock, concurrency } = this.#policy;
+    const wanted = this.#averageMs < shortMs ? (1 + timesConcurrency) * concurrency : concurrency;
+    const places = Math.max(0, wanted - this.#working - this.#ahead.length - this.#asked);
+    this.#asked += places;
+    return { lane, receiver, stage, places, now: clock.now() };
   }
 
   async stop(): Promise<void> {
     if (!this.#stopped) {
       this.#stopped = true;
       this.#sleep();
+      this.#giveBackAhead();
       this.#source.tell();
     }
     await Promise.all(this.#running.keys());
@@ -89,13 +103,15 @@ export class LaneConsumer implements Consumer {
     await stopping;
   }
 
-  /** Works on one that was leased. */
-  hand(seq: number, kept: Kept): void {
-    if (this.#stopped) void this.#record(seq, kept, jobOf(kept), stopped, this.#now());
-    else this.#run(seq, kept);
+  /** Works on one that was leased, as soon as there is room. */
+  hand(leased: Leased): void {
+    this.#asked--;
+    this.#ahead.push(leased);
+    if (this.#stopped) this.#giveBackAhead();
+    else this.#begin();
   }
 
-  /** The next one comes due then, or none that is known of. */
+  /** When the next one comes due; null when none waits. */
   due(at: number | null): void {
     if (this.#due?.at === at) return;
     this.#sleep();
@@ -107,10 +123,12 @@ export class LaneConsumer implements Consumer {
     this.#due = { at, timer: quietTimeout(this.#policy.clock, wake, at - this.#now()) };
   }
 
-  /** Another has taken the leases: what comes of the work is dropped. */
-  lose(reason: Error): void {
+  /** The leases are gone: what comes of the work is dropped, and a new thread knows nothing of what was asked for. */
+  lose(reason: Error, threadToo: boolean): void {
+    this.#ahead.length = 0;
     this.#controller.abort(reason);
     this.#controller = new AbortController();
+    if (threadToo) this.#asked = 0;
   }
 
   /** One was parked, because work on it ended the process too often. */
@@ -119,13 +137,40 @@ export class LaneConsumer implements Consumer {
     this.#policy.onRecorded?.(jobOf({ ...kept, stage: this.stage }), leave("dead", code, message));
   }
 
-  /** The inbox fails at handing out. */
+  /** The inbox fails to hand out. */
   failed(error: unknown): void {
     this.#policy.onError(error);
   }
 
-  #run(seq: number, kept: Kept): void {
+  #begin(): void {
+    while (this.#working < this.#policy.concurrency) {
+      const leased = this.#ahead.shift();
+      if (leased === undefined) break;
+      this.#run(leased);
+    }
+    clearTimeout(this.#aheadTimer);
+    if (this.#ahead.length === 0) return;
+    this.#aheadTimer = setTimeout(() => this.#giveBackAhead(), aheadMs).unref();
+  }
+
+  /** Gives back what has not begun, for others to work on. */
+  #giveBackAhead(): void {
+    clearTimeout(this.#aheadTimer);
+    this.#averageMs = 2 * shortMs;
+    for (const { seq, kept } of this.#ahead.splice(0)) {
+      const kind = kindOf(kept);
+      const recorded = this.#recorded(seq, kept.stage, kept, kind);
+      const ended: Promise<void> = this.#put(recorded, kept).then(() => {
+        this.#running.delete(ended);
+      });
+      this.#running.set(ended, () => {});
+    }
+  }
+
+  #run({ seq, kept }: Leased): void {
+    this.#working++;
     const startedAt = this.#now();
+    const from = performance.now();
     const job = jobOf(kept);
     let giveBack = (): void => {};
     const outcome = new Promise<Outcome>((resolve) => {
@@ -134,8 +179,12 @@ export class LaneConsumer implements Consumer {
       setImmediate(() => void this.#attempt(job).then(resolve));
     });
     const ended: Promise<void> = outcome.then(async (outcome) => {
-      if (!this.#stopped) this.#places++;
-      const recorded = await this.#record(seq, kept, job, outcome, startedAt);
+      this.#working--;
+      this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
+      this.#begin();
+      const kind = kindOf(kept);
+      record(kept, outcome, startedAt, this.#now());
+      const recorded = await this.#put(this.#recorded(seq, job.stage, kept, kind), kept);
       this.#running.delete(ended);
       if (recorded) this.#policy.onRecorded?.(job, outcome);
     });
@@ -152,26 +201,20 @@ export class LaneConsumer implements Consumer {
     }
   }
 
-  /** Goes on until it is recorded or the lease is lost; resolves to whether it was recorded. */
-  async #record(
-    seq: number,
-    kept: Kept,
-    { stage }: Job,
-    outcome: Outcome,
-    startedAt: number,
-  ): Promise<boolean> {
-    const now = this.#now();
-    const kindBefore = kindOf(kept);
-    record(kept, outcome, startedAt, now);
-    const recorded: Recorded = {
+  #recorded(seq: number, stage: Stage, kept: Kept, kindBefore: number): Recorded {
+    return {
       ...{ seq, stage, kindBefore, kindAfter: kindOf(kept), receiver: this.receiver },
-      ...{ dropBody: kept.state === "rejected", changes: changesOf(kept, now) },
+      ...{ dropBody: kept.state === "rejected", changes: changesOf(kept, this.#now()) },
     };
+  }
+
+  /** Goes on until it is recorded or the lease is lost; resolves to whether it was recorded. */
+  async #put(recorded: Recorded, kept: Kept): Promise<boolean> {
     for (;;) {
       try {
         const result = await this.#source.record(recorded, kept);
-        if (typeof result === "boolean") return result;
-        if (isFailure(result)) this.#policy.onError(errorOf(result));
+        if (!isFailure(result)) return result;
+        this.#policy.onError(errorOf(result));
       } catch (error) {
         // The thread has ended, and with it the lease.
         if (!this.#aborted) this.#policy.onError(error);

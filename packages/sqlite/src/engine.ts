@@ -70,7 +70,10 @@ export class Engine {
     return new Map([...tally.numbers].map(([number, of]) => [receivers.nameOf(number), of]));
   }
 
-  /** Does what is asked for, in one transaction; if that fails one by one, so that nobody fails with another. */
+  /**
+   * Does what is asked for, in one transaction; if that fails one by one, so that nobody fails with another. When nothing
+   * is asked for, it looks after what other processes have left.
+   */
   turn(requests: readonly Request[]): Reply {
     for (const { lanes } of requests) this.#enter(lanes);
     this.#inMemory.clear();
@@ -79,7 +82,7 @@ export class Engine {
     try {
       done = this.#transaction(() => ({
         ...this.#perform(requests, (step) => step()),
-        ...this.#handOut(),
+        ...this.#handOut(requests.length === 0),
       }));
       this.#failing = false;
       for (const { lane } of done.handed) this.#fill(lane);
@@ -264,11 +267,11 @@ export class Engine {
     if (entered !== undefined) entered.places--;
   }
 
-  #handOut(): HandedOut {
+  #handOut(looks: boolean): HandedOut {
     if (this.#lanes.size === 0 && this.#leases.held === 0) return nothingHanded;
     const now = monotonic();
     const lost = !this.#leases.beat(now);
-    const poisoned = this.#lanes.size === 0 ? [] : this.#takeBack(now);
+    const poisoned = looks ? this.#takeBack(now) : [];
     const handed: Handed[] = [];
     const due: { lane: number; at: number | null }[] = [];
     for (const lane of this.#lanes.values()) {
@@ -276,6 +279,7 @@ export class Engine {
       const { stage } = lane;
       const before = handed.length;
       const wanted = { ...lane, receiver: this.#files.receivers.numberOf(lane.receiver) };
+      const dueAt = this.#queue.promote(wanted);
       for (const seq of this.#queue.next(wanted)) {
         const owner = this.#leases.own(now);
         const row = this.#inMemory.has(seq)
@@ -285,12 +289,13 @@ export class Engine {
       }
       const taken = handed.length - before;
       this.#leases.held += taken;
-      if (taken < lane.places) due.push({ lane: lane.lane, at: this.#queue.nextDueAt(wanted) });
+      if (taken < lane.places) due.push({ lane: lane.lane, at: dueAt });
     }
     return { handed, due, poisoned, lost };
   }
 
   #takeBack(now: number): HandedOut["poisoned"] {
+    if (this.#lanes.size === 0) return [];
     const poisoned: { receiver: string; row: HandedOut["poisoned"][number]["row"] }[] = [];
     for (const owner of this.#leases.dead(now)) {
       for (const row of this.#shelf.takeBack(owner, Date.now())) {

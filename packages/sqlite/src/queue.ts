@@ -67,34 +67,30 @@ export class Queue {
     this.#leaseAndRead = database.prepare(`${lease} RETURNING *`);
   }
 
-  /** When the next one comes due, or null: 0 when some are due that there was no time for. */
-  nextDueAt({ receiver, stage }: Wanted): number | null {
-    const row = this.#firstDue.get(receiver, queues[stage].later);
-    return row === undefined ? null : Number(row["rank"]);
-  }
-
-  /** The numbers of the next ones. */
-  next(wanted: Wanted): number[] {
-    const { receiver, stage, places, now } = wanted;
-    const { later, first, yielding } = queues[stage];
-    const nextDueAt = this.nextDueAt(wanted);
-    if (nextDueAt !== null && nextDueAt <= now) this.#promote.run(first, receiver, later, now);
+  /** The numbers of the next ones, in their order. */
+  next({ receiver, stage, places, now }: Wanted): readonly number[] {
+    const { first, yielding } = queues[stage];
     const found: number[] = [];
     // A signature is past its lifetime at this moment or before it; handlers know no such moment.
     const past = stage === "verify" ? now - signatureLifetimeMs : -1;
     for (const queue of [first, yielding]) {
-      if (found.length === places) return found;
       found.push(...seqs(this.#fromAbove.all(receiver, queue, past, places - found.length)));
+      if (found.length === places) return found;
     }
-    if (stage === "verify" && found.length < places) {
-      const left = places - found.length;
-      const late = [first, yielding].flatMap((queue) =>
-        this.#past.all(receiver, queue, past, left),
-      );
-      late.sort((one, other) => Number(one["rank"]) - Number(other["rank"]));
-      found.push(...seqs(late.slice(0, left)));
-    }
-    return found;
+    if (stage === "handle") return found;
+    const left = places - found.length;
+    const late = [first, yielding].flatMap((queue) => this.#past.all(receiver, queue, past, left));
+    late.sort((one, other) => Number(one["rank"]) - Number(other["rank"]));
+    return [...found, ...seqs(late.slice(0, left))];
+  }
+
+  /** Lets those wait no longer that have come due; returns when the next one does, or null. */
+  promote({ receiver, stage, now }: Wanted): number | null {
+    const { later, first } = queues[stage];
+    const dueAt = this.#firstDueAt(receiver, later);
+    if (dueAt === null || dueAt > now) return dueAt;
+    this.#promote.run(first, receiver, later, now);
+    return this.#firstDueAt(receiver, later);
   }
 
   /** Leases one to an owner. */
@@ -106,6 +102,11 @@ export class Queue {
   /** Leases one to an owner; returns all its columns. */
   leaseAndRead(seq: number, stage: Stage, owner: number): Row {
     return this.#leaseAndRead.get(queues[stage].leased, owner, seq) ?? {};
+  }
+
+  #firstDueAt(receiver: number, later: number): number | null {
+    const row = this.#firstDue.get(receiver, later);
+    return row === undefined ? null : Number(row["rank"]);
   }
 }
 

@@ -160,8 +160,8 @@ export class Shelf {
       const isPoison = starts >= mostStarts;
       this.#change(row, now, (kept) => {
         if (isPoison) record(kept, poison(starts), now, now);
-        // So that what it ran beside is not run beside it for ever.
-        else if (starts > 1) kept.dueAt = now + 1_000 * 2 ** starts;
+        // At moments of their own, so that none runs beside the one that ends the process every time.
+        else if (starts > 1) kept.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
       if (isPoison) poisoned.push(this.#row(String(row["id"]), undefined) ?? row);
     }

@@ -121,7 +121,7 @@ class SqliteInbox implements Inbox {
     const lane = ++this.#lastLane;
     const source: Source = {
       record: (recorded, kept) => this.#connect().record(recorded, kept),
-      tell: () => this.#connect().flush(),
+      tell: () => this.#tell(),
     };
     const consumer = new LaneConsumer(lane, stage, source, work, policy);
     this.#lanes.set(lane, consumer);
@@ -202,14 +202,14 @@ class SqliteInbox implements Inbox {
   #connect(): Connection {
     if (this.#connection !== null) return this.#connection;
     const failed = this.#failure;
-    if (failed !== null && performance.now() - failed.at < reopenMs) throw failed.error;
+    if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
     this.#connection = new Connection(this.#options, {
       lanes: () => this.#states(),
       counted: (numbers) => {
         this.#numbers = numbers;
       },
       leased: (leased) => {
-        for (const { lane, seq, kept } of leased) this.#lanes.get(lane)?.hand(seq, kept);
+        for (const one of leased) this.#lanes.get(one.lane)?.hand(one);
       },
       handedOut: (rest) => this.#handOut(rest),
       failed: (error) => this.#eachLane((consumer) => consumer.failed(error)),
@@ -222,7 +222,7 @@ class SqliteInbox implements Inbox {
   #states(): LaneState[] {
     const states: LaneState[] = [];
     for (const consumer of this.#lanes.values()) {
-      if (!consumer.stopped) states.push(consumer.takeState());
+      if (!consumer.stopped) states.push(consumer.ask());
     }
     return states;
   }
@@ -234,7 +234,7 @@ class SqliteInbox implements Inbox {
       const told = [...this.#lanes.values()].find((consumer) => consumer.receiver === receiver);
       told?.poisoned(kept);
     }
-    if (lost) this.#eachLane((consumer) => consumer.lose(new Error(leasesLost)));
+    if (lost) this.#eachLane((consumer) => consumer.lose(new Error(leasesLost), false));
   }
 
   #end(error: ReporthookError | null): void {
@@ -242,13 +242,19 @@ class SqliteInbox implements Inbox {
     this.#failure = error === null ? null : { error, at: performance.now() };
     if (error === null) return;
     this.#eachLane((consumer) => {
-      consumer.lose(error);
+      consumer.lose(error, true);
       consumer.failed(error);
     });
     // Whoever works on deliveries waits for no request to open the file again.
-    setTimeout(() => {
-      if (this.#connection === null) this.#eachLane((consumer) => consumer.beginAnew());
-    }, reopenMs).unref();
+    setTimeout(() => this.#eachLane(() => this.#tell()), reopenMs).unref();
+  }
+
+  #tell(): void {
+    try {
+      this.#connect().flush();
+    } catch {
+      // It failed a moment ago: it is tried again, and then told how things stand.
+    }
   }
 
   #eachLane(tell: (consumer: LaneConsumer) => void): void {
