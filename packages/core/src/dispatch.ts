@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { ReporthookError } from "./errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "./events.ts";
-import { within } from "./within.ts";
+import { type Scope, within } from "./within.ts";
 
 /** A handler as it is kept: its names decide which events it is given. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
@@ -49,8 +49,8 @@ export async function dispatch(
       `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
     );
   try {
-    await within({ clock, ms, late, parent }, (signal) =>
-      runAll(handlers, event, { signal, attempt }, failures),
+    await within({ clock, ms, late, parent }, (scope) =>
+      runAll(handlers, event, { scope, attempt }, failures),
     );
   } catch (error) {
     return [...failures, error];
@@ -61,11 +61,17 @@ export async function dispatch(
 async function runAll(
   handlers: readonly AnyHandler[],
   event: EventOf,
-  context: HandlerContext,
+  { scope, attempt }: { readonly scope: Scope; readonly attempt: number },
   failures: unknown[],
 ): Promise<void> {
+  const context: HandlerContext = {
+    get signal() {
+      return scope.signal;
+    },
+    attempt,
+  };
   for (const handler of handlers) {
-    if (context.signal.aborted) return;
+    if (scope.over) return;
     try {
       await handler(event, context);
     } catch (error) {

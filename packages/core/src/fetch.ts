@@ -39,20 +39,37 @@ function readBody(
   limit: number,
   read: (() => Promise<ArrayBuffer>) | undefined,
 ): BodyReading {
-  if (request.bodyUsed || request.body?.locked) {
-    if (read === undefined) return readAlready("unavailable", limit);
-    const result = read().then(
-      (body) => (body.byteLength > limit ? "too_large" : alreadyRead(body)),
-      (): BodyFailure => "unavailable",
+  if (request.bodyUsed) return readKept(read, limit);
+  // A server lets no more through than was announced: no need for a stream, which costs more than all the rest.
+  const announced = request.headers.get("content-length");
+  if (announced !== null && Number(announced) <= limit) {
+    const result = request.arrayBuffer().then(
+      (body) => fitting(body, limit),
+      // Who holds the stream unread is something ahead; once it is read, the sender has cut it off.
+      () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
     );
     return { result, stop() {} };
   }
+  if (request.body?.locked) return readKept(read, limit);
   const reader = request.body?.getReader();
   if (reader === undefined) return readAlready(new Uint8Array(), limit);
   const stop = (): void => {
     reader.cancel().catch(() => {});
   };
   return { result: collect(reader, limit), stop };
+}
+
+function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number): BodyReading {
+  if (read === undefined) return readAlready("unavailable", limit);
+  const result = read().then(
+    (body) => fitting(body, limit),
+    (): BodyFailure => "unavailable",
+  );
+  return { result, stop() {} };
+}
+
+function fitting(body: ArrayBuffer, limit: number): Uint8Array | BodyFailure {
+  return body.byteLength > limit ? "too_large" : alreadyRead(body);
 }
 
 async function collect(

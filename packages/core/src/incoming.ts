@@ -6,8 +6,8 @@ export type BodyFailure = "too_large" | "unavailable" | "cut_off";
 
 /** A body on its way. */
 export interface BodyReading {
-  /** Never rejects. */
-  readonly result: Promise<Uint8Array | BodyFailure>;
+  /** A promise never rejects; what was there already is no promise. */
+  readonly result: Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
   /** Stops reading; what came so far is dropped. */
   stop(): void;
 }
@@ -62,5 +62,5 @@ export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
 /** A {@link BodyReading} of what is there already, held to `limit`. */
 export function readAlready(body: Uint8Array | BodyFailure, limit: number): BodyReading {
   const fits = typeof body === "string" || body.byteLength <= limit;
-  return { result: Promise.resolve(fits ? body : "too_large"), stop() {} };
+  return { result: fits ? body : "too_large", stop() {} };
 }

@@ -83,16 +83,22 @@ async function readBody(
 ): Promise<Uint8Array | ProblemCode> {
   if (Number(headerOf(incoming.headers, "content-length")) > limit) return "body_too_large";
   const reading = start(incoming, limit);
-  let timer: unknown;
-  const late = new Promise<"late">((resolve) => {
-    timer = quietTimeout(clock, () => resolve("late"), bodyMs);
-  });
-  const body = await Promise.race([reading.result, late]);
-  clock.clearTimeout(timer);
+  const { result } = reading;
+  const body = result instanceof Promise ? await inTime(result, clock, bodyMs) : result;
   if (typeof body !== "string") return body;
   reading.stop();
   if (body === "too_large") return "body_too_large";
   return body === "unavailable" ? "body_unavailable" : "body_timeout";
+}
+
+function inTime<T>(result: Promise<T>, clock: Clock, ms: number): Promise<T | "late"> {
+  return new Promise((resolve) => {
+    const timer = quietTimeout(clock, () => resolve("late"), ms);
+    void result.then((body) => {
+      clock.clearTimeout(timer);
+      resolve(body);
+    });
+  });
 }
 
 function start(incoming: Incoming, limit: number): BodyReading {

@@ -90,6 +90,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
   const unsigned = admitUnsigned(settings);
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
+  const reading = { ...settings, ...limits, bodyMs: Math.min(limits.bodyMs, limits.ackMs) };
   const requests = new Set<Promise<unknown>>();
   let closed: Promise<void> | undefined;
   let drained = false;
@@ -101,11 +102,11 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     const turnedAway = refusal();
     if (turnedAway !== null) return turnedAway;
 
-    const bodyMs = Math.min(limits.bodyMs, limits.ackMs);
-    const notification = await receive(incoming, { ...settings, ...limits, bodyMs });
+    const notification = await receive(incoming, reading);
     if (typeof notification === "string") return unread(notification);
     const job = newJob(notification, id, arrivedAt);
-    const key = await keyOf(job, name);
+    const hashed = keyOf(job, name);
+    const key = hashed instanceof Promise ? await hashed : hashed;
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
     const admitted = admit(notification, incoming);
     if (admitted === null) return { refused: "missing_signature" };
@@ -129,7 +130,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
       const ids = { receiver: name, id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes.");
     }
-    stored(job, entryAtArrival(job, arrival, ackMs), outcome);
+    stored(job, arrival, ackMs, outcome);
     return { status: "accepted", id };
   }
 
@@ -171,7 +172,9 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     const ms = leftOf(job);
     const bounds = { clock, ms, late: "The time of the request is used up", parent: engine.signal };
     try {
-      return await within(bounds, (signal) => handleInline(worker, start, signal, engine.report));
+      return await within(bounds, ({ signal }) =>
+        handleInline(worker, start, signal, engine.report),
+      );
     } catch (error) {
       const fields = { receiver: name, id: job.id, error: describe(error) };
       logger.warn(fields, "A notification was not handled in time: answered 503.");
@@ -184,7 +187,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
     const bounds = { clock, ms, late: "No verdict in time", parent: engine.signal };
     try {
-      return await within(bounds, (signal) => worker.verify(job, signal, { wait: false }));
+      return await within(bounds, ({ signal }) => worker.verify(job, signal, { wait: false }));
     } catch {
       return null;
     }
@@ -200,36 +203,44 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     return { refused: "inbox_unavailable" };
   }
 
-  function stored(job: Job, entry: Entry, outcome: Outcome | null): void {
+  function stored(job: Job, arrival: Arrival, ackMs: number, outcome: Outcome | null): void {
     const { acknowledged, parked } = settings.observe;
-    const held = entry.state === "held";
+    const held = arrival.to === "held";
     if (held) engine.forget(job.id);
-    if (acknowledged) tell(acknowledged, entry, engine.onError);
-    if (outcome !== null) engine.report({ ...job, ackMs: entry.ackMs }, outcome);
-    if (held && outcome?.to !== "held" && parked) tell(parked, entry, engine.onError);
+    const show = (hook: ((entry: Entry) => void) | undefined): void => {
+      if (hook) tell(hook, entryAtArrival(job, arrival, ackMs), engine.onError);
+    };
+    show(acknowledged);
+    if (outcome !== null) engine.report({ ...job, ackMs }, outcome);
+    if (held && outcome?.to !== "held") show(parked);
+  }
+
+  async function decideSafely(incoming: Incoming, id: string, at: number): Promise<Decision> {
+    try {
+      return await decide(incoming, id, at);
+    } catch (error) {
+      const fields = { receiver: name, error: describe(error) };
+      failed(fields, "A request failed unexpectedly: answered 503.");
+      return { refused: "inbox_unavailable" };
+    }
   }
 
   async function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     const arrivedAt = clock.now();
     const id = newId(arrivedAt);
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
-    const deciding = decide(incoming, id, arrivedAt).catch((error: unknown): Decision => {
-      const fields = { receiver: name, error: describe(error) };
-      failed(fields, "A request failed unexpectedly: answered 503.");
-      return { refused: "inbox_unavailable" };
-    });
+    const deciding = decideSafely(incoming, id, arrivedAt);
     requests.add(deciding);
-    const done = deciding.then((decision) => {
-      requests.delete(deciding);
-      const goesOn = "id" in decision && decision.id === id && engine.started;
-      if (!goesOn || settings.ack === "handled") engine.forget(id);
-    });
     try {
-      context?.waitUntil?.(Promise.all([done, attempted]));
+      context?.waitUntil?.(Promise.all([deciding, attempted]));
     } catch (error) {
       failed({ receiver: name, error: describe(error) }, "waitUntil failed: going on without it.");
     }
-    return acknowledge(await deciding);
+    const decision = await deciding;
+    requests.delete(deciding);
+    const goesOn = "id" in decision && decision.id === id && engine.started;
+    if (!goesOn || settings.ack === "handled") engine.forget(id);
+    return acknowledge(decision);
   }
 
   async function kept<T>(look: () => Promise<T>): Promise<T> {

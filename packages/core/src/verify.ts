@@ -32,8 +32,13 @@ export async function verify(
 ): Promise<Authorization> {
   const late = `authorize gave no answer within ${authorizeMs} ms`;
   try {
-    const verdict = await within({ clock, ms: authorizeMs, late, parent }, (signal) =>
-      client.authorize(signature ?? "", { signal, delivery: { url, headers } }),
+    const verdict = await within({ clock, ms: authorizeMs, late, parent }, (scope) =>
+      client.authorize(signature ?? "", {
+        get signal() {
+          return scope.signal;
+        },
+        delivery: { url, headers },
+      }),
     );
     if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
     throw new Error('authorize must resolve to "valid", "invalid" or "expired"');

@@ -6,8 +6,8 @@ describe("within()", () => {
   it("rejects and aborts when the time is over, whatever runs", async () => {
     const { clock } = createEmulator();
     let given: AbortSignal | undefined;
-    const running = within({ clock, ms: 50, late: "too late" }, (signal) => {
-      given = signal;
+    const running = within({ clock, ms: 50, late: "too late" }, (scope) => {
+      given = scope.signal;
       return new Promise(() => {});
     });
     clock.advance(50);

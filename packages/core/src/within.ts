@@ -11,31 +11,71 @@ export interface Bounds {
   readonly parent?: AbortSignal | undefined;
 }
 
+/** What runs within bounds can ask. */
+export interface Scope {
+  /** Whether the bounds are reached. */
+  readonly over: boolean;
+  /** Aborted when they are; made when it is first asked for, because most never do and it costs as much as the rest. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Runs `run` within bounds. When they are reached it rejects at once, whatever `run` does, and aborts the signal that
- * `run` was given.
+ * `run` may have asked for.
  */
-export async function within<T>(
+export function within<T>(
   { clock, ms, late, parent }: Bounds,
-  run: (signal: AbortSignal) => T | Promise<T>,
+  run: (scope: Scope) => T | Promise<T>,
 ): Promise<T> {
-  parent?.throwIfAborted();
-  const controller = new AbortController();
-  let end = (_reason: unknown): void => {};
-  const ended = new Promise<never>((_, reject) => {
-    end = (reason) => {
+  return new Promise<T>((resolve, reject) => {
+    parent?.throwIfAborted();
+    const scope = new Ending();
+    const end = (reason: unknown): void => {
+      done();
       reject(reason);
-      controller.abort(reason);
+      scope.end(reason);
     };
+    const outOfTime = (): void => end(typeof late === "string" ? new Error(late) : late());
+    const timer = quietTimeout(clock, outOfTime, ms);
+    const undo = parent && onAbort(parent, () => end(parent.reason));
+    const done = (): void => {
+      clock.clearTimeout(timer);
+      undo?.();
+    };
+    const failed = (error: unknown): void => {
+      done();
+      reject(error);
+    };
+    const succeeded = (value: T): void => {
+      done();
+      resolve(value);
+    };
+    try {
+      const running = run(scope);
+      if (running instanceof Promise) running.then(succeeded, failed);
+      else Promise.resolve(running).then(succeeded, failed);
+    } catch (error) {
+      failed(error);
+    }
   });
-  ended.catch(() => {});
-  const outOfTime = (): void => end(typeof late === "string" ? new Error(late) : late());
-  const timer = quietTimeout(clock, outOfTime, ms);
-  const undo = parent && onAbort(parent, () => end(parent.reason));
-  try {
-    return await Promise.race([run(controller.signal), ended]);
-  } finally {
-    clock.clearTimeout(timer);
-    undo?.();
+}
+
+class Ending implements Scope {
+  over = false;
+  #reason: unknown;
+  #controller: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.over) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  end(reason: unknown): void {
+    this.over = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }

@@ -8,6 +8,8 @@ import {
 /** The members used of a Hono context. */
 export interface HonoContext {
   readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> };
+  /** With `incoming` on Node, where there is no execution context. */
+  readonly env: unknown;
   /** Throws where the platform has none. */
   readonly executionCtx: FetchContext;
 }
@@ -29,9 +31,15 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
 }
 
 function executionContextOf(c: HonoContext): FetchContext | undefined {
+  if (isNode(c.env)) return undefined;
   try {
     return c.executionCtx;
   } catch {
     return undefined;
   }
+}
+
+// An error thrown and caught for every request costs as much as storing it.
+function isNode(env: unknown): boolean {
+  return typeof env === "object" && env !== null && "incoming" in env;
 }
