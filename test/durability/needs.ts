@@ -1,0 +1,32 @@
+import { execFileSync } from "node:child_process";
+import { test } from "vitest";
+
+/** Tests that need something of the machine: elsewhere they are skipped and say why, in CI they fail. */
+export function testWith(missing: string | null): (name: string, run: () => Promise<void>) => void {
+  return (name, run) => {
+    if (missing === null) test(name, run, 60_000);
+    else if (process.env["CI"]) test(name, () => Promise.reject(new Error(missing)));
+    else test.skip(`${name} (skipped: ${missing})`, () => {});
+  };
+}
+
+/** What is missing to stand between SQLite and the C library, or null. */
+export function missingForShim(): string | null {
+  if (process.platform !== "linux") return "LD_PRELOAD needs Linux";
+  return runs("gcc", "--version") ? null : "gcc is not installed";
+}
+
+/** What is missing to mount file systems, or null. */
+export function missingForMounts(): string | null {
+  if (process.platform !== "linux") return "tmpfs needs Linux";
+  return process.getuid?.() === 0 ? null : "only root can mount";
+}
+
+function runs(command: string, ...args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
