@@ -45,6 +45,9 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   const { clock, inbox, logger, name } = settings;
   const watchers = new Map<string, () => void>();
   const ending = new AbortController();
+  const keeps = settings.ack === "stored";
+  const { parked, ...others } = settings.observe;
+  const hooks = keeps ? settings.observe : others;
   let consumers: Consumer[] = [];
   let started = false;
   let closing = false;
@@ -62,9 +65,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
     );
 
   function report(job: Job, outcome: Outcome): void {
-    const keeps = settings.ack === "stored";
-    const { parked, ...others } = settings.observe;
-    observe(keeps ? settings.observe : others, job, outcome, clock.now(), onError);
+    observe(hooks, job, outcome, clock.now(), onError);
     const log = { receiver: name, id: job.id };
     if (!keeps) {
       const failed = job.stage === "handle" ? outcome.to !== "handled" : outcome.to === "again";
@@ -119,14 +120,17 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   }
 
   async function prune(everyMs: number): Promise<void> {
-    const now = clock.now();
-    if (Math.abs(now - prunedAt) < everyMs) return;
-    prunedAt = now;
-    await inbox.prune(new Date(now)).catch(onError);
+    if (!isDue(everyMs)) return;
+    prunedAt = clock.now();
+    await inbox.prune(new Date(prunedAt)).catch(onError);
+  }
+
+  function isDue(everyMs: number): boolean {
+    return Math.abs(clock.now() - prunedAt) >= everyMs;
   }
 
   function pruneNowAndThen(): void {
-    void prune(pruneEveryMs);
+    if (isDue(pruneEveryMs)) void prune(pruneEveryMs);
   }
 
   async function start(): Promise<void> {

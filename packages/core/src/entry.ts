@@ -145,12 +145,29 @@ export function detailsOf(kept: Kept): EntryDetails {
 
 /** It, as work is given it. */
 export function jobOf(kept: Kept): Job {
-  const { url, headers } = kept.delivery;
-  const { stage, signature, verification, released, memo, sameSignatureAs, body } = kept;
+  const { delivery, state, receivedAt } = kept;
+  const waits = state === "received" || state === "verified";
+  // Written out: made of spreads it is the most expensive thing on a delivery's way.
   return {
-    ...entryOf(kept),
-    ...{ stage, signature, verification, released, memo, sameSignatureAs, url, headers },
-    body: body ?? emptyBytes,
+    id: delivery.id,
+    signature: kept.signature,
+    url: delivery.url,
+    headers: delivery.headers,
+    body: kept.body ?? emptyBytes,
+    receivedAt: new Date(receivedAt),
+    state,
+    stage: kept.stage,
+    reason: kept.reason,
+    type: kept.type,
+    reportId: kept.reportId,
+    attempts: kept.attempts,
+    nextAttemptAt: waits ? new Date(kept.dueAt) : null,
+    lastError: kept.lastError,
+    ackMs: delivery.ackMs,
+    verification: kept.verification,
+    released: kept.released,
+    memo: kept.memo,
+    sameSignatureAs: kept.sameSignatureAs,
   };
 }
 

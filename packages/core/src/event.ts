@@ -1,39 +1,55 @@
 import type { Job } from "./delivery.ts";
 import { ReporthookError } from "./errors.ts";
 import type { EventOf, SchemaIssue, Schemas } from "./events.ts";
-import { eventTypeOf, type JsonObject, type Parse, recognize, toObject } from "./parse.ts";
+import {
+  eventTypeOf,
+  type JsonObject,
+  type Parse,
+  type Recognition,
+  recognize,
+  toObject,
+} from "./parse.ts";
 
 /**
  * The event that a delivery's handlers are given; null when its bytes are no JSON object.
  *
- * Rejects `schema_mismatch` with the schema's issues, and with whatever `parse` throws.
+ * A promise only where a schema has to be asked, which rejects `schema_mismatch` with its issues.
+ *
+ * @throws whatever `parse` throws
  */
-export async function toEvent(
+export function toEvent(
   job: Job,
   options: { readonly parse?: Parse | undefined; readonly schemas?: Schemas | undefined },
-): Promise<EventOf | null> {
+): EventOf | null | Promise<EventOf> {
   const object = toObject(job.body);
   if (object === null) return null;
-  const { reportId, ...recognition } = recognize(object, job.headers, options.parse);
-  const body = await validated(object, recognition.type, options.schemas);
-  return {
-    id: job.id,
-    ...recognition,
-    ...(recognition.type.startsWith("report.") && { reportId }),
-    eventType: eventTypeOf(object),
-    receivedAt: job.receivedAt,
-    verification: job.verification ?? "unsigned",
-    body,
-  } as EventOf;
+  const recognition = recognize(object, job.headers, options.parse);
+  const { type } = recognition;
+  const schema = options.schemas?.[type];
+  const eventType = eventTypeOf(object);
+  if (schema === undefined) return eventOf(job, recognition, eventType, object);
+  return validated(object, type, schema).then((body) => eventOf(job, recognition, eventType, body));
+}
+
+function eventOf(
+  { id, receivedAt, verification: verdict }: Job,
+  recognition: Recognition,
+  eventType: string | null,
+  body: unknown,
+): EventOf {
+  const verification = verdict ?? "unsigned";
+  const common = { id, type: recognition.type, eventType, receivedAt, verification, body };
+  if ("payload" in recognition) return { ...common, payload: recognition.payload } as EventOf;
+  if (recognition.type === "unknown") return common as EventOf;
+  const { status, reportId } = recognition;
+  return { ...common, status, reportId } as EventOf;
 }
 
 async function validated(
   body: JsonObject,
   type: EventOf["type"],
-  schemas: Schemas | undefined,
+  schema: NonNullable<Schemas[EventOf["type"]]>,
 ): Promise<unknown> {
-  const schema = schemas?.[type];
-  if (schema === undefined) return body;
   const result = await schema["~standard"].validate(body);
   if (result.issues === undefined) return result.value;
   const issues = result.issues.slice(0, 10).map(issueText).join("; ");

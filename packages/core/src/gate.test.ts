@@ -29,7 +29,7 @@ describe("createGate()", () => {
     }
     clock.advance(30_000);
     const waiting = [gate.pass(signal, true), gate.pass(signal, true)];
-    passed(await gate.pass(signal, false).then((pass) => pass ?? waiting[0] ?? null)).open();
+    passed((await gate.pass(signal, false)) ?? (await waiting[0]) ?? null).open();
     for (const pass of await Promise.all(waiting)) expect(pass).not.toBeNull();
   });
 

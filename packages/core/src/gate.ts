@@ -3,8 +3,8 @@ import { type Clock, quietTimeout } from "./clock.ts";
 
 /** Lets work through until it is closed for a while; then one probe goes first. */
 export interface Gate {
-  /** Resolves when work may go on; null when it may not: `signal` aborted, or closed and not to be waited for. */
-  pass(signal: AbortSignal, wait: boolean): Promise<Pass | null>;
+  /** Leave to go on, at once while it is open; null when it may not: `signal` aborted, or closed and not to be waited for. */
+  pass(signal: AbortSignal, wait: boolean): Pass | null | Promise<Pass | null>;
   /** For good: nothing passes any more. */
   stop(): void;
 }
@@ -50,6 +50,7 @@ export function createGate(clock: Clock): Gate {
 
   const passOf = (probe: boolean): Pass => ({
     open() {
+      if (failures === 0) return;
       clock.clearTimeout(timer);
       failures = 0;
       change();
@@ -67,19 +68,20 @@ export function createGate(clock: Clock): Gate {
     },
   });
 
+  const free = passOf(false);
+
+  function pass(signal: AbortSignal, wait: boolean): Pass | null | Promise<Pass | null> {
+    if (signal.aborted || stopped) return null;
+    if (failures === 0) return free;
+    if (due) {
+      due = false;
+      return passOf(true);
+    }
+    return wait ? changed(signal).then(() => pass(signal, wait)) : null;
+  }
+
   return {
-    async pass(signal, wait) {
-      for (;;) {
-        if (signal.aborted || stopped) return null;
-        if (failures === 0) return passOf(false);
-        if (due) {
-          due = false;
-          return passOf(true);
-        }
-        if (!wait) return null;
-        await changed(signal);
-      }
-    },
+    pass,
     stop() {
       stopped = true;
       clock.clearTimeout(timer);

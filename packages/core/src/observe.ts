@@ -23,13 +23,13 @@ export function observe(
   onError: (error: unknown) => void,
 ): void {
   const handling = job.stage === "handle";
-  const fitting = [
-    !handling && hasVerdict(outcome) && hooks.verified,
-    handling && outcome.to === "handled" && hooks.handled,
-    handling && attemptFailed(outcome) && hooks.failed,
-    outcome.to !== "again" && isParked(outcome.to as Entry["state"]) && hooks.parked,
-  ];
-  for (const hook of fitting) if (hook) tell(hook, entryAfter(job, outcome, now), onError);
+  const call = (hook: ((entry: Entry) => void) | undefined, fits: boolean): void => {
+    if (hook && fits) tell(hook, entryAfter(job, outcome, now), onError);
+  };
+  call(hooks.verified, !handling && hasVerdict(outcome));
+  call(hooks.handled, handling && outcome.to === "handled");
+  call(hooks.failed, handling && attemptFailed(outcome));
+  call(hooks.parked, outcome.to !== "again" && isParked(outcome.to as Entry["state"]));
 }
 
 /** Calls one hook. */

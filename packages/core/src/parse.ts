@@ -27,6 +27,7 @@ export type Recognition =
     }
   | { readonly type: "unknown"; readonly reportId: null };
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 const statuses: readonly unknown[] = ["processing", "complete", "internal_error"];
 // Where the table looks for a status, in this order: the document shows no body of a status change.
 const places = ["payload", "report", "data"];
@@ -34,7 +35,7 @@ const places = ["payload", "report", "data"];
 /** The bytes as a JSON object, or null when they are none (not UTF-8, not JSON, an array, a string, …). */
 export function toObject(bytes: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown = JSON.parse(utf8.decode(bytes));
     return isObject(value) ? value : null;
   } catch {
     return null;

@@ -68,7 +68,8 @@ export function createWorker(options: WorkerOptions): Worker {
     signal: AbortSignal,
     { wait } = { wait: true },
   ): Promise<Outcome> {
-    const pass = await gate.pass(signal, wait);
+    const passing = gate.pass(signal, wait);
+    const pass = passing instanceof Promise ? await passing : passing;
     if (pass === null) return stopped;
     const answer = await verify(client, job, clock, signal);
     if (answer.verdict === null) return withoutVerdict(job, answer, pass, signal);
@@ -164,9 +165,8 @@ export function createWorker(options: WorkerOptions): Worker {
   async function handleStage(job: Job, signal: AbortSignal): Promise<Outcome> {
     let event: EventOf | null;
     try {
-      const late = `The schema took longer than handlerTimeoutMs (${options.handlerTimeoutMs} ms)`;
-      const bounds = { clock, ms: options.handlerTimeoutMs, late, parent: signal };
-      event = await within(bounds, () => toEvent(job, options));
+      const making = toEvent(job, options);
+      event = making instanceof Promise ? await inTime(making, signal) : making;
     } catch (error) {
       if (signal.aborted) return stopped;
       const mismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
@@ -193,6 +193,12 @@ export function createWorker(options: WorkerOptions): Worker {
     if (failures.length === 0) return { to: "handled", type, reportId };
     if (signal.aborted) return stopped;
     return { ...afterFailure(job, failures), type, reportId };
+  }
+
+  function inTime<T>(validating: Promise<T>, signal: AbortSignal): Promise<T> {
+    const ms = options.handlerTimeoutMs;
+    const late = `The schema took longer than handlerTimeoutMs (${ms} ms)`;
+    return within({ clock, ms, late, parent: signal }, () => validating);
   }
 
   function afterFailure(job: Job, failures: readonly unknown[]): Outcome {
