@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { ReporthookError } from "@reporthook/core";
 import { loadDriver } from "./driver.ts";
 import { Engine } from "./engine.ts";
 import { explain, OpenFile } from "./file.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol.ts";
-import { prepareSchema } from "./schema.ts";
+import { checkSchema, prepareSchema } from "./schema.ts";
 
 /** How often the thread looks for what nobody asked for, in milliseconds. */
 const lookMs = 500;
@@ -12,7 +14,6 @@ const mostAdds = 2_000;
 
 // A checkpoint of 2 MB holds up nobody for long; one of 40 MB would, for a tenth of a second and more.
 const settings = `
-  PRAGMA busy_timeout = 3000;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = OFF;
@@ -29,8 +30,13 @@ function post(message: FromThread): void {
 }
 
 function open(): Engine {
+  if (!options.migrate && !existsSync(options.path)) {
+    throw new ReporthookError("inbox_failed", `There is no ${options.path}: name the app's file`);
+  }
   const database = loadDriver(options.driver).open(options.path);
   try {
+    database.exec("PRAGMA busy_timeout = 3000");
+    checkSchema(database, options.path, options.migrate);
     database.exec(settings);
     prepareSchema(database, options.path, options.migrate);
     return new Engine(database, new OpenFile(options.path), options);

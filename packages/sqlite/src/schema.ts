@@ -83,9 +83,35 @@ export const migrations: readonly string[] = [
 const applicationId = 0x72686e62;
 
 /**
- * Brings the file to the version of this package, or refuses it.
+ * Refuses a file that must not be touched; changes nothing.
  *
  * @throws {ReporthookError} `inbox_failed` for a newer file, one of another application, or when it had to be changed and `migrate` is off
+ */
+export function checkSchema(
+  database: Database,
+  path: string,
+  migrate: boolean,
+  steps: readonly string[] = migrations,
+): void {
+  const version = versionOf(database, path);
+  const [theirs, ours] = [`(${version}, this one knows ${steps.length})`, "@reporthook/sqlite"];
+  if (version > steps.length) {
+    throw refused(
+      `${path} was written by a newer version of ${ours} ${theirs}: update the package`,
+    );
+  }
+  if (version === steps.length || migrate) return;
+  throw refused(
+    version === 0
+      ? `${path} is no inbox yet: let the app open it first`
+      : `${path} was written by an older version of ${ours}: let the app open it first, with this version`,
+  );
+}
+
+/**
+ * Brings the file to the version of this package.
+ *
+ * @throws what {@link checkSchema} throws
  */
 export function prepareSchema(
   database: Database,
@@ -97,20 +123,8 @@ export function prepareSchema(
   database.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been faster.
-    const version = versionOf(database, path);
-    if (version > steps.length) {
-      throw refused(
-        `${path} was written by a newer version of @reporthook/sqlite (${version}, this one knows ${steps.length}): update the package`,
-      );
-    }
-    if (version < steps.length && !migrate) {
-      throw refused(
-        version === 0
-          ? `${path} is no inbox yet: let the app open it first`
-          : `${path} was written by an older version of @reporthook/sqlite: let the app open it first, with this version`,
-      );
-    }
-    for (const step of steps.slice(version)) database.exec(step);
+    checkSchema(database, path, migrate, steps);
+    for (const step of steps.slice(versionOf(database, path))) database.exec(step);
     database.exec(`PRAGMA user_version = ${steps.length}`);
     database.exec(`PRAGMA application_id = ${applicationId}`);
     database.exec("COMMIT");

@@ -1,9 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
+import { dayMs, states } from "@reporthook/core/store";
 import { inboxContract } from "@reporthook/core/testing";
-import { afterAll, test } from "vitest";
-import { sqliteInbox } from "./index.ts";
+import fc from "fast-check";
+import { afterAll, describe, expect, it, test } from "vitest";
+import {
+  type Consuming,
+  createBench,
+  handled,
+  later,
+  left,
+  valid,
+} from "../../core/src/testing/inbox-bench.ts";
+import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -12,3 +23,157 @@ let files = 0;
 const { guarantees } = sqliteInbox(join(folder, "none.db"));
 const open = () => sqliteInbox(join(folder, `${++files}.db`));
 for (const { name, run } of inboxContract({ open, guarantees })) test(name, run, 30_000);
+
+const bench = (inbox: Inbox) => createBench(inbox, 10_000);
+
+/** Opens one file several times, as several processes would. */
+function several(count: number): Inbox[] {
+  const path = join(folder, `${++files}.db`);
+  return Array.from({ length: count }, () => sqliteInbox(path));
+}
+
+describe("sqliteInbox", () => {
+  it("refuses wrong options and paths", () => {
+    const refused = (path: unknown, options?: unknown) => (message: RegExp) =>
+      expect(() => sqliteInbox(path as string, options as SqliteInboxOptions)).toThrow(message);
+    refused("")(/must name a file/);
+    refused(":memory:")(/use memoryInbox\(\)/);
+    refused(7)(/must name a file/);
+    refused("a.db", { wal: true })(/wal is no option; these are: driver, retention, migrate/);
+    refused("a.db", { migrate: 1 })(/migrate must be true or false/);
+    refused("a.db", { retention: { handledMs: 0 } })(
+      /retention.handledMs must be a positive number/,
+    );
+    refused("a.db", { driver: "no-such-driver" })(/npm install no-such-driver/);
+  });
+
+  it("makes no file with migrate: false, and says what to do", async () => {
+    const path = join(folder, "missing.db");
+    const inbox = sqliteInbox(path, { migrate: false });
+    await expect(inbox.open()).rejects.toMatchObject({ code: "inbox_failed" });
+    expect(existsSync(path)).toBe(false);
+    expect((await inbox.health()).ok).toBe(false);
+    await inbox.close();
+  });
+
+  it("two on one file see each other's deliveries, and store a copy once", async () => {
+    const [one, other] = several(2) as [Inbox, Inbox];
+    const [left, right] = [bench(one), bench(other)];
+    const parts = { signature: "s", body: "{}" };
+    const id = await left.put(parts);
+    await other.open();
+    expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
+    const second = await right.put({ signature: "s", body: "[]" });
+    expect(await left.add(await left.make({ signature: "s", body: "[]" }))).toEqual({
+      ...{ status: "duplicate", id: second },
+    });
+    await left.until(async () => (await one.counts()).received === 2, "it counts the other's");
+    await left.work("verify", valid, valid);
+    await right.work("handle", handled, handled);
+    await left.until(async () => (await one.counts()).handled === 2, "it counts what became of it");
+    await left.end();
+    await right.end();
+  });
+
+  it("a release on one file is noticed by whoever else works on it", async () => {
+    const [app, tool] = several(2) as [Inbox, Inbox];
+    const [working, looking] = [bench(app), bench(tool)];
+    const id = await working.put();
+    await working.work("verify", valid);
+    await working.work("handle", left("held", "no_handler"));
+    const { jobs } = working.consume("handle", handled);
+    await looking.until(async () => (await tool.get(id))?.state === "held", "it is held");
+    expect(await tool.release({ receiver: "a", id, now: working.clock.now() })).toBe(1);
+    await working.until(() => jobs.length === 1, "it is handed out");
+    await working.until(async () => (await app.get(id))?.state === "handled", "it is handled");
+    await looking.end();
+    await working.end();
+  });
+
+  it("many workers on one file do each delivery once", async () => {
+    const inboxes = several(3);
+    const benches = inboxes.map(bench);
+    const total = 300;
+    const adding = benches.flatMap(({ put }, which) =>
+      Array.from({ length: total / 3 }, (_, index) => put({ signature: `${which} ${index}` })),
+    );
+    const consumed: Consuming[] = [];
+    for (const { consume } of benches) {
+      consume("verify", valid, { concurrency: 5 });
+      const handling = consume("handle", handled, { concurrency: 5 });
+      consumed.push(handling);
+    }
+    const ids = await Promise.all(adding);
+    const [first] = inboxes as [Inbox];
+    await benches[0]?.until(async () => (await first.counts()).handled === total, "all is handled");
+    const seen = consumed.flatMap(({ jobs }) => jobs.map(({ id }) => id));
+    expect(seen.sort()).toEqual(ids.sort());
+    for (const { end } of benches) await end();
+  });
+
+  it("counts what is there, whatever was done before", { timeout: 120_000 }, async () => {
+    const outcomes: readonly Outcome[] = [
+      ...[valid, handled, later(0), later(0, { giveWay: true }), later(60_000)],
+      ...[left("held", "expired", { verification: "expired" }), left("dead", "do_not_retry")],
+      ...[left("rejected", "invalid_signature"), left("held", "not_verified")],
+    ];
+    const step = fc.oneof(
+      fc.record({ add: fc.constantFrom("signed", "unsigned", "held") }),
+      fc.record({ work: fc.constantFrom("verify", "handle"), to: fc.constantFrom(...outcomes) }),
+      fc.record({ touch: fc.constantFrom("release", "discard", "prune"), which: fc.nat(30) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
+        const [inbox] = several(1) as [Inbox];
+        const { clock, put, work, end } = bench(inbox);
+        const ids: string[] = [];
+        for (const one of steps) {
+          if ("add" in one) {
+            const arrival: Arrival | undefined = arrivals[one.add];
+            ids.push(await put({ ...(arrival && { arrival, signature: null }) }));
+          } else if ("work" in one) {
+            const state = one.work === "verify" ? "received" : "verified";
+            const due = (await inbox.list({ state })).some(
+              ({ nextAttemptAt }) => Number(nextAttemptAt) <= clock.now(),
+            );
+            const fits = one.work === "verify" || !("verification" in one.to);
+            if (due && fits) await work(one.work as Stage, one.to);
+          } else if (one.touch === "prune") {
+            clock.advance(dayMs * (one.which / 2));
+            await inbox.prune(new Date(clock.now()));
+          } else {
+            const id = ids[one.which % Math.max(1, ids.length)] ?? "none";
+            const touching =
+              one.touch === "discard"
+                ? inbox.discard(id)
+                : inbox.release({ receiver: "a", id, now: clock.now() });
+            await touching.catch(() => {});
+          }
+        }
+        const entries = await inbox.list({ limit: 1_000 });
+        const counts = Object.fromEntries(
+          states.map((state) => [state, entries.filter((entry) => entry.state === state).length]),
+        );
+        expect(await inbox.counts()).toEqual(counts);
+        const details = await Promise.all(entries.map(({ id }) => inbox.get(id)));
+        const unsigned = (state: string) =>
+          details.filter((one) => one?.state === state && one.verification === "unsigned").length;
+        expect(inbox.load("a")).toMatchObject({
+          waiting: (counts["received"] ?? 0) + (counts["verified"] ?? 0),
+          unsignedWaiting: unsigned("verified"),
+          unsignedHeld: unsigned("held"),
+        });
+        await end();
+      }),
+      { numRuns: 15 },
+    );
+  });
+});
+
+const arrivals: Record<string, Arrival | undefined> = {
+  unsigned: { to: "verified", verification: "unsigned", type: null, reportId: null },
+  held: {
+    ...{ to: "held", verification: "unsigned" },
+    reason: { code: "unsigned", message: "It came without a signature." },
+  },
+};

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dayMs } from "@reporthook/core/store";
+import { afterAll, describe, expect, it } from "vitest";
+import { type Database, loadDriver } from "./driver.ts";
+import { prepareSchema } from "./schema.ts";
+import { DedupeWindow } from "./window.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-window-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+
+function database(): Database {
+  const path = join(folder, `${++files}.db`);
+  const opened = loadDriver().open(path);
+  prepareSchema(opened, path, true);
+  opened.exec("PRAGMA synchronous = OFF");
+  return opened;
+}
+
+/** A key whose two halves tell two numbers. */
+function keyOf(signature: number, content: number): Uint8Array {
+  const key = new Uint8Array(24);
+  const view = new DataView(key.buffer);
+  view.setUint32(0, Math.imul(signature + 1, 2_654_435_761));
+  view.setUint32(8, signature);
+  view.setUint32(12, Math.imul(content + 1, 2_246_822_519));
+  view.setUint32(20, content);
+  return key;
+}
+
+const perGeneration = 100;
+const many = 1_000;
+
+describe("DedupeWindow", () => {
+  it("look() finds a key in memory, in the index, and where both begin anew", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(number, number), 0)).toEqual({});
+      window.add(number, `id ${number}`, 0, keyOf(number, number));
+    }
+    const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
+    expect(Number(inIndex)).toBeGreaterThan(many - 4 * perGeneration);
+    for (const known of [window, new DedupeWindow(file, perGeneration)]) {
+      for (let number = 1; number <= many; number++) {
+        const found = known.look(keyOf(number, number), 0);
+        expect(found).toEqual({ duplicateOf: `id ${number}` });
+        const sibling = known.look(keyOf(number, many + number), 0);
+        expect(sibling).toEqual({ sameSignatureAs: `id ${number}` });
+        expect(known.look(keyOf(many + number, number), 0)).toEqual({});
+      }
+    }
+    file.close();
+  });
+
+  it("look() names the earliest with the same signature, however many there are", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(7, number), 0)).toEqual(
+        number === 1 ? {} : { sameSignatureAs: expect.any(String) },
+      );
+      window.add(number, `id ${number}`, 0, keyOf(7, number));
+    }
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(7, number), 0)).toEqual({ duplicateOf: `id ${number}` });
+    }
+    file.close();
+  });
+
+  it("look() knows a key for 24 hours, and prune() deletes it then, a few at a time", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      window.add(number, `id ${number}`, number, keyOf(number, number));
+    }
+    expect(window.look(keyOf(500, 500), 500 + dayMs - 1)).toEqual({ duplicateOf: "id 500" });
+    expect(window.look(keyOf(500, 500), 500 + dayMs)).toEqual({});
+    const left = () =>
+      Number(file.prepare("SELECT count(*) AS number FROM seen").get()?.["number"]);
+    expect(window.prune(200 + dayMs, 150)).toBe(true);
+    expect(left()).toBe(many - 150);
+    expect(window.prune(200 + dayMs, 150)).toBe(false);
+    expect(left()).toBe(many - 200);
+    expect(window.prune(200 + dayMs, 150)).toBe(false);
+    while (window.prune(many + dayMs, 150));
+    expect(left()).toBe(0);
+    expect(file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"]).toBe(0);
+    expect(window.look(keyOf(900, 900), 900)).toEqual({});
+    file.close();
+  });
+
+  it("forget() and rollBack() leave nothing that would swallow a copy", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      window.add(number, `id ${number}`, 0, keyOf(number, number));
+    }
+    for (const number of [1, 500, many]) {
+      window.forget(number);
+      expect(window.look(keyOf(number, number), 0)).toEqual({});
+    }
+    const { last } = window;
+    file.exec("BEGIN");
+    window.add(many + 1, "undone", 0, keyOf(many + 1, many + 1));
+    file.exec("ROLLBACK");
+    window.rollBack(last);
+    expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
+    window.add(many + 1, "another", 0, keyOf(many + 2, many + 2));
+    expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
+    expect(window.look(keyOf(many + 2, many + 2), 0)).toEqual({ duplicateOf: "another" });
+    file.close();
+  });
+
+  it("catchUp() takes in what another window on the file has added", () => {
+    const file = database();
+    const [one, other] = [new DedupeWindow(file), new DedupeWindow(file)];
+    for (let number = 1; number <= 5_000; number++) {
+      one.add(number, `id ${number}`, 0, keyOf(number, number));
+    }
+    expect(other.look(keyOf(3, 3), 0)).toEqual({});
+    other.catchUp();
+    expect(other.look(keyOf(3, 3), 0)).toEqual({ duplicateOf: "id 3" });
+    expect(other.look(keyOf(4_999, 1), 0)).toEqual({ sameSignatureAs: "id 4999" });
+    expect(other.last).toBe(5_000);
+    file.close();
+  });
+});
