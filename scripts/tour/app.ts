@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type Client, createReceiver, type Entry, type Receiver } from "@reporthook/core";
 import { reporthook } from "@reporthook/express";
+import { sqliteInbox } from "@reporthook/sqlite";
 import express from "express";
 
 /** When a delivery took each step, in milliseconds of `performance.now()`. */
@@ -24,7 +25,7 @@ export interface App {
 }
 
 /** An Express app with one webhook, as a user would write it; it also notes when each step was taken. */
-export async function startApp(client: Client, port: number): Promise<App> {
+export async function startApp(client: Client, file: string, port: number): Promise<App> {
   const deliveries = new Map<string, Steps>();
   const note = (step: "acknowledged" | "verified" | "handled") => (entry: Entry) => {
     const steps = { ...deliveries.get(entry.id), entry, [step]: performance.now() };
@@ -33,6 +34,7 @@ export async function startApp(client: Client, port: number): Promise<App> {
   };
   const receiver = createReceiver({
     client,
+    inbox: sqliteInbox(file),
     logger: false,
     observe: {
       acknowledged: note("acknowledged"),
@@ -46,7 +48,10 @@ export async function startApp(client: Client, port: number): Promise<App> {
   const web = express();
   web.post("/webhooks/reports", reporthook(receiver));
   const server = web.listen(port, "127.0.0.1");
-  await once(server, "listening");
+  await once(server, "listening").catch(async (error: unknown) => {
+    await receiver.close();
+    throw error;
+  });
   const app: App = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/reports`,
     receiver,

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, describe, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
+const started: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of started) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true });
+});
+
+interface Tour {
+  readonly child: ChildProcess;
+  text(): string;
+  /** Resolves once it was printed. */
+  printed(text: string): Promise<void>;
+  /** Its exit code. */
+  ended(): Promise<number | null>;
+}
+
+function startTour(...given: string[]): Tour {
+  const source = ["--conditions=@reporthook/source", "--import", "tsx", "scripts/tour/main.ts"];
+  const child = spawn(process.execPath, [...source, "--port", "0", ...given]);
+  started.push(child);
+  const exit = once(child, "exit");
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
+  }
+  return {
+    child,
+    text: () => text,
+    async printed(expected) {
+      await expect.poll(() => text, { timeout: 30_000 }).toContain(expected);
+    },
+    async ended() {
+      const [code] = (await exit) as [number | null];
+      return code;
+    },
+  };
+}
+
+describe("the tour", () => {
+  it("finishes what the last one had only acknowledged", { timeout: 60_000 }, async () => {
+    const file = join(folder, "left.db");
+    const emulator = createEmulator();
+    const client = createClient(emulator.clientOptions);
+    const inbox = sqliteInbox(file);
+    const receiver = createReceiver({ client, inbox, autostart: false, logger: false });
+    const request = new Request("http://localhost/", emulator.notification("report.complete"));
+    expect((await receiver.fetch(request)).status).toBe(200);
+    await receiver.close();
+
+    const first = startTour("--exit", "--db", file);
+    expect([await first.ended(), first.text()]).toEqual([0, expect.any(String)]);
+    expect(first.text()).toContain("deliveries of the last time: 1 received");
+    expect(first.text()).toContain("1 finished now");
+
+    const second = startTour("--exit", "--db", file);
+    expect(await second.ended()).toBe(0);
+    expect(second.text()).toContain("deliveries of the last time: 4 handled, 1 rejected");
+    expect(second.text()).toContain("nothing was left to do");
+  });
+
+  it("stays up until Ctrl-C, also when it was killed before and its port is taken", {
+    timeout: 60_000,
+  }, async () => {
+    const file = join(folder, "killed.db");
+    const killed = startTour("--db", file);
+    await killed.printed("The app stays up");
+    killed.child.kill("SIGKILL");
+    await killed.ended();
+
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const again = startTour("--db", file, "--port", String(port));
+    await again.printed("The app stays up");
+    expect(again.text()).toContain("The inbox holds deliveries of the last time");
+    again.child.kill("SIGINT");
+    expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
+    server.close();
+  });
+});
