@@ -129,7 +129,11 @@ export function prepareSchema(
     database.exec(`PRAGMA application_id = ${applicationId}`);
     database.exec("COMMIT");
   } catch (error) {
-    database.exec("ROLLBACK");
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // SQLite has rolled back by itself, as it does on a full disk.
+    }
     throw error;
   }
 }
