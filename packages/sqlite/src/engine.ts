@@ -1,6 +1,6 @@
 import { ReporthookError } from "@reporthook/core";
 import { Deliveries, type Files } from "./deliveries.ts";
-import type { Database, Statement } from "./driver.ts";
+import { type Database, type Statement, sqliteCode } from "./driver.ts";
 import { explain, type OpenFile } from "./file.ts";
 import { Leases } from "./leases.ts";
 import type {
@@ -80,19 +80,26 @@ export class Engine {
     let done: Results & HandedOut;
     let error: Failure | null = null;
     try {
-      done = this.#transaction(() => ({
-        ...this.#perform(requests, (step) => step()),
-        ...this.#handOut(requests.length === 0),
-      }));
+      done = this.#transaction(() => {
+        // That nothing was asked for does not mean that it could be done again.
+        if (this.#failing) this.#leases.probe();
+        return {
+          ...this.#perform(requests, (step) => step()),
+          ...this.#handOut(requests.length === 0),
+        };
+      });
       this.#failing = false;
       for (const { lane } of done.handed) this.#fill(lane);
     } catch (thrown) {
       if (!this.#failing) error = this.#failure(thrown);
       this.#failing = true;
+      let ofAll = this.#failureOfAll(thrown);
       const alone: Runner = (step) => {
+        if (ofAll !== null) return ofAll;
         try {
           return this.#transaction(step);
         } catch (thrown) {
+          ofAll = this.#failureOfAll(thrown);
           return this.#failure(thrown);
         }
       };
@@ -138,16 +145,20 @@ export class Engine {
     const leases = this.#leases.state;
     this.#database.exec("BEGIN IMMEDIATE");
     let last = window.last;
+    let isCommitted = false;
     try {
       if (this.#catchUp()) last = window.last;
       const result = run();
       if (tally.flush()) this.#numbersTold = false;
+      this.#file.check();
       this.#database.exec("COMMIT");
+      isCommitted = true;
       this.#file.check();
       return result;
     } catch (error) {
       this.#rollBack();
-      this.#leases.state = leases;
+      // If that file comes back, its leases are of one that is dead.
+      this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
       window.rollBack(last);
       throw error;
     }
@@ -161,6 +172,7 @@ export class Engine {
     }
     try {
       this.#reload();
+      this.#file.save(this.#database);
     } catch {
       // The file can't be read either: what is asked for next will tell.
     }
@@ -304,6 +316,12 @@ export class Engine {
       this.#leases.end(owner);
     }
     return poisoned;
+  }
+
+  /** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. */
+  #failureOfAll(error: unknown): Failure | null {
+    const isLocked = sqliteCode(error) === 5;
+    return isLocked || error instanceof ReporthookError ? this.#failure(error) : null;
   }
 
   #failure(error: unknown): Failure {

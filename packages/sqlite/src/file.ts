@@ -1,7 +1,8 @@
-import { type Stats, statSync } from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
-import { sqliteCode } from "./driver.ts";
+import { type Database, sqliteCode } from "./driver.ts";
 
 /** The inbox file and the log beside it, as they were when they were opened. */
 export class OpenFile {
@@ -9,6 +10,7 @@ export class OpenFile {
   readonly #wal: string;
   readonly #file: Stats;
   readonly #log: Stats;
+  #state: "there" | "moved" | "emptied" | "saved" = "there";
 
   /** To be made after the first write, when both are there. */
   constructor(path: string) {
@@ -29,32 +31,65 @@ export class OpenFile {
       [this.#wal, this.#log],
     ] as const) {
       const now = statSync(path, { throwIfNoEntry: false });
-      if (now?.ino === then.ino && now.dev === then.dev) continue;
-      const what = now === undefined ? "deleted" : "replaced";
+      const isSame = now?.ino === then.ino && now.dev === then.dev;
+      // SQLite drops the log of an empty file when it opens it.
+      const isEmptied = isSame && now.size === 0 && then === this.#file;
+      if (isSame && !isEmptied) continue;
+      if (isEmptied) this.#state = "emptied";
+      else if (this.#state === "there") this.#state = "moved";
+      const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
       throw new ReporthookError(
         "inbox_failed",
         `${path} was ${what} while it was open: put the file back, or restart the app to begin with what is there now`,
       );
     }
+    this.#state = "there";
+  }
+
+  /**
+   * Once one was moved: brings what is in the log into the file it belongs to, wherever that is now. A deleted log takes
+   * nothing with it then, and one that is left beside another file does not overwrite it at the next start.
+   */
+  save(database: Database): void {
+    if (this.#state !== "moved") return;
+    this.#state = "saved";
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 }
 
+const unwritable = "the file or its folder can't be written: give the app the right to";
+
 const wayOut: Readonly<Record<number, string>> = {
   5: "another process holds the file for too long: look for a long transaction, or a backup that locks it",
-  8: "the file or its folder can't be written: give the app the right to",
+  8: unwritable,
   10: "the disk fails or is full: free space, or look at the system's log",
   11: "the file is damaged: stop the app, keep a copy, restore a backup or recover it with sqlite3's .recover",
   13: "the disk is full: free space",
-  14: "the folder is not there or can't be read: create it, or name another path",
   26: "the file is no SQLite database: name another path",
 };
 
-/** What to tell of a failure: SQLite's own words, and the way out. */
+/** What to tell of a failure: the way out, and SQLite's own words. */
 export function explain(error: unknown, path: string): ReporthookError {
   if (error instanceof ReporthookError) return error;
-  const way = wayOut[sqliteCode(error) ?? -1];
-  const because = way === undefined ? "" : `: ${way}`;
-  return new ReporthookError("inbox_failed", `${path}${because} (${describe(error)})`, {
-    cause: error,
-  });
+  const code = sqliteCode(error);
+  const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
+  const text = way === undefined ? describe(error) : `${way} (${describe(error)})`;
+  return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
+}
+
+/** Why a file can't be opened, which SQLite does not tell. */
+function whyUnopened(path: string): string {
+  const folder = dirname(path);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    return `this is a folder: name a file in it, like ${join(path, "inbox.db")}`;
+  }
+  try {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      return `the folder ${folder} is not there: create it, or name another path`;
+    }
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return unwritable;
+  }
+  return "the file can't be opened: give the app the right to read and write it, and look at its limit of open files";
 }
