@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** Mounts a file system of 2 MiB on a folder until the test ends. */
+export function mountTiny(folder: string): void {
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
+  onTestFinished(() => void execFileSync("umount", ["--lazy", folder]));
+}
+
+/** Has a mounted folder be written to, or not. */
+export function remount(folder: string, mode: "ro" | "rw"): void {
+  execFileSync("mount", ["-o", `remount,${mode}`, folder]);
+}
+
+/** Fills a file system to the last block; returns what frees it again. */
+export function fill(folder: string): () => void {
+  const path = join(folder, "filler");
+  const filler = openSync(path, "w");
+  const block = Buffer.alloc(4_096, 1);
+  try {
+    for (;;) writeSync(filler, block);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  } finally {
+    closeSync(filler);
+  }
+  return () => rmSync(path);
+}
