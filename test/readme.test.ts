@@ -49,6 +49,7 @@ test("every README block compiles", { timeout: 60_000 }, async () => {
     extends: "../../tsconfig.json",
     compilerOptions: { isolatedDeclarations: false, declaration: false },
     include: ["*.ts"],
+    exclude: [],
   };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -64,7 +65,7 @@ describe("README blocks marked run end well", () => {
     { timeout: 30_000 },
     async ({ name }) => {
       await expect(
-        run(process.execPath, [...node, join(folder, name)], { cwd: root }),
+        run(process.execPath, [...node, join(folder, name)], { cwd: folder }),
       ).resolves.toBeDefined();
     },
   );
@@ -79,7 +80,7 @@ describe("README blocks marked serve take a genuine notification", () => {
       const { url } = await emulator.listen();
       const port = await freePort();
       const server = spawn(process.execPath, [...node, join(folder, name)], {
-        cwd: root,
+        cwd: folder,
         env: {
           ...process.env,
           PORT: String(port),

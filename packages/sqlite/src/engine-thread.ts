@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
 import { loadDriver } from "./driver.ts";
@@ -30,9 +30,7 @@ function post(message: FromThread): void {
 }
 
 function open(): Engine {
-  if (!options.migrate && !existsSync(options.path)) {
-    throw new ReporthookError("inbox_failed", `There is no ${options.path}: name the app's file`);
-  }
+  if (!existsSync(options.path)) create();
   const database = loadDriver(options.driver).open(options.path);
   try {
     database.exec("PRAGMA busy_timeout = 3000");
@@ -43,6 +41,18 @@ function open(): Engine {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** Makes an empty file that only its owner can read, for what it will hold is nobody else's business. */
+function create(): void {
+  const { path, migrate } = options;
+  if (!migrate)
+    throw new ReporthookError("inbox_failed", `There is no ${path}: name the app's file`);
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch {
+    // Another process was faster, or it can't be made: SQLite will tell.
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
@@ -53,6 +53,14 @@ describe("sqliteInbox", () => {
     await expect(inbox.open()).rejects.toMatchObject({ code: "inbox_failed" });
     expect(existsSync(path)).toBe(false);
     expect((await inbox.health()).ok).toBe(false);
+    await inbox.close();
+  });
+
+  it("makes a file that only its owner can read", async () => {
+    const path = join(folder, "private.db");
+    const inbox = sqliteInbox(path);
+    await inbox.open();
+    for (const suffix of ["", "-wal"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
     await inbox.close();
   });
 
