@@ -30,7 +30,6 @@ type Runner = <T>(step: () => T) => T | Failure;
 type Results = Pick<Reply, "adds" | "records" | "calls">;
 
 const nothingHanded: HandedOut = { handed: [], due: [], poisoned: [], lost: false };
-const monotonic = (): number => performance.now();
 
 /** The one writer of this process: everything that was asked for since the last commit goes into the next. */
 export class Engine {
@@ -50,7 +49,16 @@ export class Engine {
   #failing = false;
   #numbersTold = true;
 
-  constructor(database: Database, file: OpenFile, { path, retention }: ThreadOptions) {
+  readonly #monotonic: () => number;
+
+  /** `monotonic` gives milliseconds of real time, by which leases last. */
+  constructor(
+    database: Database,
+    file: OpenFile,
+    { path, retention }: Pick<ThreadOptions, "path" | "retention">,
+    monotonic: () => number = () => performance.now(),
+  ) {
+    this.#monotonic = monotonic;
     this.#database = database;
     this.#file = file;
     this.#path = path;
@@ -112,7 +120,7 @@ export class Engine {
 
   /** Whether a turn is due that nobody asked for: another process changed the file or died, a beat, a failure. */
   get restless(): boolean {
-    const now = monotonic();
+    const now = this.#monotonic();
     try {
       return (
         this.#failing ||
@@ -171,6 +179,7 @@ export class Engine {
       // SQLite has rolled back by itself, or it was committed into a file that nobody will find.
     }
     try {
+      this.#files.tally.rollBack();
       this.#reload();
       this.#file.save(this.#database);
     } catch {
@@ -281,7 +290,7 @@ export class Engine {
 
   #handOut(looks: boolean): HandedOut {
     if (this.#lanes.size === 0 && this.#leases.held === 0) return nothingHanded;
-    const now = monotonic();
+    const now = this.#monotonic();
     const lost = !this.#leases.beat(now);
     const poisoned = looks ? this.#takeBack(now) : [];
     const handed: Handed[] = [];
