@@ -179,7 +179,6 @@ export class Engine {
       // SQLite has rolled back by itself, or it was committed into a file that nobody will find.
     }
     try {
-      this.#files.tally.rollBack();
       this.#reload();
       this.#file.save(this.#database);
     } catch {
@@ -198,8 +197,9 @@ export class Engine {
   }
 
   #reload(): void {
-    this.#files.receivers.reload();
+    // First, so that what is not committed is forgotten even if nothing can be read.
     this.#files.tally.reload();
+    this.#files.receivers.reload();
     this.#deliveries.renumber();
     this.#numbersTold = false;
   }
