@@ -71,9 +71,10 @@ export class Tally {
     return this.#numbers;
   }
 
-  /** Reads what other processes have counted. */
+  /** Reads what is in the file: what other processes have counted, without what is not committed. */
   reload(): void {
     this.#numbers = new Map();
+    this.#changes = new Map();
     for (const { receiver, kind, number } of this.#all.all()) {
       numbersOf(this.#numbers, Number(receiver))[Number(kind)] = Number(number);
     }
@@ -96,12 +97,6 @@ export class Tally {
     }
     this.#changes = new Map();
     return size > 0;
-  }
-
-  /** Forgets the changes of a transaction that failed. */
-  rollBack(): void {
-    this.#changes = new Map();
-    this.reload();
   }
 }
 
