@@ -227,7 +227,7 @@ export class Shelf {
 }
 
 /** The outcome of work that ended the process. */
-export function poison(starts: number): ReturnType<typeof leave<"dead">> {
+function poison(starts: number): ReturnType<typeof leave<"dead">> {
   return leave(
     "dead",
     "poison",

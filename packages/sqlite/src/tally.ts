@@ -3,7 +3,7 @@ import { states } from "@reporthook/core/store";
 import type { Database, Statement } from "./driver.ts";
 
 /** The kinds that are counted: the six states, and three parts of them that are counted apart. */
-export const kinds = { givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 } as const;
+const kinds = { givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 } as const;
 
 const numberOfKinds = 9;
 

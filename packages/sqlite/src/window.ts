@@ -24,7 +24,7 @@ interface Generation {
 }
 
 /** How many keys a generation holds in memory before the next begins. */
-export const generationKeys: number = 2 ** 20;
+const generationKeys = 2 ** 20;
 const signatureBytes = 12;
 
 /**
