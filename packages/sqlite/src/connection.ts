@@ -42,7 +42,8 @@ interface Waiting<T> {
 }
 
 interface Addition {
-  readonly add: Add;
+  readonly kind: number;
+  readonly bytes: number;
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
 }
@@ -101,20 +102,21 @@ export class Connection {
   /** @throws ReporthookError `overloaded` when too many wait */
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { body, key } = delivery;
-    const add = addOf(delivery, arrival);
-    const bytes = add.bodyBytes + add.keyBytes;
+    const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
+    const kind = begins === null ? 0 : kindOf(begins);
+    const bytes = body.byteLength + (key?.byteLength ?? 0);
     if (this.#adding.length >= mostAdds || this.#unconfirmedBytes + bytes > mostBytes) {
       throw new ReporthookError(
         "overloaded",
         `${this.#adding.length} deliveries wait to be stored: the disk does not keep up`,
       );
     }
-    this.#adds.push(add);
+    this.#adds.push(addOf(delivery, kind, begins));
     this.#parts.push(body);
     if (key !== null) this.#parts.push(key);
     this.#bytes += bytes;
-    this.#count(add, 1);
-    return this.#promise(this.#adding, { add, delivery, arrival });
+    this.#count(delivery.receiver, kind, bytes, 1);
+    return this.#promise(this.#adding, { kind, bytes, delivery, arrival });
   }
 
   /** How many of each kind are on their way to the file. */
@@ -124,7 +126,7 @@ export class Connection {
 
   record(recorded: Recorded, kept: Kept): Promise<RecordResult> {
     this.#records.push(recorded);
-    return this.#promise(this.#recording, { seq: recorded.seq, kept });
+    return this.#promise(this.#recording, { seq: recorded[0], kept });
   }
 
   /** Rejects with what the thread failed with. */
@@ -159,11 +161,11 @@ export class Connection {
     });
   }
 
-  #count({ receiver, kind, bodyBytes, keyBytes }: Add, by: 1 | -1): void {
+  #count(receiver: string, kind: number, bytes: number, by: 1 | -1): void {
     const numbers = this.#pending.get(receiver) ?? [];
     this.#pending.set(receiver, numbers);
     numbers[kind] = (numbers[kind] ?? 0) + by;
-    this.#unconfirmedBytes += by * (bodyBytes + keyBytes);
+    this.#unconfirmedBytes += by * bytes;
   }
 
   #send(): void {
@@ -196,9 +198,10 @@ export class Connection {
     if (numbers !== null) this.#listener.counted(numbers);
     const inMemory = new Map<number, Kept>();
     const wanted = new Set(handed.filter(({ row }) => row === null).map(({ seq }) => seq));
-    for (const [index, { add, delivery, arrival, resolve }] of this.#taken(this.#adding, adds)) {
+    for (const [index, adding] of this.#taken(this.#adding, adds)) {
+      const { delivery, arrival, kind, bytes, resolve } = adding;
       const result = adds[index] as AddResult;
-      this.#count(add, -1);
+      this.#count(delivery.receiver, kind, bytes, -1);
       const [seq, sameSignatureAs] = storedUnder(result);
       if (wanted.has(seq)) inMemory.set(seq, newKept(delivery, arrival, sameSignatureAs));
       resolve(result);
@@ -227,7 +230,9 @@ export class Connection {
     clearImmediate(this.#flushing);
     const error = this.#error ?? closed();
     this.#opening?.reject(error);
-    for (const { add } of this.#adding) this.#count(add, -1);
+    for (const { delivery, kind, bytes } of this.#adding) {
+      this.#count(delivery.receiver, kind, bytes, -1);
+    }
     for (const queue of [this.#adding, this.#recording, this.#calling]) {
       for (const { reject } of queue.splice(0)) reject(error);
     }
@@ -235,16 +240,12 @@ export class Connection {
   }
 }
 
-function addOf(delivery: NewDelivery, arrival: Arrival): Add {
+function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
   const { id, receiver, receivedAt, ackMs, signature, url, headers, body, key } = delivery;
-  const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
-  return {
-    ...{ id, receiver, receivedAt, ackMs, signature, url, headers: JSON.stringify(headers) },
-    bodyBytes: body.byteLength,
-    keyBytes: key?.byteLength ?? 0,
-    changes: begins === null ? null : changesOf(begins, receivedAt),
-    kind: begins === null ? 0 : kindOf(begins),
-  };
+  const text = JSON.stringify(headers);
+  const changes = begins === null ? null : changesOf(begins, receivedAt);
+  const lengths = [body.byteLength, key?.byteLength ?? 0] as const;
+  return [id, receiver, receivedAt, ackMs, signature, url, text, ...lengths, kind, changes];
 }
 
 /** Under which number (0: none), and with which earlier one's signature. */

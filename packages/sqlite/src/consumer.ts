@@ -202,10 +202,9 @@ export class LaneConsumer implements Consumer {
   }
 
   #recorded(seq: number, stage: Stage, kept: Kept, kindBefore: number): Recorded {
-    return {
-      ...{ seq, stage, kindBefore, kindAfter: kindOf(kept), receiver: this.receiver },
-      ...{ dropBody: kept.state === "rejected", changes: changesOf(kept, this.#now()) },
-    };
+    const dropBody = kept.state === "rejected";
+    const changes = changesOf(kept, this.#now());
+    return [seq, stage, this.receiver, kindBefore, kindOf(kept), dropBody, changes];
   }
 
   /** Goes on until it is recorded or the lease is lost; resolves to whether it was recorded. */

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "./driver.ts";
+import type { Database, Statement, Value } from "./driver.ts";
 import type { Add, AddResult, Recorded } from "./protocol.ts";
 import { queues } from "./queue.ts";
 import type { Receivers } from "./receivers.ts";
@@ -55,15 +55,15 @@ export class Deliveries {
 
   add(delivery: Add, body: Uint8Array, key: Uint8Array | null): AddResult {
     const { tally, window } = this.#files;
-    const { id, receivedAt, changes, kind } = delivery;
+    const [id, name, receivedAt, ackMs, signature, url, headers, , , kind, changes] = delivery;
     const seen = key === null ? {} : window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { duplicateOf: seen.duplicateOf };
     const { sameSignatureAs } = seen;
-    const receiver = this.#files.receivers.numberOf(delivery.receiver);
+    const receiver = this.#files.receivers.numberOf(name);
     const seq = this.#nextSeq++;
     this.#insert.run(
-      ...[seq, id, receiver, receivedAt, delivery.ackMs],
-      ...[delivery.signature, sameSignatureAs ?? null, delivery.url, delivery.headers, body],
+      ...[seq, id, receiver, receivedAt, ackMs],
+      ...[signature, sameSignatureAs ?? null, url, headers, body],
       ...[0, queues.verify.first, receivedAt, receivedAt],
     );
     if (changes !== null) this.#change.run(...changes, seq);
@@ -73,16 +73,17 @@ export class Deliveries {
   }
 
   /** Changes a delivery that `owner` has leased; false when the lease is lost. */
-  record({ seq, stage, receiver, changes, ...of }: Recorded, owner: number): boolean {
-    const { changes: recorded } = this.#record.run(...changes, seq, queues[stage].leased, owner);
-    if (Number(recorded) === 0) return false;
-    if (of.dropBody) this.#dropBody.run(seq);
-    this.recount(this.#files.receivers.numberOf(receiver), of.kindBefore, of.kindAfter);
+  record(recorded: Recorded, owner: number): boolean {
+    const [seq, stage, receiver, kindBefore, kindAfter, dropBody, values] = recorded;
+    const { changes } = this.#record.run(...values, seq, queues[stage].leased, owner);
+    if (Number(changes) === 0) return false;
+    if (dropBody) this.#dropBody.run(seq);
+    this.recount(this.#files.receivers.numberOf(receiver), kindBefore, kindAfter);
     return true;
   }
 
   /** Changes a delivery that nobody has leased. */
-  change(seq: number, changes: Recorded["changes"]): void {
+  change(seq: number, changes: readonly Value[]): void {
     this.#change.run(...changes, seq);
   }
 

@@ -49,10 +49,7 @@ function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
     key.writeUInt32BE(made, 12);
     return key;
   });
-  const add = (id: string): Add => ({
-    ...{ id, receiver: "a", receivedAt: now, ackMs: 1, signature: "s", url: "/", headers: "{}" },
-    ...{ bodyBytes: 0, keyBytes: 24, changes: null, kind: 0 },
-  });
+  const add = (id: string): Add => [id, "a", now, 1, "s", "/", "{}", 0, 24, 0, null];
   return { adds: ids.map(add), bytes: Buffer.concat(keys) };
 }
 
@@ -65,10 +62,7 @@ function verified({ seq, row }: Handed): Recorded {
   const kindBefore = kindOf(kept);
   const found = { type: "report.complete", reportId: "r" } as const;
   record(kept, { to: "verified", verification: "valid", ...found }, now, now);
-  return {
-    ...{ seq, stage: "verify", receiver: "a", kindBefore, kindAfter: kindOf(kept) },
-    ...{ dropBody: false, changes: changesOf(kept, now) },
-  };
+  return [seq, "verify", "a", kindBefore, kindOf(kept), false, changesOf(kept, now)];
 }
 
 const idsOf = (reply: Reply): unknown[] => reply.handed.map(({ row }) => row?.["id"]);

@@ -4,6 +4,7 @@ import { type Database, type Statement, sqliteCode } from "./driver.ts";
 import { explain, type OpenFile } from "./file.ts";
 import { Leases } from "./leases.ts";
 import type {
+  Add,
   AddResult,
   Call,
   CallResult,
@@ -217,7 +218,8 @@ export class Engine {
       for (const add of request.adds) {
         const at = from;
         adds.push(run(() => this.#add(add, request.bytes, at)));
-        from += add.bodyBytes + add.keyBytes;
+        const [, , , , , , , bodyBytes, keyBytes] = add;
+        from += bodyBytes + keyBytes;
       }
       for (const recorded of request.records) records.push(run(() => this.#record(recorded)));
       for (const call of request.calls) calls.push(run(() => this.#answer(call)));
@@ -225,9 +227,10 @@ export class Engine {
     return { adds, records, calls };
   }
 
-  #add(add: Request["adds"][number], bytes: Uint8Array, from: number): AddResult {
-    const keyAt = from + add.bodyBytes;
-    const key = add.keyBytes === 0 ? null : bytes.subarray(keyAt, keyAt + add.keyBytes);
+  #add(add: Add, bytes: Uint8Array, from: number): AddResult {
+    const [, , , , , , , bodyBytes, keyBytes] = add;
+    const keyAt = from + bodyBytes;
+    const key = keyBytes === 0 ? null : bytes.subarray(keyAt, keyAt + keyBytes);
     const result = this.#deliveries.add(add, bytes.subarray(from, keyAt), key);
     if (typeof result === "number") this.#inMemory.add(result);
     else if ("seq" in result) this.#inMemory.add(result.seq);
@@ -238,8 +241,9 @@ export class Engine {
     const { owner } = this.#leases;
     if (owner === null || !this.#deliveries.record(recorded, owner)) return false;
     this.#leases.held--;
-    this.#inMemory.add(recorded.seq);
-    if (recorded.dropBody) this.#shelf.bound();
+    const [seq, , , , , dropBody] = recorded;
+    this.#inMemory.add(seq);
+    if (dropBody) this.#shelf.bound();
     return true;
   }
 

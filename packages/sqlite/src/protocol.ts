@@ -11,35 +11,38 @@ export interface ThreadOptions {
   readonly retention: { readonly handledMs: number; readonly parkedMs: number };
 }
 
-/** One delivery to be stored; its bytes follow those of the one before in {@link Request.bytes}: body, then key. */
-export interface Add {
-  readonly id: string;
-  readonly receiver: string;
-  readonly receivedAt: number;
-  readonly ackMs: number;
-  readonly signature: string | null;
-  readonly url: string;
-  readonly headers: string;
-  readonly bodyBytes: number;
+/**
+ * One delivery to be stored; its bytes follow those of the one before in {@link Request.bytes}: body, then key. A tuple,
+ * because the names of properties would cross to the thread with each.
+ */
+export type Add = readonly [
+  id: string,
+  receiver: string,
+  receivedAt: number,
+  ackMs: number,
+  signature: string | null,
+  url: string,
+  headers: string,
+  bodyBytes: number,
   /** 0 without a key. */
-  readonly keyBytes: number;
+  keyBytes: number,
+  kind: number,
   /** The values of the columns `changing`, when it does not begin as received. */
-  readonly changes: readonly Value[] | null;
-  readonly kind: number;
-}
+  changes: readonly Value[] | null,
+];
 
 /** What became of one attempt. */
-export interface Recorded {
-  readonly seq: number;
+export type Recorded = readonly [
+  seq: number,
   /** The stage it was leased for. */
-  readonly stage: Stage;
-  readonly receiver: string;
-  readonly kindBefore: number;
-  readonly kindAfter: number;
-  readonly dropBody: boolean;
+  stage: Stage,
+  receiver: string,
+  kindBefore: number,
+  kindAfter: number,
+  dropBody: boolean,
   /** The values of the columns `changing`. */
-  readonly changes: readonly Value[];
-}
+  changes: readonly Value[],
+];
 
 /** A consumer of one receiver's stage. */
 export interface Lane {
