@@ -274,6 +274,7 @@ export class Engine {
       case "health":
         return this.#failing ? this.#leases.probe() : undefined;
       case "close":
+      case "counts":
         return undefined;
     }
   }

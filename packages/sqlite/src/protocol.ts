@@ -63,6 +63,8 @@ export interface LaneState extends Lane {
 export type Call =
   | { readonly ask: "health" }
   | { readonly ask: "close" }
+  /** They come with the reply. */
+  | { readonly ask: "counts" }
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }

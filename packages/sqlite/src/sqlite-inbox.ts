@@ -137,7 +137,8 @@ class SqliteInbox implements Inbox {
   }
 
   async counts(receiver?: string): Promise<Counts> {
-    await this.open();
+    // The answer brings what other processes have changed.
+    await this.#connect().call({ ask: "counts" });
     if (receiver !== undefined) return countsOf(this.#numbers.get(receiver));
     return countsOf([...this.#numbers.values()].reduce(sum, none));
   }
