@@ -1,0 +1,126 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Counts, Entry, EntryDetails, InboxQuery } from "@reporthook/core";
+import type { AppOptions, Question } from "./app.ts";
+
+const file = fileURLToPath(new URL("app.ts", import.meta.url));
+
+/** A line that an app logged. */
+export type Line = Readonly<Record<string, unknown>>;
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** An app in a process of its own. */
+export class AppProcess {
+  /** Resolves when the process has ended, however it did. */
+  readonly ended: Promise<Ended>;
+  /** Where it takes notifications; rejects when it ends before it listens. */
+  readonly url: Promise<string>;
+  readonly lines: Line[] = [];
+  readonly #child: ChildProcess;
+  readonly #asked = new Map<number, (message: Line) => void>();
+  #lastAsked = 0;
+  #stderr = "";
+  #isOver = false;
+
+  constructor(options: AppOptions) {
+    this.#child = fork(file, [], {
+      execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
+      env: { ...process.env, CRASH_APP: JSON.stringify(options), NODE_OPTIONS: "" },
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-4_000);
+    });
+    let listening = (_url: string): void => {};
+    this.ended = new Promise((resolve) => {
+      this.#child.on("exit", (code, signal) => {
+        this.#isOver = true;
+        const error = `The app ended with ${code ?? signal}: ${this.#stderr}`;
+        for (const answer of this.#asked.values()) answer({ error });
+        resolve({ code, signal });
+      });
+    });
+    this.url = new Promise((resolve, reject) => {
+      listening = resolve;
+      void this.ended.then(() => reject(new Error("The app ended before it listened")));
+    });
+    this.url.catch(() => {});
+    this.#child.on("message", (message: Line) => {
+      if ("port" in message) listening(`http://127.0.0.1:${message["port"]}/hook`);
+      else if ("log" in message) this.lines.push(message["log"] as Line);
+      else this.#asked.get(Number(message["number"]))?.(message);
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Sends it a signal; waits for nothing. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends it as a crash does. */
+  async kill(): Promise<Ended> {
+    this.signal("SIGKILL");
+    return this.ended;
+  }
+
+  /** Asks it to end in peace. */
+  async end(): Promise<Ended> {
+    this.signal("SIGTERM");
+    return this.ended;
+  }
+
+  counts(): Promise<Counts> {
+    return this.#ask({ ask: "counts" }) as Promise<Counts>;
+  }
+
+  get(id: string): Promise<EntryDetails | null> {
+    return this.#ask({ ask: "get", given: id }) as Promise<EntryDetails | null>;
+  }
+
+  async release(id: string): Promise<void> {
+    await this.#ask({ ask: "release", given: id });
+  }
+
+  /** Resolves when nothing waits; rejects after a time. */
+  async idle(timeoutMs: number): Promise<void> {
+    await this.#ask({ ask: "idle", given: timeoutMs });
+  }
+
+  /** All entries, page by page. */
+  async list(): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    for (;;) {
+      const query: InboxQuery = { limit: 500, after: entries.at(-1)?.id ?? "" };
+      const page = (await this.#ask({ ask: "list", given: query })) as Entry[];
+      entries.push(...page);
+      if (page.length === 0) return entries;
+    }
+  }
+
+  #ask(question: Question): Promise<unknown> {
+    const number = ++this.#lastAsked;
+    return new Promise((resolve, reject) => {
+      if (this.#isOver) throw new Error(`The app has ended: ${this.#stderr}`);
+      this.#asked.set(number, ({ error, value }) => {
+        this.#asked.delete(number);
+        if (error === undefined) resolve(value);
+        else reject(new Error(String(error)));
+      });
+      // A process that was just killed takes no question; its end answers.
+      this.#child.send({ ...question, number }, () => {});
+    });
+  }
+}
