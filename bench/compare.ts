@@ -22,6 +22,13 @@ export const generator: Figure = {
   of: (sample) => sample.generator,
 };
 
+/** What a request costs, whoever else uses the machine. */
+export const cpu: Figure = {
+  column: "CPU µs/request",
+  digits: 0,
+  of: (sample) => (sample.cpu / sample.answered) * 1_000,
+};
+
 /** Measures groups of variants, the first of each being what the others are compared with. */
 export async function compare(
   groups: readonly (readonly Variant[])[],

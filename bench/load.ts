@@ -18,6 +18,8 @@ export interface Load {
 /** What it measured; latencies in milliseconds. */
 export interface Loaded {
   readonly perSecond: number;
+  /** All of them, those to warm up included. */
+  readonly answered: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
@@ -141,6 +143,7 @@ async function run({ port, connections, warmUpMs, measureMs, rate }: Load): Prom
   for (const connection of all) connection.end();
   return {
     perSecond,
+    answered,
     p50: latencies.percentile(50) / 1_000,
     p99: latencies.percentile(99) / 1_000,
     max: latencies.max / 1_000,

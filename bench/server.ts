@@ -19,8 +19,10 @@ export interface Serve {
   readonly waiting?: number;
 }
 
-/** How the server fared since it was asked last; loop delays in milliseconds. */
+/** How the server fared since it was asked last; times in milliseconds. */
 export interface Served {
+  /** Of all its threads. */
+  readonly cpu: number;
   readonly loopP99: number;
   readonly loopMax: number;
   readonly rssMb: number;
@@ -33,6 +35,7 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 const resolutionMs = 1;
 const tellEveryMs = 5;
 let inbox: Inbox | undefined;
+let cpuBefore = process.cpuUsage();
 
 async function serve(asked: Serve): Promise<{ port: number }> {
   if (asked.inbox !== "none") inbox = await openInbox(asked.inbox, asked.folder);
@@ -58,7 +61,10 @@ async function receiverOn(inbox: Inbox, work: boolean): Promise<Receiver> {
 }
 
 function served(): Served {
+  const { user, system } = process.cpuUsage(cpuBefore);
+  cpuBefore = process.cpuUsage();
   const answer = {
+    cpu: (user + system) / 1_000,
     loopP99: delay.percentile(99) / 1e6 - resolutionMs,
     loopMax: delay.max / 1e6 - resolutionMs,
     rssMb: process.memoryUsage.rss() / 2 ** 20,

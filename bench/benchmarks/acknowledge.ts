@@ -1,5 +1,5 @@
 import type { Benchmark } from "../benchmark.ts";
-import { compare, generator, withEachInbox } from "../compare.ts";
+import { compare, cpu, generator, withEachInbox } from "../compare.ts";
 
 /** How many notifications a second are acknowledged. */
 export const acknowledge: Benchmark = {
@@ -20,6 +20,7 @@ export const acknowledge: Benchmark = {
         { column: "p50 ms", digits: 1, of: (s) => s.p50 },
         { column: "p99 ms", digits: 1, of: (s) => s.p99 },
         { column: "loop delay p99 ms", digits: 1, of: (s) => s.loopP99 },
+        cpu,
         generator,
       ],
       context,

@@ -1,5 +1,5 @@
 import type { Benchmark } from "../benchmark.ts";
-import { compare, generator, withEachInbox } from "../compare.ts";
+import { compare, cpu, generator, withEachInbox } from "../compare.ts";
 
 /** How many notifications a second are acknowledged, verified and handled. */
 export const sustained: Benchmark = {
@@ -19,6 +19,7 @@ export const sustained: Benchmark = {
         { column: "waiting at the end", digits: 0, of: (s) => s.waiting },
         { column: "loop delay p99 ms", digits: 1, of: (s) => s.loopP99 },
         { column: "RSS MB", digits: 0, of: (s) => s.rssMb },
+        cpu,
         generator,
       ],
       context,

@@ -10,7 +10,8 @@ const mostKeys = 200_000;
 /** The keys of the last 24 hours (at most the last 200,000): tells duplicates, and signatures that come again. */
 export class DedupeWindow {
   readonly #byId = new Map<string, Seen>();
-  readonly #bySignature = new Map<string, Map<string, Seen>>();
+  // Nearly every signature comes once: only one that came with several bodies has a map of its own.
+  readonly #bySignature = new Map<string, Seen | Map<string, Seen>>();
 
   /** How many keys it holds. */
   get size(): number {
@@ -22,9 +23,10 @@ export class DedupeWindow {
     this.prune(now);
     const name = nameOf(key);
     const siblings = this.#bySignature.get(signatureIn(name));
-    const same = siblings?.get(name);
-    if (same !== undefined && now - same.at < windowMs) return { duplicateOf: same.id };
-    for (const { id, key, at } of siblings?.values() ?? []) {
+    if (siblings === undefined) return {};
+    const same = siblings instanceof Map ? siblings.get(name) : siblings;
+    if (same?.key === name && now - same.at < windowMs) return { duplicateOf: same.id };
+    for (const { id, key, at } of siblings instanceof Map ? siblings.values() : [siblings]) {
       if (key !== name && now - at < windowMs) return { sameSignatureAs: id };
     }
     return {};
@@ -33,10 +35,23 @@ export class DedupeWindow {
   add(key: Uint8Array, id: string, at: number): void {
     const seen = { id, key: nameOf(key), at };
     const signature = signatureIn(seen.key);
-    const same = this.#bySignature.get(signature)?.get(seen.key);
-    if (same !== undefined) this.#remove(same);
-    const siblings = this.#bySignature.get(signature) ?? new Map<string, Seen>();
-    this.#bySignature.set(signature, siblings.set(seen.key, seen));
+    const siblings = this.#bySignature.get(signature);
+    if (siblings instanceof Map) {
+      const same = siblings.get(seen.key);
+      if (same !== undefined) this.#byId.delete(same.id);
+      siblings.set(seen.key, seen);
+    } else if (siblings === undefined || siblings.key === seen.key) {
+      if (siblings !== undefined) this.#byId.delete(siblings.id);
+      this.#bySignature.set(signature, seen);
+    } else {
+      this.#bySignature.set(
+        signature,
+        new Map([
+          [siblings.key, siblings],
+          [seen.key, seen],
+        ]),
+      );
+    }
     this.#byId.set(id, seen);
     this.prune(at);
   }
@@ -58,13 +73,13 @@ export class DedupeWindow {
     const signature = signatureIn(key);
     const siblings = this.#bySignature.get(signature);
     this.#byId.delete(id);
-    siblings?.delete(key);
-    if (siblings?.size === 0) this.#bySignature.delete(signature);
+    if (siblings instanceof Map) siblings.delete(key);
+    if (!(siblings instanceof Map) || siblings.size === 0) this.#bySignature.delete(signature);
   }
 }
 
 function nameOf(key: Uint8Array): string {
-  return String.fromCharCode(...key);
+  return String.fromCharCode.apply(undefined, key as unknown as number[]);
 }
 
 function signatureIn(name: string): string {
