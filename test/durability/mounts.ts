@@ -1,17 +1,17 @@
-import { execFileSync } from "node:child_process";
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { run } from "./needs.ts";
 
 /** Mounts a file system of 2 MiB on a folder until the test ends. */
 export function mountTiny(folder: string): void {
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
-  onTestFinished(() => void execFileSync("umount", ["--lazy", folder]));
+  run("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder);
+  onTestFinished(() => run("umount", "--lazy", folder));
 }
 
 /** Has a mounted folder be written to, or not. */
 export function remount(folder: string, mode: "ro" | "rw"): void {
-  execFileSync("mount", ["-o", `remount,${mode}`, folder]);
+  run("mount", "-o", `remount,${mode}`, folder);
 }
 
 /** Fills a file system to the last block; returns what frees it again. */

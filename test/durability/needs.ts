@@ -22,9 +22,14 @@ export function missingForMounts(): string | null {
   return process.getuid?.() === 0 ? null : "only root can mount";
 }
 
+/** Runs a program of the machine; throws when it is not there or fails. */
+export function run(command: string, ...args: string[]): void {
+  execFileSync(command, args, { stdio: "ignore" });
+}
+
 function runs(command: string, ...args: string[]): boolean {
   try {
-    execFileSync(command, args, { stdio: "ignore" });
+    run(command, ...args);
     return true;
   } catch {
     return false;

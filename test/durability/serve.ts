@@ -60,7 +60,7 @@ export async function serve(
     async close() {
       server.closeAllConnections();
       server.close();
-      await receiver.close({ timeoutMs: 1_000 });
+      await receiver.close({ timeoutMs: 200 });
     },
   };
 }

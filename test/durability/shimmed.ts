@@ -1,14 +1,16 @@
-import { execFileSync, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Health } from "@reporthook/core";
 import { onTestFinished } from "vitest";
+import { run } from "./needs.ts";
 import { answerRecord } from "./power-cut.ts";
 import type { Line } from "./serve.ts";
 
-const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const server = fileURLToPath(new URL("shimmed-server.ts", import.meta.url));
+const source = fileURLToPath(new URL("shim.c", import.meta.url));
 
 /** What can be asked of a server. */
 interface Answers {
@@ -63,7 +65,7 @@ export class Site {
 
   /** Starts a server on the file, with the shim; `ackMs` is its limit for an answer. */
   async start(ackMs = 4_000): Promise<Shimmed> {
-    const child = fork(here("shimmed-server.ts"), [this.path, String(ackMs)], {
+    const child = fork(server, [this.path, String(ackMs)], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
       env: { ...process.env, LD_PRELOAD: compiled(this.#root), SHIM_ROOT: this.#root },
       serialization: "advanced",
@@ -101,7 +103,7 @@ export class Site {
 function compiled(root: string): string {
   const shim = join(root, "shim.so");
   if (!existsSync(shim)) {
-    execFileSync("gcc", ["-O1", "-shared", "-fPIC", "-o", shim, here("shim.c"), "-ldl"]);
+    run("gcc", "-O1", "-shared", "-fPIC", "-o", shim, source, "-ldl");
   }
   return shim;
 }

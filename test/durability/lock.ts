@@ -1,0 +1,25 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** Another process that can hold the lock of a file. */
+export interface LockHolder {
+  hold(): Promise<void>;
+  letGo(): Promise<void>;
+}
+
+/** Starts one; it ends with the test. */
+export async function startLockHolder(path: string): Promise<LockHolder> {
+  const file = fileURLToPath(new URL("lock-holder.ts", import.meta.url));
+  const child = fork(file, [path], {
+    execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
+  });
+  onTestFinished(() => void child.kill());
+  await once(child, "message");
+  const tell = async (what: string): Promise<void> => {
+    child.send(what);
+    await once(child, "message");
+  };
+  return { hold: () => tell("hold"), letGo: () => tell("let go") };
+}
