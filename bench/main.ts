@@ -43,9 +43,11 @@ async function measure(benchmark: Benchmark, effort: Effort): Promise<Finding> {
   try {
     return { benchmark, result: await benchmark.run({ ...effort, progress }) };
   } catch (error) {
-    if (!(error instanceof Skipped)) throw error;
-    console.error(`  not measured: ${error.message}`);
-    return { benchmark, result: { skipped: error.message } };
+    // What was measured before is not lost with it.
+    if (!(error instanceof Skipped)) process.exitCode = 1;
+    const skipped = error instanceof Error ? error.message : String(error);
+    console.error(`  not measured: ${skipped}`);
+    return { benchmark, result: { skipped } };
   }
 }
 

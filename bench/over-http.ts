@@ -29,7 +29,7 @@ const mostWaiting = 2_000;
 const connections = 64;
 
 /** What a variant is called in tables. */
-export function labelOf({ host, inbox }: Variant): string {
+function labelOf({ host, inbox }: Variant): string {
   return inbox === "none" ? `${host}, bare` : `${host} + ${inbox}`;
 }
 
