@@ -1,3 +1,4 @@
+import type { Stage } from "@reporthook/core";
 import type { Database, Statement, Value } from "./driver.ts";
 import type { Add, AddResult, Recorded } from "./protocol.ts";
 import { queues } from "./queue.ts";
@@ -15,7 +16,7 @@ export interface Files {
 }
 
 const plain = ["seq", "id", "receiver", "received_at", "ack_ms", "signature", "same_signature_as"];
-const content = ["url", "headers", "body", "state", "queue", "rank", "due_at"];
+const content = ["url", "headers", "body", "state", "queue", "rank", "starts", "due_at"];
 
 /** Stores deliveries, and what becomes of them. */
 export class Deliveries {
@@ -36,7 +37,7 @@ export class Deliveries {
     const changes = changing.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
-      `UPDATE delivery SET starts = 0, ${changes} WHERE seq = ? AND queue = ? AND rank = ?`,
+      `UPDATE delivery SET ${changes}, starts = ? WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#dropBody = database.prepare("UPDATE delivery SET body = NULL WHERE seq = ?");
     this.renumber();
@@ -53,7 +54,8 @@ export class Deliveries {
     this.#nextSeq = Number(row?.["last"]) + 1;
   }
 
-  add(delivery: Add, body: Uint8Array, key: Uint8Array | null): AddResult {
+  /** Stores a delivery, leased to `owner` if there is one. */
+  add(delivery: Add, body: Uint8Array, key: Uint8Array | null, owner: number | null): AddResult {
     const { tally, window } = this.#files;
     const [id, name, receivedAt, ackMs, signature, url, headers, , , kind, changes] = delivery;
     const seen = key === null ? {} : window.look(key, receivedAt);
@@ -61,10 +63,12 @@ export class Deliveries {
     const { sameSignatureAs } = seen;
     const receiver = this.#files.receivers.numberOf(name);
     const seq = this.#nextSeq++;
+    const { first, leased } = queues.verify;
     this.#insert.run(
       ...[seq, id, receiver, receivedAt, ackMs],
       ...[signature, sameSignatureAs ?? null, url, headers, body],
-      ...[0, queues.verify.first, receivedAt, receivedAt],
+      ...(owner === null ? [0, first, receivedAt, 0] : [0, leased, owner, 1]),
+      receivedAt,
     );
     if (changes !== null) this.#change.run(...changes, seq);
     if (key !== null) window.add(seq, id, receivedAt, key);
@@ -72,10 +76,14 @@ export class Deliveries {
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 
-  /** Changes a delivery that `owner` has leased; false when the lease is lost. */
-  record(recorded: Recorded, owner: number): boolean {
+  /** Changes a delivery that `owner` has leased, and leases it to a stage again; false when the lease is lost. */
+  record(recorded: Recorded, owner: number, leaseTo: Stage | null): boolean {
     const [seq, stage, receiver, kindBefore, kindAfter, dropBody, values] = recorded;
-    const { changes } = this.#record.run(...values, seq, queues[stage].leased, owner);
+    const [state, ...rest] = values as [Value, Value, Value, ...Value[]];
+    if (leaseTo !== null) rest.splice(0, 2, queues[leaseTo].leased, owner);
+    const starts = leaseTo === null ? 0 : 1;
+    const lease = [queues[stage].leased, owner];
+    const { changes } = this.#record.run(state, ...rest, starts, seq, ...lease);
     if (Number(changes) === 0) return false;
     if (dropBody) this.#dropBody.run(seq);
     this.recount(this.#files.receivers.numberOf(receiver), kindBefore, kindAfter);

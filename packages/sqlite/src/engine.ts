@@ -1,7 +1,8 @@
-import { ReporthookError } from "@reporthook/core";
+import { ReporthookError, type Stage } from "@reporthook/core";
 import { Deliveries, type Files } from "./deliveries.ts";
-import { type Database, type Statement, sqliteCode } from "./driver.ts";
+import { type Database, type Row, type Statement, sqliteCode } from "./driver.ts";
 import { explain, type OpenFile } from "./file.ts";
+import { type Lane, Lanes } from "./lanes.ts";
 import { Leases } from "./leases.ts";
 import type {
   Add,
@@ -11,7 +12,6 @@ import type {
   Failure,
   Handed,
   HandedOut,
-  LaneState,
   Numbers,
   Recorded,
   RecordResult,
@@ -19,7 +19,7 @@ import type {
   Request,
   ThreadOptions,
 } from "./protocol.ts";
-import { Queue } from "./queue.ts";
+import { Queue, queues, waitingIn } from "./queue.ts";
 import { Receivers } from "./receivers.ts";
 import { Shelf } from "./shelf.ts";
 import { Tally } from "./tally.ts";
@@ -43,9 +43,11 @@ export class Engine {
   readonly #queue: Queue;
   readonly #shelf: Shelf;
   readonly #version: Statement;
-  readonly #lanes = new Map<number, LaneState & { places: number }>();
+  readonly #lanes = new Lanes();
   /** What the other side still has in memory, in this turn. */
   readonly #inMemory = new Set<number>();
+  /** What this transaction leases without its having waited. */
+  #handedAtOnce: Handed[] = [];
   #seenVersion: number;
   #failing = false;
   #numbersTold = true;
@@ -84,21 +86,21 @@ export class Engine {
    * is asked for, it looks after what other processes have left.
    */
   turn(requests: readonly Request[]): Reply {
-    for (const { lanes } of requests) this.#enter(lanes);
+    for (const { lanes } of requests) this.#lanes.enter(lanes);
     this.#inMemory.clear();
+    this.#handedAtOnce = [];
     let done: Results & HandedOut;
     let error: Failure | null = null;
     try {
       done = this.#transaction(() => {
         // That nothing was asked for does not mean that it could be done again.
         if (this.#failing) this.#leases.probe();
-        return {
-          ...this.#perform(requests, (step) => step()),
-          ...this.#handOut(requests.length === 0),
-        };
+        const lost = !this.#leases.beat(this.#monotonic());
+        const results = this.#perform(requests, (step) => step());
+        return { ...results, ...this.#handOut(requests.length === 0), lost };
       });
       this.#failing = false;
-      for (const { lane } of done.handed) this.#fill(lane);
+      this.#lanes.commit();
     } catch (thrown) {
       if (!this.#failing) error = this.#failure(thrown);
       this.#failing = true;
@@ -166,6 +168,8 @@ export class Engine {
       return result;
     } catch (error) {
       this.#rollBack();
+      this.#lanes.rollBack();
+      this.#handedAtOnce = [];
       // If that file comes back, its leases are of one that is dead.
       this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
       window.rollBack(last);
@@ -194,6 +198,7 @@ export class Engine {
     this.#reload();
     this.#files.window.catchUp();
     this.#seenVersion = version;
+    this.#lanes.disturb();
     return true;
   }
 
@@ -231,18 +236,32 @@ export class Engine {
     const [, , , , , , , bodyBytes, keyBytes] = add;
     const keyAt = from + bodyBytes;
     const key = keyBytes === 0 ? null : bytes.subarray(keyAt, keyAt + keyBytes);
-    const result = this.#deliveries.add(add, bytes.subarray(from, keyAt), key);
-    if (typeof result === "number") this.#inMemory.add(result);
-    else if ("seq" in result) this.#inMemory.add(result.seq);
+    const [, receiver, , , , , , , , , changes] = add;
+    const waiting = waitingIn(changes === null ? queues.verify.first : changes[1]);
+    // What begins elsewhere has its place written over what is written first.
+    const taking = changes === null ? this.#taking(receiver, "verify") : null;
+    const body = bytes.subarray(from, keyAt);
+    const result = this.#deliveries.add(add, body, key, taking?.owner ?? null);
+    const seq = typeof result === "number" ? result : "seq" in result ? result.seq : null;
+    if (seq === null) return result;
+    this.#inMemory.add(seq);
+    if (taking !== null) this.#handedAtOnce.push(this.#take(taking.lane, seq, null));
+    else if (waiting !== null) this.#lanes.disturb(receiver, waiting.stage);
     return result;
   }
 
   #record(recorded: Recorded): boolean {
     const { owner } = this.#leases;
-    if (owner === null || !this.#deliveries.record(recorded, owner)) return false;
+    const [seq, , receiver, , , dropBody, changes] = recorded;
+    const waiting = waitingIn(changes[1]);
+    const taking = waiting?.isDue ? this.#taking(receiver, waiting.stage) : null;
+    const leaseTo = taking === null ? null : taking.lane.stage;
+    if (owner === null || !this.#deliveries.record(recorded, owner, leaseTo)) return false;
     this.#leases.held--;
-    const [seq, , , , , dropBody] = recorded;
     this.#inMemory.add(seq);
+    if (taking !== null) this.#handedAtOnce.push(this.#take(taking.lane, seq, null));
+    else if (waiting?.isDue) this.#lanes.disturb(receiver, waiting.stage);
+    else if (waiting !== null) this.#lanes.postpone(receiver, waiting.stage, Number(changes[2]));
     if (dropBody) this.#shelf.bound();
     return true;
   }
@@ -266,6 +285,7 @@ export class Engine {
       case "oldestWaiting":
         return this.#shelf.oldestWaiting(call.receiver);
       case "release":
+        this.#lanes.disturb();
         return this.#shelf.release(call.query);
       case "discard":
         return this.#shelf.discard(call.id, call.receiver);
@@ -279,55 +299,47 @@ export class Engine {
     }
   }
 
-  #enter(lanes: readonly LaneState[]): void {
-    const before = new Map(this.#lanes);
-    this.#lanes.clear();
-    for (const lane of lanes) {
-      const places = (before.get(lane.lane)?.places ?? 0) + lane.places;
-      this.#lanes.set(lane.lane, { ...lane, places });
-    }
-  }
-
-  #fill(lane: number): void {
-    const entered = this.#lanes.get(lane);
-    if (entered !== undefined) entered.places--;
-  }
-
-  #handOut(looks: boolean): HandedOut {
-    if (this.#lanes.size === 0 && this.#leases.held === 0) return nothingHanded;
-    const now = this.#monotonic();
-    const lost = !this.#leases.beat(now);
-    const poisoned = looks ? this.#takeBack(now) : [];
-    const handed: Handed[] = [];
-    const due: { lane: number; at: number | null }[] = [];
-    for (const lane of this.#lanes.values()) {
-      if (lane.places === 0) continue;
-      const { stage } = lane;
-      const before = handed.length;
-      const wanted = { ...lane, receiver: this.#files.receivers.numberOf(lane.receiver) };
-      const dueAt = this.#queue.promote(wanted);
+  #handOut(looks: boolean): Omit<HandedOut, "lost"> {
+    const poisoned = looks ? this.#takeBack() : [];
+    const handed = this.#handedAtOnce;
+    for (const lane of this.#lanes.asking()) {
+      const receiver = this.#files.receivers.numberOf(lane.receiver);
+      const wanted = { ...lane, receiver, places: lane.places - lane.taken };
+      lane.dueAt = this.#queue.promote(wanted);
       for (const seq of this.#queue.next(wanted)) {
-        const owner = this.#leases.own(now);
+        const owner = this.#leases.own(this.#monotonic());
         const row = this.#inMemory.has(seq)
-          ? this.#queue.lease(seq, stage, owner)
-          : this.#queue.leaseAndRead(seq, stage, owner);
-        handed.push({ lane: lane.lane, receiver: lane.receiver, seq, row });
+          ? this.#queue.lease(seq, lane.stage, owner)
+          : this.#queue.leaseAndRead(seq, lane.stage, owner);
+        handed.push(this.#take(lane, seq, row));
       }
-      const taken = handed.length - before;
-      this.#leases.held += taken;
-      if (taken < lane.places) due.push({ lane: lane.lane, at: dueAt });
+      lane.calm = lane.taken < lane.places;
     }
-    return { handed, due, poisoned, lost };
+    return { handed, due: this.#lanes.due(), poisoned };
   }
 
-  #takeBack(now: number): HandedOut["poisoned"] {
+  /** Whom to lease to what has just come, or null when it has to wait. */
+  #taking(receiver: string, stage: Stage): { readonly lane: Lane; readonly owner: number } | null {
+    const lane = this.#lanes.taker(receiver, stage);
+    return lane === null ? null : { lane, owner: this.#leases.own(this.#monotonic()) };
+  }
+
+  #take(lane: Lane, seq: number, row: Row | null): Handed {
+    lane.taken++;
+    this.#leases.held++;
+    return { lane: lane.lane, receiver: lane.receiver, seq, row };
+  }
+
+  #takeBack(): HandedOut["poisoned"] {
     if (this.#lanes.size === 0) return [];
-    const poisoned: { receiver: string; row: HandedOut["poisoned"][number]["row"] }[] = [];
+    const poisoned: { receiver: string; row: Row }[] = [];
+    const now = this.#monotonic();
     for (const owner of this.#leases.dead(now)) {
       for (const row of this.#shelf.takeBack(owner, Date.now())) {
         poisoned.push({ receiver: this.#files.receivers.nameOf(Number(row["receiver"])), row });
       }
       this.#leases.end(owner);
+      this.#lanes.disturb();
     }
     return poisoned;
   }

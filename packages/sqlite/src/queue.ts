@@ -1,6 +1,6 @@
 import type { Stage } from "@reporthook/core";
 import { type Kept, signatureLifetimeMs } from "@reporthook/core/store";
-import type { Database, Row, Statement } from "./driver.ts";
+import type { Database, Row, Statement, Value } from "./driver.ts";
 
 /** The values of the column `queue`, by stage. */
 export const queues = {
@@ -9,6 +9,15 @@ export const queues = {
   // Ranked by when they come due, and by their owner's number.
   handle: { later: 3, first: 4, yielding: 5, leased: 7 },
 } as const;
+
+/** What a value of the column `queue` says of one that waits: for which stage, and whether it may begin. */
+export function waitingIn(
+  queue: Value | undefined,
+): { readonly stage: Stage; readonly isDue: boolean } | null {
+  if (typeof queue !== "number" || queue >= queues.verify.leased) return null;
+  const stage = queue < queues.handle.later ? "verify" : "handle";
+  return { stage, isDue: queue !== queues[stage].later };
+}
 
 /** In which queue a delivery waits, and at which place; null at the end of its way. */
 export function placeOf(
