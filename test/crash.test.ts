@@ -1,18 +1,49 @@
 import { describe, expect, test } from "vitest";
+import { closing } from "./crash/closing.ts";
 import { points } from "./crash/points.ts";
+import { poisoned } from "./crash/poison.ts";
 import { brokenPromises } from "./crash/promises.ts";
 import { Random } from "./crash/random.ts";
 import { round } from "./crash/rounds.ts";
 import { inScene } from "./crash/scene.ts";
+import { sharing } from "./crash/sharing.ts";
 
 // The long run is `pnpm test:crash`; a seed repeats the choices of a round that failed, though not its timing.
-const kills = Number(process.env["CRASH_KILLS"] ?? 12);
+const kills = Number(process.env["CRASH_KILLS"] ?? 8);
 const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
+const long = process.env["CRASH_KILLS"] !== undefined;
 const killsOfRound = 25;
 const limit = 300_000;
 
 describe.concurrent("An app that is killed", () => {
-  test.each(points)("%s for the third time breaks no promise", { timeout: limit }, (point) =>
+  const rounds = Math.ceil(kills / killsOfRound);
+  test(`at random moments, ${kills} times, breaks no promise (CRASH_SEED=${seed})`, {
+    timeout: limit * rounds,
+  }, async () => {
+    const chance = { random: new Random(seed), long };
+    const startedAt = performance.now();
+    let done = 0;
+    for (let number = 1; number <= rounds; number++) {
+      const { broken, ...went } = await round(Math.min(killsOfRound, kills - done), chance);
+      done += went.kills;
+      expect(broken).toEqual([]);
+      if (!long) continue;
+      const seconds = Math.round((performance.now() - startedAt) / 1_000);
+      console.log(`round ${number} of ${rounds}, ${seconds} s: ${JSON.stringify(went)}`);
+    }
+    expect(done).toBeGreaterThanOrEqual(kills);
+  });
+
+  // With a clock that is ahead nothing has to wait for its next start.
+  test("5 times by one delivery has parked it", { timeout: limit }, () =>
+    inScene((scene) => poisoned(scene, "quick-5", 100_000)),
+  );
+
+  test.runIf(long)("by one delivery handles those that run beside it", { timeout: limit }, () =>
+    inScene((scene) => poisoned(scene, "quick-100", 0)),
+  );
+
+  test.each(points)("%s, for the third time breaks no promise", { timeout: limit }, (point) =>
     inScene(async (scene) => {
       const { sender } = scene;
       const app = scene.start({ kill: { point, nth: 3 } });
@@ -31,22 +62,8 @@ describe.concurrent("An app that is killed", () => {
       if (point === "during-handler" || point === "after-handler") expect(again).toBe(true);
     }),
   );
-
-  const rounds = Math.ceil(kills / killsOfRound);
-  test(`at random moments, ${kills} times, breaks no promise (CRASH_SEED=${seed})`, {
-    timeout: limit * rounds,
-  }, async () => {
-    const chance = { random: new Random(seed), long: rounds > 1 };
-    const startedAt = performance.now();
-    let done = 0;
-    for (let number = 1; number <= rounds; number++) {
-      const { broken, ...went } = await round(Math.min(killsOfRound, kills - done), chance);
-      done += went.kills;
-      expect(broken).toEqual([]);
-      if (rounds === 1) continue;
-      const seconds = Math.round((performance.now() - startedAt) / 1_000);
-      console.log(`round ${number} of ${rounds}, ${seconds} s: ${JSON.stringify(went)}`);
-    }
-    expect(done).toBeGreaterThanOrEqual(kills);
-  });
 });
+
+describe.concurrent("Two apps on one file", () => sharing(long));
+
+describe.concurrent("An app that is told to end", closing);

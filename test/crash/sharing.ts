@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+import { brokenPromises } from "./promises.ts";
+import { inScene, type Scene } from "./scene.ts";
+import { until } from "./sender.ts";
+
+const limit = 240_000;
+
+const ran = (scene: Scene, at: string, pid?: number): string[] =>
+  scene.runs().flatMap((run) => (run.at === at && run.pid === (pid ?? run.pid) ? [run.id] : []));
+
+/** What two apps on one file promise, as tests. */
+export function sharing(long: boolean): void {
+  test("handle each delivery once", { timeout: limit }, () =>
+    inScene(async (scene) => {
+      const { sender } = scene;
+      const apps = [scene.start(), scene.start()] as const;
+      const urls = await Promise.all(apps.map(({ url }) => url));
+      const sent = Array.from({ length: 400 }, (_, number) => sender.make(`quick-${number % 9}`));
+      const lane = async (from: number): Promise<void> => {
+        for (let at = from; at < sent.length; at += 8) {
+          const one = sent[at];
+          if (one === undefined) continue;
+          await sender.insist(urls[at % 2] ?? "", one);
+          // Its copy goes to the other app.
+          if (at % 5 === 0) await sender.send(urls[(at + 1) % 2] ?? "", one);
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, (_, from) => lane(from)));
+      await until("both are idle", async () => (await apps[0].counts()).handled === sent.length);
+      const starts = ran(scene, "start");
+      expect(new Set(starts).size).toBe(sent.length);
+      expect(starts).toHaveLength(sent.length);
+      for (const { pid } of apps) expect(ran(scene, "start", pid)).not.toEqual([]);
+      expect((await apps[1].end()).code).toBe(0);
+      expect(await brokenPromises(scene, apps[0])).toEqual([]);
+    }),
+  );
+
+  test("what a killed app was handling, another one handles", { timeout: limit }, () =>
+    inScene(async (scene) => {
+      const { sender } = scene;
+      const first = scene.start();
+      const id = await sender.insist(await first.url, sender.make("gated"));
+      await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
+      const other = scene.start();
+      await other.url;
+      await first.kill();
+      await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
+      scene.put("open");
+      expect(await brokenPromises(scene, other)).toEqual([]);
+      expect(ran(scene, "end")).toEqual([id]);
+    }),
+  );
+
+  test("an app that was stopped for too long has lost its leases", { timeout: limit }, () =>
+    inScene(async (scene) => {
+      const { sender } = scene;
+      const first = scene.start();
+      const id = await sender.insist(await first.url, sender.make("gated"));
+      await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
+      const other = scene.start();
+      await other.url;
+      first.signal("SIGSTOP");
+      await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
+
+      first.signal("SIGCONT");
+      await until("its signal is aborted", () => ran(scene, "aborted", first.pid).includes(id));
+      expect(ran(scene, "aborted", other.pid)).toEqual([]);
+      scene.put("open");
+      await until("both have ended", () => ran(scene, "end").length === 2);
+      await other.idle(60_000);
+      const entry = await other.get(id);
+      expect(entry?.history.filter(({ stage }) => stage === "handle")).toHaveLength(1);
+      expect(entry).toMatchObject({ state: "handled", attempts: 1 });
+      // It goes on to work, with leases of its own.
+      await sender.insist(await first.url, sender.make("quick-1"));
+      expect((await first.end()).code).toBe(0);
+      expect(await brokenPromises(scene, other)).toEqual([]);
+    }),
+  );
+
+  test.each(long ? [6_000, 7_000, 20_000] : [7_000])(
+    "a handler that blocks the event loop for %d ms keeps its lease",
+    { timeout: limit },
+    (ms) =>
+      inScene(async (scene) => {
+        const { sender } = scene;
+        const first = scene.start();
+        const id = await sender.insist(await first.url, sender.make(`busy-${ms}`));
+        await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
+        const other = scene.start();
+        await other.url;
+        await until("the handler has ended", () => ran(scene, "end").length > 0);
+        await other.idle(60_000);
+        expect(ran(scene, "start")).toEqual([id]);
+        expect(ran(scene, "aborted")).toEqual([]);
+        expect((await first.end()).code).toBe(0);
+        expect(await brokenPromises(scene, other)).toEqual([]);
+      }),
+  );
+}
