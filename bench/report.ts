@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
-import { arch, cpus, platform, release, totalmem } from "node:os";
+import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Benchmark, Effort, Result } from "./benchmark.ts";
@@ -17,6 +17,8 @@ export interface Conditions {
   readonly node: string;
   readonly machine: string;
   readonly fsyncMs: number;
+  /** How many processes of others ran when it began. */
+  readonly othersRunning: number;
   readonly date: string;
   readonly command: string;
   readonly effort: Effort;
@@ -30,6 +32,7 @@ export function conditionsOf(effort: Effort, command: string): Conditions {
     node: process.version,
     machine: `${cpus().length} × ${cpu?.model ?? "?"}, ${memory} GB, ${platform()} ${release()} ${arch()}`,
     fsyncMs: measureFsync(),
+    othersRunning: loadavg()[0] ?? 0,
     date: new Date().toISOString().slice(0, 10),
     command,
     effort,
@@ -46,6 +49,7 @@ export function markdown(conditions: Conditions, findings: readonly Finding[]): 
     `Written by \`${command}\`; do not edit. Ratios hold, absolute figures are those of one machine:`,
     "",
     `- ${date}, Node ${node}, ${machine}; fsync ${fsyncMs.toFixed(2)} ms`,
+    `- load average when it began: ${conditions.othersRunning.toFixed(1)}; over 0.5 not even the ratios hold, only CPU µs/request roughly does`,
     `- ${rounds} rounds in turns (A B C, A B C, …), each on a new server: ${warmUpMs / 1_000} s to warm up, ${measureMs / 1_000} s measured`,
     "- every request has its own signature and its own 600-byte body; 64 connections; server and generator are processes of their own",
     "- a figure is the median over the rounds; a ratio is taken in each round, and shown as `median (min–max)`",
