@@ -1,8 +1,8 @@
-import { ReporthookError, type Stage } from "@reporthook/core";
+import { ReporthookError } from "@reporthook/core";
 import { Deliveries, type Files } from "./deliveries.ts";
 import { type Database, type Row, type Statement, sqliteCode } from "./driver.ts";
 import { explain, type OpenFile } from "./file.ts";
-import { type Lane, Lanes } from "./lanes.ts";
+import { HandOut } from "./hand-out.ts";
 import { Leases } from "./leases.ts";
 import type {
   Add,
@@ -10,7 +10,6 @@ import type {
   Call,
   CallResult,
   Failure,
-  Handed,
   HandedOut,
   Numbers,
   Recorded,
@@ -40,14 +39,9 @@ export class Engine {
   readonly #files: Files;
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
-  readonly #queue: Queue;
+  readonly #handOut: HandOut;
   readonly #shelf: Shelf;
   readonly #version: Statement;
-  readonly #lanes = new Lanes();
-  /** What the other side still has in memory, in this turn. */
-  readonly #inMemory = new Set<number>();
-  /** What this transaction leases without its having waited. */
-  #handedAtOnce: Handed[] = [];
   #seenVersion: number;
   #failing = false;
   #numbersTold = true;
@@ -72,7 +66,7 @@ export class Engine {
     this.#files = { database, receivers, tally, window: new DedupeWindow(database) };
     this.#deliveries = new Deliveries(this.#files);
     this.#leases = new Leases(database);
-    this.#queue = new Queue(database);
+    this.#handOut = new HandOut(new Queue(database), this.#leases, receivers, monotonic);
     this.#shelf = new Shelf(this.#files, this.#deliveries, retention);
   }
 
@@ -86,9 +80,8 @@ export class Engine {
    * is asked for, it looks after what other processes have left.
    */
   turn(requests: readonly Request[]): Reply {
-    for (const { lanes } of requests) this.#lanes.enter(lanes);
-    this.#inMemory.clear();
-    this.#handedAtOnce = [];
+    for (const { lanes } of requests) this.#handOut.lanes.enter(lanes);
+    this.#handOut.begin();
     let done: Results & HandedOut;
     let error: Failure | null = null;
     try {
@@ -97,10 +90,12 @@ export class Engine {
         if (this.#failing) this.#leases.probe();
         const lost = !this.#leases.beat(this.#monotonic());
         const results = this.#perform(requests, (step) => step());
-        return { ...results, ...this.#handOut(requests.length === 0), lost };
+        const poisoned = requests.length === 0 ? this.#takeBack() : [];
+        const handed = this.#handOut.finish();
+        return { ...results, handed, due: this.#handOut.lanes.due(), poisoned, lost };
       });
       this.#failing = false;
-      this.#lanes.commit();
+      this.#handOut.commit();
     } catch (thrown) {
       if (!this.#failing) error = this.#failure(thrown);
       this.#failing = true;
@@ -129,7 +124,7 @@ export class Engine {
         this.#failing ||
         this.#leases.due(now) ||
         this.#currentVersion() !== this.#seenVersion ||
-        (this.#lanes.size > 0 && this.#leases.dead(now).length > 0)
+        (this.#handOut.lanes.size > 0 && this.#leases.dead(now).length > 0)
       );
     } catch {
       // The turn will meet what is wrong, and tell.
@@ -168,8 +163,7 @@ export class Engine {
       return result;
     } catch (error) {
       this.#rollBack();
-      this.#lanes.rollBack();
-      this.#handedAtOnce = [];
+      this.#handOut.rollBack();
       // If that file comes back, its leases are of one that is dead.
       this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
       window.rollBack(last);
@@ -198,7 +192,7 @@ export class Engine {
     this.#reload();
     this.#files.window.catchUp();
     this.#seenVersion = version;
-    this.#lanes.disturb();
+    this.#handOut.lanes.disturb();
     return true;
   }
 
@@ -236,32 +230,28 @@ export class Engine {
     const [, , , , , , , bodyBytes, keyBytes] = add;
     const keyAt = from + bodyBytes;
     const key = keyBytes === 0 ? null : bytes.subarray(keyAt, keyAt + keyBytes);
-    const [, receiver, , , , , , , , , changes] = add;
-    const waiting = waitingIn(changes === null ? queues.verify.first : changes[1]);
-    // What begins elsewhere has its place written over what is written first.
-    const taking = changes === null ? this.#taking(receiver, "verify") : null;
+    const [, receiver, receivedAt, , , , , , , , changes] = add;
+    const [, queue, rank] = changes ?? [null, queues.verify.first, receivedAt];
+    const waiting = waitingIn(queue, rank);
+    // What begins elsewhere than as received has its place written over the first one.
+    const taking = changes === null ? this.#handOut.taking(receiver, waiting) : null;
     const body = bytes.subarray(from, keyAt);
     const result = this.#deliveries.add(add, body, key, taking?.owner ?? null);
     const seq = typeof result === "number" ? result : "seq" in result ? result.seq : null;
-    if (seq === null) return result;
-    this.#inMemory.add(seq);
-    if (taking !== null) this.#handedAtOnce.push(this.#take(taking.lane, seq, null));
-    else if (waiting !== null) this.#lanes.disturb(receiver, waiting.stage);
+    if (seq !== null) this.#handOut.arrived(seq, receiver, waiting, taking);
     return result;
   }
 
   #record(recorded: Recorded): boolean {
     const { owner } = this.#leases;
     const [seq, , receiver, , , dropBody, changes] = recorded;
-    const waiting = waitingIn(changes[1]);
-    const taking = waiting?.isDue ? this.#taking(receiver, waiting.stage) : null;
+    const [, queue, rank] = changes;
+    const waiting = waitingIn(queue, rank);
+    const taking = this.#handOut.taking(receiver, waiting);
     const leaseTo = taking === null ? null : taking.lane.stage;
     if (owner === null || !this.#deliveries.record(recorded, owner, leaseTo)) return false;
     this.#leases.held--;
-    this.#inMemory.add(seq);
-    if (taking !== null) this.#handedAtOnce.push(this.#take(taking.lane, seq, null));
-    else if (waiting?.isDue) this.#lanes.disturb(receiver, waiting.stage);
-    else if (waiting !== null) this.#lanes.postpone(receiver, waiting.stage, Number(changes[2]));
+    this.#handOut.arrived(seq, receiver, waiting, taking);
     if (dropBody) this.#shelf.bound();
     return true;
   }
@@ -285,7 +275,7 @@ export class Engine {
       case "oldestWaiting":
         return this.#shelf.oldestWaiting(call.receiver);
       case "release":
-        this.#lanes.disturb();
+        this.#handOut.lanes.disturb();
         return this.#shelf.release(call.query);
       case "discard":
         return this.#shelf.discard(call.id, call.receiver);
@@ -299,39 +289,8 @@ export class Engine {
     }
   }
 
-  #handOut(looks: boolean): Omit<HandedOut, "lost"> {
-    const poisoned = looks ? this.#takeBack() : [];
-    const handed = this.#handedAtOnce;
-    for (const lane of this.#lanes.asking()) {
-      const receiver = this.#files.receivers.numberOf(lane.receiver);
-      const wanted = { ...lane, receiver, places: lane.places - lane.taken };
-      lane.dueAt = this.#queue.promote(wanted);
-      for (const seq of this.#queue.next(wanted)) {
-        const owner = this.#leases.own(this.#monotonic());
-        const row = this.#inMemory.has(seq)
-          ? this.#queue.lease(seq, lane.stage, owner)
-          : this.#queue.leaseAndRead(seq, lane.stage, owner);
-        handed.push(this.#take(lane, seq, row));
-      }
-      lane.calm = lane.taken < lane.places;
-    }
-    return { handed, due: this.#lanes.due(), poisoned };
-  }
-
-  /** Whom to lease to what has just come, or null when it has to wait. */
-  #taking(receiver: string, stage: Stage): { readonly lane: Lane; readonly owner: number } | null {
-    const lane = this.#lanes.taker(receiver, stage);
-    return lane === null ? null : { lane, owner: this.#leases.own(this.#monotonic()) };
-  }
-
-  #take(lane: Lane, seq: number, row: Row | null): Handed {
-    lane.taken++;
-    this.#leases.held++;
-    return { lane: lane.lane, receiver: lane.receiver, seq, row };
-  }
-
   #takeBack(): HandedOut["poisoned"] {
-    if (this.#lanes.size === 0) return [];
+    if (this.#handOut.lanes.size === 0) return [];
     const poisoned: { receiver: string; row: Row }[] = [];
     const now = this.#monotonic();
     for (const owner of this.#leases.dead(now)) {
@@ -339,7 +298,7 @@ export class Engine {
         poisoned.push({ receiver: this.#files.receivers.nameOf(Number(row["receiver"])), row });
       }
       this.#leases.end(owner);
-      this.#lanes.disturb();
+      this.#handOut.lanes.disturb();
     }
     return poisoned;
   }

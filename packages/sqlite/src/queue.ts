@@ -10,13 +10,19 @@ export const queues = {
   handle: { later: 3, first: 4, yielding: 5, leased: 7 },
 } as const;
 
-/** What a value of the column `queue` says of one that waits: for which stage, and whether it may begin. */
-export function waitingIn(
-  queue: Value | undefined,
-): { readonly stage: Stage; readonly isDue: boolean } | null {
+/** That a delivery waits. */
+export interface Waiting {
+  readonly stage: Stage;
+  /** Or it comes due later. */
+  readonly isDue: boolean;
+  readonly rank: number;
+}
+
+/** What the columns `queue` and `rank` say; null at the end of the way. */
+export function waitingIn(queue: Value | undefined, rank: Value | undefined): Waiting | null {
   if (typeof queue !== "number" || queue >= queues.verify.leased) return null;
   const stage = queue < queues.handle.later ? "verify" : "handle";
-  return { stage, isDue: queue !== queues[stage].later };
+  return { stage, isDue: queue !== queues[stage].later, rank: Number(rank) };
 }
 
 /** In which queue a delivery waits, and at which place; null at the end of its way. */
