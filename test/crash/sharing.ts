@@ -79,6 +79,27 @@ export function sharing(long: boolean): void {
     }),
   );
 
+  test("a result that comes after another app's is dropped", { timeout: limit }, () =>
+    inScene(async (scene) => {
+      const { sender } = scene;
+      const first = scene.start();
+      const id = await sender.insist(await first.url, sender.make("gated"));
+      await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
+      const other = scene.start();
+      await other.url;
+      first.signal("SIGSTOP");
+      await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
+      scene.put("open");
+      await until("it is handled", async () => (await other.get(id))?.state === "handled");
+      const entry = await other.get(id);
+      first.signal("SIGCONT");
+      await until("the first one has ended, too", () => ran(scene, "end", first.pid).includes(id));
+      expect((await first.end()).code).toBe(0);
+      expect(await other.get(id)).toEqual(entry);
+      expect(await brokenPromises(scene, other)).toEqual([]);
+    }),
+  );
+
   test.each(long ? [6_000, 7_000, 20_000] : [7_000])(
     "a handler that blocks the event loop for %d ms keeps its lease",
     { timeout: limit },
