@@ -82,6 +82,7 @@ export class Connection {
   readonly #pending = new Map<string, number[]>();
   #opening: Waiting<void> | null = null;
   #error: ReporthookError | null = null;
+  #closing = false;
   #over = false;
 
   constructor(options: ThreadOptions, listener: Listener) {
@@ -146,11 +147,13 @@ export class Connection {
   /** Resolves when the thread has let go of the file. */
   async close(): Promise<void> {
     if (this.#over) return;
+    this.#closing = true;
     const ended = new Promise<void>((resolve) => this.#thread.once("exit", () => resolve()));
     await this.call({ ask: "close" }).catch(() => {});
     this.#thread.ref();
     await ended;
-    if (this.#error !== null) throw this.#error;
+    // What was never opened has nothing to give back.
+    if (this.#error !== null && this.#opening === null) throw this.#error;
   }
 
   #promise<T, What>(queue: (Waiting<T> & What)[], what: What): Promise<T> {
@@ -228,6 +231,7 @@ export class Connection {
   #end(): void {
     this.#over = true;
     clearImmediate(this.#flushing);
+    if (!this.#closing) this.#error ??= new ReporthookError("inbox_failed", "The thread has ended");
     const error = this.#error ?? closed();
     this.#opening?.reject(error);
     for (const { delivery, kind, bytes } of this.#adding) {
