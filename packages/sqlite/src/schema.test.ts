@@ -74,4 +74,44 @@ describe("prepareSchema", () => {
     expect(statSync(other.path).size).toBe(size);
     other.database.close();
   });
+
+  it("lets another process be faster, between any two looks at the file", () => {
+    const { database, path } = opened();
+    const faster = loadDriver().open(path);
+    for (const connection of [database, faster]) {
+      connection.exec("PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 0");
+    }
+    prepareSchema(
+      afterFirstLook(database, () => prepareSchema(faster, path, true)),
+      path,
+      true,
+    );
+    expect(database.prepare("SELECT count(*) AS number FROM delivery").get()?.["number"]).toBe(0);
+    faster.close();
+    database.close();
+  });
 });
+
+/** The same database, with something done after the first look. */
+function afterFirstLook(database: Database, act: () => void): Database {
+  let isFirst = true;
+  return {
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+    prepare: (sql) => {
+      const statement = database.prepare(sql);
+      return {
+        run: (...values) => statement.run(...values),
+        all: (...values) => statement.all(...values),
+        get: (...values) => {
+          const row = statement.get(...values);
+          if (isFirst) {
+            isFirst = false;
+            act();
+          }
+          return row;
+        },
+      };
+    },
+  };
+}

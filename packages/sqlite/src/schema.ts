@@ -138,19 +138,20 @@ export function prepareSchema(
   }
 }
 
+// One statement sees one state of the file: another process may be making it an inbox just now.
+const whatItIs = `
+  SELECT (SELECT application_id FROM pragma_application_id) AS application,
+    (SELECT user_version FROM pragma_user_version) AS version,
+    (SELECT count(*) FROM sqlite_master) AS tables
+`;
+
 function versionOf(database: Database, path: string): number {
-  const { application_id: application } = row(database, "PRAGMA application_id");
-  const { user_version: version } = row(database, "PRAGMA user_version");
-  const { number: tables } = row(database, "SELECT count(*) AS number FROM sqlite_master");
+  const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
   const isNew = application === 0 && version === 0 && tables === 0;
   if (application !== applicationId && !isNew) {
     throw refused(`${path} is the SQLite file of another application: name another file`);
   }
   return Number(version);
-}
-
-function row(database: Database, sql: string): Record<string, unknown> {
-  return database.prepare(sql).get() ?? {};
 }
 
 function refused(message: string): ReporthookError {
