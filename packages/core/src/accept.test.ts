@@ -1,6 +1,7 @@
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
 import { accept } from "./accept.ts";
+import { Deadline } from "./deadline.ts";
 import type { NewDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
 import { memoryInbox } from "./memory-inbox.ts";
@@ -14,9 +15,7 @@ const acceptWith = (add: Inbox["add"], clock = createEmulator().clock) =>
     Object.assign(memoryInbox(), { add }),
     delivery,
     { to: "received" },
-    {
-      ...{ clock, withinMs: 100 },
-    },
+    new Deadline(clock, clock.now(), 100),
   );
 
 describe("accept()", () => {

@@ -1,22 +1,22 @@
-import type { Clock } from "./clock.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Arrival, NewDelivery } from "./delivery.ts";
 import type { Added, Inbox } from "./inbox.ts";
-import { within } from "./within.ts";
 
 /** What became of a delivery, or why it is not known to be stored. */
 export type Accepted = Added | { readonly status: "failed"; readonly error: unknown };
 
-/** Stores a delivery before `withinMs` milliseconds are over; later it may be stored all the same. Never rejects. */
+/** Stores a delivery before the deadline; later it may be stored all the same. Never rejects. */
 export async function accept(
   inbox: Inbox,
   delivery: NewDelivery,
   arrival: Arrival,
-  options: { readonly clock: Clock; readonly withinMs: number },
+  deadline: Deadline,
 ): Promise<Accepted> {
-  const { clock, withinMs: ms } = options;
-  const late = `The inbox gave no answer within ${ms} ms`;
+  const ms = deadline.leftMs;
   try {
-    return await within({ clock, ms, late }, () => inbox.add(delivery, arrival));
+    const added = await deadline.race(inbox.add(delivery, arrival), ms);
+    if (added !== "late") return added;
+    return { status: "failed", error: new Error(`The inbox gave no answer within ${ms} ms`) };
   } catch (error) {
     return { status: "failed", error };
   }

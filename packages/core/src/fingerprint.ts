@@ -1,17 +1,18 @@
-interface Hash {
-  update(data: string | Uint8Array): Hash;
-  digest(): Uint8Array;
-}
 interface NodeCrypto {
-  createHash(algorithm: "sha256"): Hash;
+  hash?(algorithm: "sha256", data: string | Uint8Array, encoding: "latin1"): string;
 }
 
-// The synchronous digest of Node, Bun and Deno costs a quarter of the web's asynchronous one.
+// In one call, as Node has it, it costs a tenth of the web's asynchronous one.
 const node = (
   globalThis as {
     process?: { getBuiltinModule?: (id: "node:crypto") => NodeCrypto | undefined };
   }
 ).process?.getBuiltinModule?.("node:crypto");
+const utf8 = new TextEncoder();
+const halfBytes = 12;
+const nothing = new Uint8Array();
+// What is hashed at once is never needed again.
+const scratch = new Uint8Array(8_192);
 
 /** The parts that make two signed deliveries one and the same. */
 export interface Identity {
@@ -27,26 +28,38 @@ export interface Identity {
  */
 export function fingerprint(identity: Identity): Uint8Array | Promise<Uint8Array> {
   const { receiver, signature, url, body } = identity;
-  const signed = JSON.stringify([receiver, signature]);
-  const content = JSON.stringify([receiver, url]);
-  if (node !== undefined) {
-    const hash = node.createHash("sha256").update(content).update(body);
-    return halves(node.createHash("sha256").update(signed).digest(), hash.digest());
+  const name = `${receiver.length}:${receiver}`;
+  const head = `${name}${url.length}:${url}`;
+  if (node?.hash === undefined) {
+    const halves = [digest(joined(name + signature)), digest(joined(head, body))];
+    return Promise.all(halves).then(([first = "", second = ""]) => keyOf(first, second));
   }
-  return Promise.all([digest(signed), digest(content, body)]).then(([a, b]) => halves(a, b));
+  const content = joined(head, body, scratch);
+  return keyOf(
+    node.hash("sha256", name + signature, "latin1"),
+    node.hash("sha256", content, "latin1"),
+  );
 }
 
-function halves(signed: Uint8Array, content: Uint8Array): Uint8Array {
-  const key = new Uint8Array(24);
-  key.set(signed.subarray(0, 12));
-  key.set(content.subarray(0, 12), 12);
+function keyOf(signed: string, content: string): Uint8Array {
+  const key = new Uint8Array(2 * halfBytes);
+  for (let at = 0; at < halfBytes; at++) {
+    key[at] = signed.charCodeAt(at);
+    key[halfBytes + at] = content.charCodeAt(at);
+  }
   return key;
 }
 
-async function digest(head: string, rest: Uint8Array = new Uint8Array()): Promise<Uint8Array> {
-  const first = new TextEncoder().encode(head);
-  const all = new Uint8Array(first.byteLength + rest.byteLength);
-  all.set(first);
-  all.set(rest, first.byteLength);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", all));
+/** The UTF-8 of `head` and the bytes of `body`, in `room` if they fit. */
+function joined(head: string, body: Uint8Array = nothing, room: Uint8Array = nothing): Uint8Array {
+  const most = 3 * head.length + body.byteLength;
+  const all = most <= room.byteLength ? room : new Uint8Array(most);
+  const { written } = utf8.encodeInto(head, all);
+  all.set(body, written);
+  return all.subarray(0, written + body.byteLength);
+}
+
+async function digest(bytes: Uint8Array): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>);
+  return String.fromCharCode(...new Uint8Array(hash));
 }

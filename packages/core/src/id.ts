@@ -1,28 +1,36 @@
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+const pairs = Array.from(alphabet).flatMap((one) => Array.from(alphabet, (two) => one + two));
 const perMs = 2 ** 20;
 
 let lastMs = 0;
+let prefix = base32(lastMs, 10);
 let sequence = 0;
-const pool = new Uint8Array(12 * 256);
+const pool = new Uint16Array(6 * 256);
 let used = pool.length;
 
 /** A new delivery id: 26 characters that sort by `now`, then by order of creation in this process. */
 export function newId(now: number): string {
   const ms = Math.floor(now);
-  if (ms > lastMs) {
-    lastMs = ms;
-    sequence = 0;
-  } else if (++sequence === perMs) {
-    lastMs++;
-    sequence = 0;
-  }
+  if (ms > lastMs) begin(ms);
+  else if (++sequence === perMs) begin(lastMs + 1);
   if (used === pool.length) {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  let id = base32(lastMs, 10) + base32(sequence, 4);
-  for (const end = used + 12; used < end; used++) id += alphabet[(pool[used] ?? 0) & 31];
+  let id = prefix + pair(sequence >> 10) + pair(sequence);
+  for (const end = used + 6; used < end; used++) id += pair(pool[used]);
   return id;
+}
+
+function begin(ms: number): void {
+  lastMs = ms;
+  prefix = base32(ms, 10);
+  sequence = 0;
+}
+
+/** Two characters for the lowest ten bits. */
+function pair(bits = 0): string {
+  return pairs[bits & 1_023] as string;
 }
 
 function base32(value: number, length: number): string {

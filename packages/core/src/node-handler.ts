@@ -100,20 +100,21 @@ function readStream(req: IncomingMessage, limit: number): BodyReading {
   let settle = (_result: Uint8Array | BodyFailure): void => {};
   const onData = (chunk: Buffer): void => {
     size += chunk.byteLength;
-    if (size > limit) settle("too_large");
+    if (size > limit) fail("too_large");
     else chunks.push(chunk);
   };
   const onEnd = (): void => {
     const [first] = chunks;
     settle(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
   };
-  const onCut = (): void => settle("cut_off");
+  const fail = (why: BodyFailure): void => {
+    if (!req.readableEnded) req.off("data", onData).off("end", onEnd).pause();
+    settle(why);
+  };
+  // Also at the end of every request that was read, when it changes nothing: to stop listening would cost more.
+  const onCut = (): void => fail("cut_off");
   const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
-    settle = (outcome) => {
-      req.off("data", onData).off("end", onEnd).off("close", onCut);
-      req.pause();
-      resolve(outcome);
-    };
+    settle = resolve;
   });
   req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
   if (req.destroyed) onCut();

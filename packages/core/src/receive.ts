@@ -1,7 +1,8 @@
 import type { ProblemCode } from "./acknowledge.ts";
-import { type Clock, quietTimeout } from "./clock.ts";
+import type { Deadline } from "./deadline.ts";
 import type { KeptHeaders } from "./delivery.ts";
 import {
+  type BodyFailure,
   type BodyReading,
   headerOf,
   type Incoming,
@@ -22,7 +23,6 @@ export type SignatureSource =
 
 /** What reading a request needs to know. */
 export interface ReceiveOptions {
-  readonly clock: Clock;
   readonly signature: SignatureSource;
   readonly parse?: Parse | undefined;
   /** Most bytes of a body. */
@@ -44,20 +44,32 @@ export interface Notification {
 /** Most bytes of a body without a signature. */
 const unsignedBodyBytes = 4_096;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
+const refusals: Record<BodyFailure | "late", ProblemCode> = {
+  too_large: "body_too_large",
+  unavailable: "body_unavailable",
+  cut_off: "body_timeout",
+  late: "body_timeout",
+};
 
 /** Reads a request, bounded in size and time; refuses only what can't be genuine. */
 export async function receive(
   incoming: Incoming,
-  options: ReceiveOptions,
+  { bodyBytes, bodyMs, parse, signature: source }: ReceiveOptions,
+  deadline: Deadline,
 ): Promise<Notification | ProblemCode> {
-  const { bodyBytes, parse, signature: source } = options;
   const { url, headers } = incoming;
   const named =
     typeof source === "string" ? nonBlank(headerOf(headers, source.toLowerCase())) : undefined;
   // Without a signature not even as much as a signed body is kept in memory.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
-  const body = await readBody(incoming, limit, options);
-  if (typeof body === "string") return body;
+  if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
+  const reading = start(incoming, limit);
+  const { result } = reading;
+  const body = result instanceof Promise ? await deadline.race(result, bodyMs) : result;
+  if (typeof body === "string") {
+    reading.stop();
+    return refusals[body];
+  }
   const signature =
     typeof source === "string" ? (named ?? null) : signatureIn(source, incoming, body);
   const notification: Notification = {
@@ -74,31 +86,6 @@ export async function receive(
   const object = toObject(body);
   if (object === null) return "invalid_json";
   return { ...notification, claims: claimsOf(object, notification.headers, parse) };
-}
-
-async function readBody(
-  incoming: Incoming,
-  limit: number,
-  { clock, bodyMs }: ReceiveOptions,
-): Promise<Uint8Array | ProblemCode> {
-  if (Number(headerOf(incoming.headers, "content-length")) > limit) return "body_too_large";
-  const reading = start(incoming, limit);
-  const { result } = reading;
-  const body = result instanceof Promise ? await inTime(result, clock, bodyMs) : result;
-  if (typeof body !== "string") return body;
-  reading.stop();
-  if (body === "too_large") return "body_too_large";
-  return body === "unavailable" ? "body_unavailable" : "body_timeout";
-}
-
-function inTime<T>(result: Promise<T>, clock: Clock, ms: number): Promise<T | "late"> {
-  return new Promise((resolve) => {
-    const timer = quietTimeout(clock, () => resolve("late"), ms);
-    void result.then((body) => {
-      clock.clearTimeout(timer);
-      resolve(body);
-    });
-  });
 }
 
 function start(incoming: Incoming, limit: number): BodyReading {

@@ -1,5 +1,6 @@
 import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
+import { Deadline } from "./deadline.ts";
 import type { Arrival, Entry, EntryDetails, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
@@ -91,38 +92,38 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
   const reading = { ...settings, ...limits, bodyMs: Math.min(limits.bodyMs, limits.ackMs) };
-  const requests = new Set<Promise<unknown>>();
+  const requests = new Set<Promise<Decision>>();
   let closed: Promise<void> | undefined;
   let drained = false;
 
   // The way of a notification, in order.
-  async function decide(incoming: Incoming, id: string, arrivedAt: number): Promise<Decision> {
+  async function decide(incoming: Incoming, id: string, deadline: Deadline): Promise<Decision> {
     engine.autostart();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
     const turnedAway = refusal();
     if (turnedAway !== null) return turnedAway;
 
-    const notification = await receive(incoming, reading);
+    const notification = await receive(incoming, reading, deadline);
     if (typeof notification === "string") return unread(notification);
-    const job = newJob(notification, id, arrivedAt);
+    const job = newJob(notification, id, deadline.startedAt);
     const hashed = keyOf(job, name);
     const key = hashed instanceof Promise ? await hashed : hashed;
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
     const admitted = admit(notification, incoming);
     if (admitted === null) return { refused: "missing_signature" };
-    if (settings.ack === "handled") return handleNow(job, admitted);
+    if (settings.ack === "handled") return handleNow(job, admitted, deadline);
 
     const asked = admitted.to === "received" && settings.verify === "before-ack";
-    const outcome = asked ? await verifyNow(job) : null;
+    const outcome = asked ? await verifyNow(job, deadline) : null;
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
     if (outcome !== null && "refused" in arrival) engine.report(job, outcome);
     if (!("to" in arrival)) return arrival;
 
     const turnedAwayMeanwhile = refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
-    const ackMs = Math.max(0, clock.now() - arrivedAt);
+    const ackMs = Math.max(0, clock.now() - deadline.startedAt);
     const delivery = deliveryOf(job, { receiver: name, key, ackMs });
-    const accepted = await accept(inbox, delivery, arrival, { clock, withinMs: leftOf(job) });
+    const accepted = await accept(inbox, delivery, arrival, deadline);
     if (accepted.status === "failed") return unstored(id, accepted.error);
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
     const { sameSignatureAs } = accepted;
@@ -132,10 +133,6 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     }
     stored(job, arrival, ackMs, outcome);
     return { status: "accepted", id };
-  }
-
-  function leftOf({ receivedAt }: Job): number {
-    return Math.min(limits.ackMs, receivedAt.getTime() + limits.ackMs - clock.now());
   }
 
   function refusal(): Decision | null {
@@ -166,10 +163,13 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     return unsigned(claims, Object.keys(plainHeaders(headers)), inbox.load(name));
   }
 
-  async function handleNow(job: Job, admitted: Arrival): Promise<Decision> {
+  async function handleNow(
+    job: Job,
+    admitted: Arrival,
+    { leftMs: ms }: Deadline,
+  ): Promise<Decision> {
     if (admitted.to === "held") return { refused: "missing_signature" };
     const start = admitted.to === "verified" ? verifiedJob(job, admitted) : job;
-    const ms = leftOf(job);
     const bounds = { clock, ms, late: "The time of the request is used up", parent: engine.signal };
     try {
       return await within(bounds, ({ signal }) =>
@@ -182,8 +182,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     }
   }
 
-  async function verifyNow(job: Job): Promise<Outcome | null> {
-    const left = leftOf(job);
+  async function verifyNow(job: Job, { leftMs: left }: Deadline): Promise<Outcome | null> {
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
     const bounds = { clock, ms, late: "No verdict in time", parent: engine.signal };
     try {
@@ -215,28 +214,30 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     if (held && outcome?.to !== "held") show(parked);
   }
 
-  async function decideSafely(incoming: Incoming, id: string, at: number): Promise<Decision> {
-    try {
-      return await decide(incoming, id, at);
-    } catch (error) {
-      const fields = { receiver: name, error: describe(error) };
-      failed(fields, "A request failed unexpectedly: answered 503.");
-      return { refused: "inbox_unavailable" };
-    }
+  function unexpected(error: unknown): Decision {
+    const fields = { receiver: name, error: describe(error) };
+    failed(fields, "A request failed unexpectedly: answered 503.");
+    return { refused: "inbox_unavailable" };
   }
 
   async function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
-    const arrivedAt = clock.now();
-    const id = newId(arrivedAt);
+    const deadline = new Deadline(clock, clock.now(), limits.ackMs);
+    const id = newId(deadline.startedAt);
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
-    const deciding = decideSafely(incoming, id, arrivedAt);
+    const deciding = decide(incoming, id, deadline);
     requests.add(deciding);
     try {
-      context?.waitUntil?.(Promise.all([deciding, attempted]));
+      context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
     } catch (error) {
       failed({ receiver: name, error: describe(error) }, "waitUntil failed: going on without it.");
     }
-    const decision = await deciding;
+    let decision: Decision;
+    try {
+      decision = await deciding;
+    } catch (error) {
+      decision = unexpected(error);
+    }
+    deadline.end();
     requests.delete(deciding);
     const goesOn = "id" in decision && decision.id === id && engine.started;
     if (!goesOn || settings.ack === "handled") engine.forget(id);
@@ -249,9 +250,9 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
   }
 
   async function shutDown(timeoutMs: number): Promise<void> {
-    await engine.close(timeoutMs, () => Promise.all(requests));
+    await engine.close(timeoutMs, () => Promise.allSettled(requests));
     drained = true;
-    await Promise.all(requests);
+    await Promise.allSettled(requests);
     await claim.giveBack();
   }
 

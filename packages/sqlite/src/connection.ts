@@ -1,12 +1,19 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
-import { type Arrival, type ErrorCode, type NewDelivery, ReporthookError } from "@reporthook/core";
+import {
+  type Added,
+  type Arrival,
+  type ErrorCode,
+  type NewDelivery,
+  ReporthookError,
+} from "@reporthook/core";
 import { type Kept, newKept } from "@reporthook/core/store";
 import type {
   Add,
   AddResult,
   Call,
   CallResult,
+  Failure,
   FromThread,
   Handed,
   HandedOut,
@@ -41,6 +48,8 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
+type Stored = Exclude<AddResult, Failure>;
+
 interface Addition {
   readonly kind: number;
   readonly bytes: number;
@@ -62,6 +71,8 @@ export interface Leased {
 
 const mostAdds = 10_000;
 const mostBytes = 64 * 1_024 * 1_024;
+// So many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
+const together = 16;
 
 /** The way to the engine's thread: collects what is asked for in one turn of the event loop, and sends it at once. */
 export class Connection {
@@ -69,7 +80,7 @@ export class Connection {
   readonly opened: Promise<void>;
   readonly #thread: Worker;
   readonly #listener: Listener;
-  readonly #adding: (Waiting<AddResult> & Addition)[] = [];
+  readonly #adding: (Waiting<Added> & Addition)[] = [];
   readonly #recording: (Waiting<RecordResult> & Recording)[] = [];
   readonly #calling: Waiting<unknown>[] = [];
   #adds: Add[] = [];
@@ -101,7 +112,7 @@ export class Connection {
   }
 
   /** @throws ReporthookError `overloaded` when too many wait */
-  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
+  add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
     const { body, key } = delivery;
     const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
@@ -138,10 +149,7 @@ export class Connection {
 
   /** Sends, in this turn of the event loop, how the lanes stand and what else is to be sent. */
   flush(): void {
-    this.#flushing ??= setImmediate(() => {
-      this.#flushing = undefined;
-      this.#send();
-    });
+    this.#flushing ??= setImmediate(() => this.#send());
   }
 
   /** Resolves when the thread has let go of the file. */
@@ -160,7 +168,8 @@ export class Connection {
     if (this.#over) return Promise.reject(this.#error ?? closed());
     return new Promise<T>((resolve, reject) => {
       queue.push({ ...what, resolve, reject });
-      this.flush();
+      if (this.#adds.length === together) this.#send();
+      else this.flush();
     });
   }
 
@@ -172,6 +181,8 @@ export class Connection {
   }
 
   #send(): void {
+    clearImmediate(this.#flushing);
+    this.#flushing = undefined;
     const bytes = Buffer.concat(this.#parts, this.#bytes);
     const request: Request = {
       ...{ adds: this.#adds, records: this.#records, calls: this.#calls },
@@ -202,12 +213,16 @@ export class Connection {
     const inMemory = new Map<number, Kept>();
     const wanted = new Set(handed.filter(({ row }) => row === null).map(({ seq }) => seq));
     for (const [index, adding] of this.#taken(this.#adding, adds)) {
-      const { delivery, arrival, kind, bytes, resolve } = adding;
+      const { delivery, arrival, kind, bytes, resolve, reject } = adding;
       const result = adds[index] as AddResult;
       this.#count(delivery.receiver, kind, bytes, -1);
+      if (isFailure(result)) {
+        reject(errorOf(result));
+        continue;
+      }
       const [seq, sameSignatureAs] = storedUnder(result);
       if (wanted.has(seq)) inMemory.set(seq, newKept(delivery, arrival, sameSignatureAs));
-      resolve(result);
+      resolve(addedOf(delivery.id, result));
     }
     for (const [index, { seq, kept, resolve }] of this.#taken(this.#recording, records)) {
       inMemory.set(seq, kept);
@@ -253,9 +268,15 @@ function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
 }
 
 /** Under which number (0: none), and with which earlier one's signature. */
-function storedUnder(result: AddResult): [number, string | null] {
+function storedUnder(result: Stored): [number, string | null] {
   if (typeof result === "number") return [result, null];
   return "seq" in result ? [result.seq, result.sameSignatureAs] : [0, null];
+}
+
+function addedOf(id: string, result: Stored): Added {
+  if (typeof result === "number") return { status: "added", id };
+  if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
+  return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
 }
 
 function leasedOf(

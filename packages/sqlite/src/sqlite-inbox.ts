@@ -20,17 +20,10 @@ import type {
   Work,
 } from "@reporthook/core";
 import { dayMs, describe } from "@reporthook/core/store";
-import { Connection, errorOf } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { LaneConsumer, type Source } from "./consumer.ts";
 import { loadDriver } from "./driver.ts";
-import {
-  type HandedOut,
-  isFailure,
-  type LaneState,
-  type Numbers,
-  type Pruned,
-  type ThreadOptions,
-} from "./protocol.ts";
+import type { HandedOut, LaneState, Numbers, Pruned, ThreadOptions } from "./protocol.ts";
 import { keptOf } from "./row.ts";
 import { atOnce } from "./shelf.ts";
 import { countsOf, loadOf, none } from "./tally.ts";
@@ -108,13 +101,12 @@ class SqliteInbox implements Inbox {
     await this.#connect().opened;
   }
 
-  async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { id } = delivery;
-    const result = await this.#connect().add(delivery, arrival);
-    if (isFailure(result)) throw errorOf(result);
-    if (typeof result === "number") return { status: "added", id };
-    if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
-    return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
+  add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
+    try {
+      return this.#connect().add(delivery, arrival);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   consume(stage: Stage, work: Work, policy: Policy): Consumer {
@@ -144,8 +136,7 @@ class SqliteInbox implements Inbox {
   }
 
   load(receiver: string): Load {
-    const pending = this.#connection?.pendingOf(receiver) ?? [];
-    return loadOf(sum(this.#numbers.get(receiver) ?? none, pending));
+    return loadOf(this.#numbers.get(receiver), this.#connection?.pendingOf(receiver));
   }
 
   async oldestWaiting(receiver: string): Promise<Date | null> {

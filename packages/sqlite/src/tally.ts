@@ -3,7 +3,10 @@ import { states } from "@reporthook/core/store";
 import type { Database, Statement } from "./driver.ts";
 
 /** The kinds that are counted: the six states, and three parts of them that are counted apart. */
-const kinds = { givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 } as const;
+const kinds = {
+  ...{ received: states.indexOf("received"), verified: states.indexOf("verified") },
+  ...{ givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 },
+} as const;
 
 const numberOfKinds = 9;
 
@@ -40,14 +43,16 @@ export function countsOf(numbers: readonly number[] = none): Counts {
   };
 }
 
-/** How full the inbox is for a receiver. */
-export function loadOf(numbers: readonly number[] = none): Load {
-  const { received, verified } = countsOf(numbers);
+/** How full the inbox is for a receiver: with `numbers` stored, and `pending` on their way to the file. */
+export function loadOf(numbers: readonly number[] = none, pending: readonly number[] = none): Load {
+  const of = (kind: number): number => (numbers[kind] ?? 0) + (pending[kind] ?? 0);
+  const unverified = of(kinds.received);
+  const unsignedWaiting = of(kinds.unsignedVerified);
   return {
-    waiting: received + verified,
-    unverified: numbers[0] ?? 0,
-    unsignedWaiting: numbers[kinds.unsignedVerified] ?? 0,
-    unsignedHeld: numbers[kinds.unsignedHeld] ?? 0,
+    waiting: unverified + of(kinds.givingWay) + of(kinds.verified) + unsignedWaiting,
+    unverified,
+    unsignedWaiting,
+    unsignedHeld: of(kinds.unsignedHeld),
   };
 }
 

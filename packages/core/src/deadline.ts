@@ -1,0 +1,63 @@
+import { type Clock, quietTimeout } from "./clock.ts";
+
+/** The time that one request has. Its steps share one timer, because a timer costs as much as hashing a body. */
+export class Deadline {
+  readonly startedAt: number;
+  readonly #clock: Clock;
+  readonly #ms: number;
+  #timer: unknown;
+  #firesAt = 0;
+  #lateAt = 0;
+  #late: (() => void) | undefined;
+
+  /** `ms` milliseconds, counted from `startedAt`. */
+  constructor(clock: Clock, startedAt: number, ms: number) {
+    this.#clock = clock;
+    this.startedAt = startedAt;
+    this.#ms = ms;
+  }
+
+  /** Milliseconds, never more than there were; below zero when it is over. */
+  get leftMs(): number {
+    return Math.min(this.#ms, this.startedAt + this.#ms - this.#clock.now());
+  }
+
+  /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds are over; one step at a time. */
+  race<T>(step: Promise<T>, ms: number): Promise<T | "late"> {
+    return new Promise((resolve, reject) => {
+      this.#late = () => resolve("late");
+      this.#lateAt = this.#clock.now() + ms;
+      if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(ms);
+      step.then(
+        (value) => {
+          this.#late = undefined;
+          resolve(value);
+        },
+        (error) => {
+          this.#late = undefined;
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** To be called when the request is answered. */
+  end(): void {
+    this.#clock.clearTimeout(this.#timer);
+  }
+
+  #arm(ms: number): void {
+    this.#clock.clearTimeout(this.#timer);
+    this.#firesAt = this.#lateAt;
+    this.#timer = quietTimeout(this.#clock, () => this.#fire(), ms);
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    if (this.#late === undefined) return;
+    // By the timer, not by the clock: somebody may have set that back.
+    const left = this.#lateAt - this.#firesAt;
+    if (left > 0) this.#arm(left);
+    else this.#late();
+  }
+}
