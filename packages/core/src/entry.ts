@@ -12,8 +12,12 @@ import type {
 
 /** A delivery as it is kept. */
 export interface Kept {
-  readonly delivery: NewDelivery;
+  readonly id: string;
+  readonly receiver: string;
   readonly receivedAt: number;
+  readonly url: string;
+  readonly headers: NewDelivery["headers"];
+  readonly ackMs: number;
   body: Uint8Array | null;
   signature: string | null;
   state: State;
@@ -42,10 +46,15 @@ export function newKept(
   arrival: Arrival,
   sameSignatureAs: string | null,
 ): Kept {
-  const { receivedAt, body } = delivery;
+  const { id, receiver, receivedAt, url, headers, ackMs, body } = delivery;
+  // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
-    delivery: { ...delivery, body: emptyBytes, signature: null },
+    id,
+    receiver,
     receivedAt,
+    url,
+    headers,
+    ackMs,
     body,
     signature: "verification" in arrival ? null : delivery.signature,
     state: arrival.to,
@@ -120,7 +129,7 @@ function remember({ history }: Kept, attempt: Attempt): void {
 export function entryOf(kept: Kept): Entry {
   const waits = kept.state === "received" || kept.state === "verified";
   return {
-    id: kept.delivery.id,
+    id: kept.id,
     state: kept.state,
     reason: kept.reason,
     type: kept.type,
@@ -129,32 +138,31 @@ export function entryOf(kept: Kept): Entry {
     attempts: kept.attempts,
     nextAttemptAt: waits ? new Date(kept.dueAt) : null,
     lastError: kept.lastError,
-    ackMs: kept.delivery.ackMs,
+    ackMs: kept.ackMs,
   };
 }
 
 /** It in full. */
 export function detailsOf(kept: Kept): EntryDetails {
-  const { body, delivery, history, verification } = kept;
+  const { body, headers, history, verification } = kept;
   return {
     ...entryOf(kept),
-    ...{ headers: delivery.headers, verification, history: [...history] },
+    ...{ headers, verification, history: [...history] },
     body: body === null ? null : new TextDecoder().decode(body),
   };
 }
 
 /** It, as work is given it. */
 export function jobOf(kept: Kept): Job {
-  const { delivery, state, receivedAt } = kept;
+  const { state } = kept;
   const waits = state === "received" || state === "verified";
-  // Written out: made of spreads it is the most expensive thing on a delivery's way.
   return {
-    id: delivery.id,
+    id: kept.id,
     signature: kept.signature,
-    url: delivery.url,
-    headers: delivery.headers,
+    url: kept.url,
+    headers: kept.headers,
     body: kept.body ?? emptyBytes,
-    receivedAt: new Date(receivedAt),
+    receivedAt: new Date(kept.receivedAt),
     state,
     stage: kept.stage,
     reason: kept.reason,
@@ -163,7 +171,7 @@ export function jobOf(kept: Kept): Job {
     attempts: kept.attempts,
     nextAttemptAt: waits ? new Date(kept.dueAt) : null,
     lastError: kept.lastError,
-    ackMs: delivery.ackMs,
+    ackMs: kept.ackMs,
     verification: kept.verification,
     released: kept.released,
     memo: kept.memo,

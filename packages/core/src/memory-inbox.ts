@@ -35,7 +35,7 @@ import type {
 import { consumeMemory } from "./memory-consumer.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
-import { DedupeWindow } from "./memory-window.ts";
+import { DedupeWindow, keyText } from "./memory-window.ts";
 
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
@@ -94,7 +94,8 @@ class MemoryInbox implements Inbox {
   async open(): Promise<void> {}
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { id, receiver, key, receivedAt, body } = delivery;
+    const { id, receiver, receivedAt, body } = delivery;
+    const key = delivery.key === null ? null : keyText(delivery.key);
     const seen = key === null ? {} : this.#window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
     this.#makeRoom(body.byteLength);
@@ -141,10 +142,10 @@ class MemoryInbox implements Inbox {
     for (const kept of this.#kept.values()) {
       const fits =
         state === undefined || state === kept.state || (state === "parked" && isParked(kept.state));
-      const mine = receiver === undefined || receiver === kept.delivery.receiver;
-      if (fits && mine && kept.delivery.id > after) found.push(kept);
+      const mine = receiver === undefined || receiver === kept.receiver;
+      if (fits && mine && kept.id > after) found.push(kept);
     }
-    found.sort((a, b) => (a.delivery.id < b.delivery.id ? -1 : 1));
+    found.sort((a, b) => (a.id < b.id ? -1 : 1));
     return found.slice(0, limit).map(entryOf);
   }
 
@@ -158,9 +159,9 @@ class MemoryInbox implements Inbox {
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, delivery } of this.#kept.values()) {
+    for (const { state, receivedAt, receiver: of } of this.#kept.values()) {
       const waits = state === "received" || state === "verified";
-      if (waits && delivery.receiver === receiver) oldest = Math.min(oldest, delivery.receivedAt);
+      if (waits && of === receiver) oldest = Math.min(oldest, receivedAt);
     }
     return Number.isFinite(oldest) ? new Date(oldest) : null;
   }
@@ -169,8 +170,8 @@ class MemoryInbox implements Inbox {
     const { receiver, now } = query;
     if ("reason" in query) {
       const fitting = [...this.#kept.values()].filter(
-        ({ delivery, state, reason }) =>
-          delivery.receiver === receiver && isParked(state) && reason?.code === query.reason,
+        ({ receiver: of, state, reason }) =>
+          of === receiver && isParked(state) && reason?.code === query.reason,
       );
       for (const kept of fitting) this.#run(kept, now);
       return fitting.length;
@@ -262,11 +263,11 @@ class MemoryInbox implements Inbox {
 
   #delete(kept: Kept): void {
     for (const ended of Object.values(this.#ended)) ended.delete(kept);
-    this.#tally.remove(kept.delivery.receiver, kept);
+    this.#tally.remove(kept.receiver, kept);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
-    if (kept.state !== "handled") this.#window.forget(kept.delivery.id);
+    if (kept.state !== "handled") this.#window.forget(kept.id);
     this.#dropBody(kept);
-    this.#kept.delete(kept.delivery.id);
+    this.#kept.delete(kept.id);
   }
 
   #dropBody(kept: Kept): void {
@@ -275,13 +276,13 @@ class MemoryInbox implements Inbox {
   }
 
   #change(kept: Kept, change: () => void): void {
-    this.#tally.remove(kept.delivery.receiver, kept);
+    this.#tally.remove(kept.receiver, kept);
     change();
-    this.#tally.add(kept.delivery.receiver, kept);
+    this.#tally.add(kept.receiver, kept);
   }
 
   #enqueue(kept: Kept, now: number): void {
-    const name = `${kept.stage} ${kept.delivery.receiver}`;
+    const name = `${kept.stage} ${kept.receiver}`;
     this.#queue(name, kept.stage).push(kept, now);
     for (const wake of this.#listeners.get(name) ?? []) wake();
   }
@@ -300,7 +301,7 @@ class MemoryInbox implements Inbox {
 
   #find(id: string, receiver: string | undefined): Kept | undefined {
     const kept = this.#kept.get(id);
-    return receiver === undefined || kept?.delivery.receiver === receiver ? kept : undefined;
+    return receiver === undefined || kept?.receiver === receiver ? kept : undefined;
   }
 }
 

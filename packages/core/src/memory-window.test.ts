@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DedupeWindow } from "./memory-window.ts";
+import { DedupeWindow, keyText } from "./memory-window.ts";
 
 const dayMs = 86_400_000;
 
-function keyOf(signature: number, content: number): Uint8Array {
+function keyOf(signature: number, content: number): string {
   const key = new Uint8Array(24);
   const view = new DataView(key.buffer);
   view.setUint32(0, signature);
   view.setUint32(12, content);
-  return key;
+  return keyText(key);
 }
 
 describe("DedupeWindow", () => {

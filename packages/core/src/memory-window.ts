@@ -7,6 +7,13 @@ interface Seen {
 const windowMs = 86_400_000;
 const mostKeys = 200_000;
 
+const nothing = {};
+
+/** A key as the window takes it: a character for each byte. */
+export function keyText(key: Uint8Array): string {
+  return String.fromCharCode.apply(undefined, key as unknown as number[]);
+}
+
 /** The keys of the last 24 hours (at most the last 200,000): tells duplicates, and signatures that come again. */
 export class DedupeWindow {
   readonly #byId = new Map<string, Seen>();
@@ -19,22 +26,21 @@ export class DedupeWindow {
   }
 
   /** What is known of a key. */
-  look(key: Uint8Array, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
+  look(key: string, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
     this.prune(now);
-    const name = nameOf(key);
-    const siblings = this.#bySignature.get(signatureIn(name));
-    if (siblings === undefined) return {};
-    const same = siblings instanceof Map ? siblings.get(name) : siblings;
-    if (same?.key === name && now - same.at < windowMs) return { duplicateOf: same.id };
-    for (const { id, key, at } of siblings instanceof Map ? siblings.values() : [siblings]) {
-      if (key !== name && now - at < windowMs) return { sameSignatureAs: id };
+    const siblings = this.#bySignature.get(signatureIn(key));
+    if (siblings === undefined) return nothing;
+    const same = siblings instanceof Map ? siblings.get(key) : siblings;
+    if (same?.key === key && now - same.at < windowMs) return { duplicateOf: same.id };
+    for (const seen of siblings instanceof Map ? siblings.values() : [siblings]) {
+      if (seen.key !== key && now - seen.at < windowMs) return { sameSignatureAs: seen.id };
     }
-    return {};
+    return nothing;
   }
 
-  add(key: Uint8Array, id: string, at: number): void {
-    const seen = { id, key: nameOf(key), at };
-    const signature = signatureIn(seen.key);
+  add(key: string, id: string, at: number): void {
+    const seen = { id, key, at };
+    const signature = signatureIn(key);
     const siblings = this.#bySignature.get(signature);
     if (siblings instanceof Map) {
       const same = siblings.get(seen.key);
@@ -53,7 +59,7 @@ export class DedupeWindow {
       );
     }
     this.#byId.set(id, seen);
-    this.prune(at);
+    if (this.#byId.size > mostKeys) this.prune(at);
   }
 
   forget(id: string): void {
@@ -78,10 +84,6 @@ export class DedupeWindow {
   }
 }
 
-function nameOf(key: Uint8Array): string {
-  return String.fromCharCode.apply(undefined, key as unknown as number[]);
-}
-
-function signatureIn(name: string): string {
-  return name.slice(0, 12);
+function signatureIn(key: string): string {
+  return key.slice(0, 12);
 }

@@ -1,4 +1,4 @@
-import type { Entry, Reason, State, Verification } from "@reporthook/core";
+import type { Attempt, Entry, Reason, State, Verification } from "@reporthook/core";
 import { dayMs, type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "./driver.ts";
 import { placeOf } from "./queue.ts";
@@ -35,9 +35,21 @@ export function changesOf(kept: Kept, now: number): Value[] {
     kept.lastError,
     ended ? kept.endedAt : null,
     ended ? keptAsOf(kept) : null,
-    history.length === 0 ? null : JSON.stringify(history),
+    history.length === 0 ? null : JSON.stringify(history.map(storedAttempt)),
     kept.signature,
   ];
+}
+
+type StoredAttempt = [
+  Attempt["stage"],
+  at: number,
+  ms: number,
+  Attempt["outcome"],
+  Attempt["error"],
+];
+
+function storedAttempt({ stage, at, ms, outcome, error }: Attempt): StoredAttempt {
+  return [stage, at.getTime(), ms, outcome, error];
 }
 
 function keptAsOf({ state, verification, released }: Kept): number {
@@ -50,14 +62,10 @@ function keptAsOf({ state, verification, released }: Kept): number {
 export function keptOf(row: Row, receiver: string): Kept {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
   const state = states[Number(row["state"])] as State;
-  const receivedAt = Number(row["received_at"]);
   return {
-    delivery: {
-      ...{ id: String(row["id"]), receiver, receivedAt, key: null, signature: null },
-      ...{ url: text("url") ?? "", headers: JSON.parse(text("headers") ?? "{}") },
-      ...{ body: noBytes, ackMs: Number(row["ack_ms"]) },
-    },
-    ...{ receivedAt, state, body: (row["body"] ?? null) as Uint8Array | null },
+    ...{ id: String(row["id"]), receiver, receivedAt: Number(row["received_at"]), state },
+    ...{ url: text("url") ?? "", headers: JSON.parse(text("headers") ?? "{}") },
+    ...{ ackMs: Number(row["ack_ms"]), body: (row["body"] ?? null) as Uint8Array | null },
     stage: state === "received" ? "verify" : "handle",
     reason: reasonOf(row),
     type: text("type") as Entry["type"],
@@ -83,11 +91,10 @@ function reasonOf(row: Row): Reason | null {
 
 function historyOf(json: string | null): Kept["history"] {
   if (json === null) return [];
-  const attempts = JSON.parse(json) as Kept["history"];
-  return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
+  return (JSON.parse(json) as StoredAttempt[]).map(([stage, at, ms, outcome, error]) => {
+    return { stage, at: new Date(at), ms, outcome, error };
+  });
 }
-
-const noBytes = new Uint8Array();
 
 /** How long those of each {@link keptAs} are kept, in milliseconds. */
 export function retentionOf(handledMs: number, parkedMs: number): readonly number[] {
