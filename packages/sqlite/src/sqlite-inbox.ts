@@ -226,7 +226,12 @@ class SqliteInbox implements Inbox {
       const told = [...this.#lanes.values()].find((consumer) => consumer.receiver === receiver);
       told?.poisoned(kept);
     }
-    if (lost) this.#eachLane((consumer) => consumer.lose(new Error(leasesLost), false));
+    if (!lost) return;
+    this.#eachLane((consumer) => {
+      const error = new Error(leasesLost);
+      if (consumer.running > 0) consumer.failed(error);
+      consumer.lose(error, false);
+    });
   }
 
   #end(error: ReporthookError | null): void {
@@ -255,7 +260,7 @@ class SqliteInbox implements Inbox {
 }
 
 const leasesLost =
-  "Another process has taken over: this one did not show for seconds that it is alive";
+  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
 
 function sum(one: readonly number[], other: readonly number[]): number[] {
   return none.map((_, kind) => (one[kind] ?? 0) + (other[kind] ?? 0));
