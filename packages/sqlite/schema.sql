@@ -47,6 +47,8 @@ CREATE INDEX delivery_state ON delivery (receiver, state, id);
 
 CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
 
+CREATE TABLE numbered (last INTEGER NOT NULL);
+
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,
     beat INTEGER NOT NULL

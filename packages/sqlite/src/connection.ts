@@ -37,7 +37,9 @@ export interface Listener {
   /** Counts have changed. */
   counted(numbers: Numbers): void;
   leased(leased: readonly Leased[]): void;
-  handedOut(rest: Omit<HandedOut, "handed">): void;
+  /** The leases that were held are gone. */
+  lost(): void;
+  handedOut(rest: Pick<HandedOut, "due" | "poisoned">): void;
   failed(error: ReporthookError): void;
   /** The thread has ended, whatever the reason; `error` when nobody asked it to. */
   ended(error: ReporthookError | null): void;
@@ -66,6 +68,7 @@ interface Recording {
 export interface Leased {
   readonly lane: number;
   readonly seq: number;
+  readonly owner: number;
   readonly kept: Kept;
 }
 
@@ -202,13 +205,15 @@ export class Connection {
       this.#opening = null;
     } else {
       this.#error = errorOf(message.unopened);
+      // Its end is waited for.
+      return;
     }
     // Only what is waited for keeps the process alive.
     const waiting = this.#adding.length + this.#recording.length + this.#calling.length;
     if (waiting === 0) this.#thread.unref();
   }
 
-  #deliver({ adds, records, calls, numbers, error, handed, ...rest }: Reply): void {
+  #deliver({ adds, records, calls, numbers, error, handed, owner, lost, ...rest }: Reply): void {
     if (numbers !== null) this.#listener.counted(numbers);
     const inMemory = new Map<number, Kept>();
     const wanted = new Set(handed.filter(({ row }) => row === null).map(({ seq }) => seq));
@@ -233,7 +238,8 @@ export class Connection {
       if (isFailure(result)) reject(errorOf(result));
       else resolve(result.value);
     }
-    this.#listener.leased(handed.map((one) => leasedOf(one, inMemory)));
+    if (lost) this.#listener.lost();
+    this.#listener.leased(handed.map((one) => leasedOf(one, owner ?? 0, inMemory)));
     this.#listener.handedOut(rest);
     if (error !== null) this.#listener.failed(errorOf(error));
   }
@@ -281,11 +287,12 @@ function addedOf(id: string, result: Stored): Added {
 
 function leasedOf(
   { lane, seq, row, receiver }: Handed,
+  owner: number,
   inMemory: ReadonlyMap<number, Kept>,
 ): Leased {
   const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  return { lane, seq, kept };
+  return { lane, seq, owner, kept };
 }
 
 /** The error that a failure in the thread stands for. */

@@ -25,6 +25,7 @@ export interface Source {
 /** One that was leased. */
 interface Leased {
   readonly seq: number;
+  readonly owner: number;
   readonly kept: Kept;
 }
 
@@ -157,9 +158,9 @@ export class LaneConsumer implements Consumer {
   #giveBackAhead(): void {
     clearTimeout(this.#aheadTimer);
     this.#averageMs = 2 * shortMs;
-    for (const { seq, kept } of this.#ahead.splice(0)) {
-      const kind = kindOf(kept);
-      const recorded = this.#recorded(seq, kept.stage, kept, kind);
+    for (const leased of this.#ahead.splice(0)) {
+      const { kept } = leased;
+      const recorded = this.#recorded(leased, kept.stage, kindOf(kept));
       const ended: Promise<void> = this.#put(recorded, kept).then(() => {
         this.#running.delete(ended);
       });
@@ -167,7 +168,8 @@ export class LaneConsumer implements Consumer {
     }
   }
 
-  #run({ seq, kept }: Leased): void {
+  #run(leased: Leased): void {
+    const { kept } = leased;
     this.#working++;
     const startedAt = this.#now();
     const from = performance.now();
@@ -184,7 +186,7 @@ export class LaneConsumer implements Consumer {
       this.#begin();
       const kind = kindOf(kept);
       record(kept, outcome, startedAt, this.#now());
-      const recorded = await this.#put(this.#recorded(seq, job.stage, kept, kind), kept);
+      const recorded = await this.#put(this.#recorded(leased, job.stage, kind), kept);
       this.#running.delete(ended);
       if (recorded) this.#policy.onRecorded?.(job, outcome);
     });
@@ -201,13 +203,16 @@ export class LaneConsumer implements Consumer {
     }
   }
 
-  #recorded(seq: number, stage: Stage, kept: Kept, kindBefore: number): Recorded {
+  #recorded({ seq, owner, kept }: Leased, stage: Stage, kindBefore: number): Recorded {
     const dropBody = kept.state === "rejected";
     const changes = changesOf(kept, this.#now());
-    return [seq, stage, this.receiver, kindBefore, kindOf(kept), dropBody, changes];
+    return [seq, stage, owner, this.receiver, kindBefore, kindOf(kept), dropBody, changes];
   }
 
-  /** Goes on until it is recorded or the lease is lost; resolves to whether it was recorded. */
+  /**
+   * Goes on until it is recorded or the lease is lost; resolves to whether it was recorded. Who aborts does not wait for a
+   * file that refuses, but the lease is given back as soon as it no longer does.
+   */
   async #put(recorded: Recorded, kept: Kept): Promise<boolean> {
     for (;;) {
       try {
@@ -219,8 +224,12 @@ export class LaneConsumer implements Consumer {
         if (!this.#aborted) this.#policy.onError(error);
         return false;
       }
-      if (this.#aborted) return false;
-      await new Promise<void>((resolve) => setTimeout(resolve, recordAgainMs).unref());
+      const later = new Promise<void>((resolve) => setTimeout(resolve, recordAgainMs).unref());
+      if (this.#aborted) {
+        void later.then(() => this.#put(recorded, kept));
+        return false;
+      }
+      await later;
     }
   }
 

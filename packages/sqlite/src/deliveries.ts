@@ -25,7 +25,9 @@ export class Deliveries {
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #dropBody: Statement;
+  readonly #last: Statement;
   #nextSeq = 1;
+  #isNumbered = false;
 
   constructor(files: Files) {
     this.#files = files;
@@ -40,18 +42,20 @@ export class Deliveries {
       `UPDATE delivery SET ${changes}, starts = ? WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#dropBody = database.prepare("UPDATE delivery SET body = NULL WHERE seq = ?");
+    this.#last = database.prepare("UPDATE numbered SET last = ?");
     this.renumber();
   }
 
-  /** The next number is beyond all that any process has given. */
+  /** The next number is beyond all that any process has given: one that was deleted is not given again. */
   renumber(): void {
-    const { database } = this.#files;
-    const row = database
-      .prepare(
-        "SELECT max(coalesce((SELECT max(seq) FROM delivery), 0), coalesce((SELECT max(seq) FROM seen), 0)) AS last",
-      )
-      .get();
-    this.#nextSeq = Number(row?.["last"]) + 1;
+    this.#nextSeq = lastNumber(this.#files.database) + 1;
+    this.#isNumbered = false;
+  }
+
+  /** Writes which numbers this transaction has given. */
+  flush(): void {
+    if (this.#isNumbered) this.#last.run(this.#nextSeq - 1);
+    this.#isNumbered = false;
   }
 
   /** Stores a delivery, leased to `owner` if there is one. */
@@ -63,6 +67,7 @@ export class Deliveries {
     const { sameSignatureAs } = seen;
     const receiver = this.#files.receivers.numberOf(name);
     const seq = this.#nextSeq++;
+    this.#isNumbered = true;
     const { first, leased } = queues.verify;
     this.#insert.run(
       ...[seq, id, receiver, receivedAt, ackMs],
@@ -76,9 +81,9 @@ export class Deliveries {
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 
-  /** Changes a delivery that `owner` has leased, and leases it to a stage again; false when the lease is lost. */
-  record(recorded: Recorded, owner: number, leaseTo: Stage | null): boolean {
-    const [seq, stage, receiver, kindBefore, kindAfter, dropBody, values] = recorded;
+  /** Changes a delivery that its owner has leased, and leases it to a stage again; false when the lease is lost. */
+  record(recorded: Recorded, leaseTo: Stage | null): boolean {
+    const [seq, stage, owner, receiver, kindBefore, kindAfter, dropBody, values] = recorded;
     const [state, ...rest] = values as [Value, Value, Value, ...Value[]];
     if (leaseTo !== null) rest.splice(0, 2, queues[leaseTo].leased, owner);
     const starts = leaseTo === null ? 0 : 1;
@@ -100,4 +105,9 @@ export class Deliveries {
     this.#files.tally.change(receiver, kindBefore, -1);
     this.#files.tally.change(receiver, kindAfter, 1);
   }
+}
+
+/** The last number that was given to a delivery of this file. */
+export function lastNumber(database: Database): number {
+  return Number(database.prepare("SELECT last FROM numbered").get()?.["last"] ?? 0);
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Kept, record } from "@reporthook/core/store";
+import { type Kept, newKept, record } from "@reporthook/core/store";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { Engine } from "./engine.ts";
@@ -30,14 +30,38 @@ interface Opened {
   turn(request?: Partial<Request>): Reply;
 }
 
-function open(path: string, time: Time = { ms: 0 }): Opened {
-  const database = loadDriver().open(path);
+function open(
+  path: string,
+  time: Time = { ms: 0 },
+  fails: (sql: string) => boolean = () => false,
+): Opened {
+  const database = failing(loadDriver().open(path), fails);
   database.exec("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
   prepareSchema(database, path, true);
   const retention = { handledMs: 1, parkedMs: 1 };
   const engine = new Engine(database, new OpenFile(path), { path, retention }, () => time.ms);
   const nothing = { adds: [], bytes: new Uint8Array(), records: [], calls: [], lanes: [] };
   return { engine, database, turn: (request) => engine.turn([{ ...nothing, ...request }]) };
+}
+
+/** The same database, with statements that fail. */
+function failing(database: Database, fails: (sql: string) => boolean): Database {
+  const tried = <T>(sql: string, run: () => T): T => {
+    if (fails(sql)) throw new Error("out of order");
+    return run();
+  };
+  return {
+    close: () => database.close(),
+    exec: (sql) => tried(sql, () => database.exec(sql)),
+    prepare: (sql) => {
+      const statement = database.prepare(sql);
+      return {
+        run: (...values) => tried(sql, () => statement.run(...values)),
+        get: (...values) => tried(sql, () => statement.get(...values)),
+        all: (...values) => tried(sql, () => statement.all(...values)),
+      };
+    },
+  };
 }
 
 const newPath = (): string => join(folder, `${++files}.db`);
@@ -53,16 +77,34 @@ function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
   return { adds: ids.map(add), bytes: Buffer.concat(keys) };
 }
 
+/** Unsigned ones, parked at once. */
+function held(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
+  const reason = { code: "unsigned", message: "" } as const;
+  const parked = ids.map((id): Add => {
+    const delivery = {
+      ...{ id, receiver: "a", receivedAt: now, key: null, signature: null },
+      ...bare,
+    };
+    const kept = newKept(delivery, { to: "held", verification: "unsigned", reason }, null);
+    return [id, "a", now, 1, null, "/", "{}", 0, 0, kindOf(kept), changesOf(kept, now)];
+  });
+  return { adds: parked, bytes: new Uint8Array() };
+}
+
+const bare = { url: "/", headers: {}, body: new Uint8Array(), ackMs: 1 };
+const of = (receiver: string, [id, , ...rest]: Add): Add => [id, receiver, ...rest];
+const handling = (places: number): LaneState => ({ ...lane(places), lane: 2, stage: "handle" });
+
 const lane = (places: number): LaneState => ({
   ...{ lane: 1, receiver: "a", stage: "verify", now, places },
 });
 
-function verified({ seq, row }: Handed): Recorded {
+function verified({ seq, row }: Handed, owner: number | null): Recorded {
   const kept: Kept = keptOf(row ?? {}, "a");
   const kindBefore = kindOf(kept);
   const found = { type: "report.complete", reportId: "r" } as const;
   record(kept, { to: "verified", verification: "valid", ...found }, now, now);
-  return [seq, "verify", "a", kindBefore, kindOf(kept), false, changesOf(kept, now)];
+  return [seq, "verify", owner ?? 0, "a", kindBefore, kindOf(kept), false, changesOf(kept, now)];
 }
 
 const idsOf = (reply: Reply): unknown[] => reply.handed.map(({ row }) => row?.["id"]);
@@ -123,7 +165,8 @@ describe("Engine", () => {
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
     one.turn(adds("1"));
-    const [handed] = one.turn({ lanes: [lane(1)] }).handed as [Handed];
+    const { handed, owner } = one.turn({ lanes: [lane(1)] });
+    const [first] = handed as [Handed];
     other.turn({ lanes: [lane(1)] });
     for (theirs.ms = beatMs; theirs.ms < 4 * lostAfterMs; theirs.ms += beatMs) {
       mine.ms = theirs.ms;
@@ -141,7 +184,7 @@ describe("Engine", () => {
     expect(looks.flat()).toEqual(["1"]);
 
     mine.ms = theirs.ms;
-    expect(one.turn({ records: [verified(handed)] }).records).toEqual([false]);
+    expect(one.turn({ records: [verified(first, owner)] }).records).toEqual([false]);
     expect(one.engine.numbers.get("a")?.[0]).toBe(1);
     other.engine.close();
     one.engine.close();
@@ -168,9 +211,12 @@ describe("Engine", () => {
     for (let start = 1; start <= 5; start++) {
       const time = { ms: 0 };
       const { engine, turn } = open(path, time);
-      const later = { ...lane(1), now: now + 10 ** 15 };
-      let handed = turn({ lanes: [later] }).handed;
-      for (; handed.length === 0; time.ms += beatMs) handed = engine.turn([]).handed;
+      const at = now + start * 10 ** 9;
+      let handed = turn({ lanes: [{ ...lane(1), now: at }] }).handed;
+      for (; handed.length === 0; time.ms += beatMs) {
+        const told = { ...lane(0), now: at + time.ms * 1_000 };
+        handed = [...engine.turn([]).handed, ...turn({ lanes: [told] }).handed];
+      }
       expect(handed.length).toBe(1);
     }
     const time = { ms: 0 };
@@ -194,5 +240,132 @@ describe("Engine", () => {
     const [handed] = other.turn({ lanes: [lane(1)] }).handed;
     expect(handed?.row).toMatchObject({ id: "1", starts: 1, attempts: 0 });
     other.engine.close();
+  });
+
+  it("turn() hands out a released one as it is now, although it was stored in the same turn", () => {
+    const { engine, turn } = open(newPath());
+    turn({ lanes: [handling(1)] });
+    const release = { receiver: "a", reason: "unsigned", now } as const;
+    const { handed } = turn({
+      ...{ ...held("1"), lanes: [handling(0)] },
+      calls: [{ ask: "release", query: release, after: "" }],
+    });
+    expect(handed.map(({ row }) => row)).toMatchObject([{ id: "1", released: 1, state: 1 }]);
+    engine.close();
+  });
+
+  it("turn() strands nothing when not even its transaction can begin", () => {
+    const path = newPath();
+    let failures = 0;
+    const { engine, turn } = open(path, { ms: 0 }, (sql) => {
+      return sql === "BEGIN IMMEDIATE" && failures-- > 0;
+    });
+    turn({ lanes: [lane(2)] });
+    failures = 1;
+    const { adds: stored, error, handed } = turn({ ...adds("1"), lanes: [lane(0)] });
+    expect(error?.failed).toContain("out of order");
+    expect(stored).toEqual([1]);
+    expect([...handed, ...engine.turn([]).handed].length).toBe(1);
+    engine.close();
+  });
+
+  it("turn() drops what comes of a lease that was lost, although this process has it again", () => {
+    const path = newPath();
+    const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
+    const [one, other] = [open(path, mine), open(path, theirs)];
+    one.turn(adds("1"));
+    const { handed, owner } = one.turn({ lanes: [lane(1)] });
+    const [first] = handed as [Handed];
+    other.turn({ lanes: [lane(0)] });
+    for (; theirs.ms < 3 * lostAfterMs; theirs.ms += beatMs) other.engine.turn([]);
+    mine.ms = theirs.ms;
+    const again = one.turn({ lanes: [lane(1)] });
+    expect(again.lost).toBe(true);
+    const [second] = again.handed as [Handed];
+    expect(second.seq).toBe(first.seq);
+    expect(one.turn({ records: [verified(first, owner)] }).records).toEqual([false]);
+    expect(one.turn({ records: [verified(second, again.owner)] }).records).toEqual([true]);
+    one.engine.close();
+    other.engine.close();
+  });
+
+  it("turn() leaves an owner its leases, if it was itself that stood still", () => {
+    const path = newPath();
+    const time = { ms: 0 };
+    const [one, other] = [open(path, time), open(path, time)];
+    one.turn(adds("1"));
+    one.turn({ lanes: [lane(1)] });
+    other.turn({ lanes: [lane(1)] });
+    for (; time.ms < 2 * lostAfterMs; time.ms += beatMs) {
+      one.engine.turn([]);
+      other.engine.turn([]);
+    }
+    time.ms += 2 * lostAfterMs;
+    expect(idsOf(other.engine.turn([]))).toEqual([]);
+    expect(one.engine.turn([]).lost).toBe(false);
+    one.engine.close();
+    other.engine.close();
+  });
+
+  it("turn() gives no number twice, so that no key is taken for one that is gone", () => {
+    const path = newPath();
+    const [app, tool] = [open(path), open(path)];
+    app.turn(held("1", "2", "3"));
+    for (const id of ["1", "2", "3"]) tool.turn({ calls: [{ ask: "discard", id, receiver: "a" }] });
+    const [four, copy] = [adds("4"), adds("copy")];
+    expect(app.turn(four).adds).toEqual([4]);
+    expect(tool.turn({ adds: copy.adds, bytes: four.bytes }).adds).toEqual([{ duplicateOf: "4" }]);
+    expect(app.turn({ adds: copy.adds, bytes: four.bytes }).adds).toEqual([{ duplicateOf: "4" }]);
+    app.engine.close();
+    tool.engine.close();
+    const again = open(path);
+    expect(again.turn({ adds: copy.adds, bytes: four.bytes }).adds).toEqual([{ duplicateOf: "4" }]);
+    again.engine.close();
+  });
+
+  it("turn() knows nothing that was rolled back, even if the file could not be read then", () => {
+    const path = newPath();
+    let failing: string[] = [];
+    const fails = (sql: string): boolean => {
+      const isNext = failing[0] !== undefined && sql.startsWith(failing[0]);
+      if (isNext) failing = failing.slice(1);
+      return isNext;
+    };
+    const { engine, turn } = open(path, { ms: 0 }, fails);
+    turn(adds("1"));
+    failing = ["COMMIT", "SELECT receiver, kind"];
+    const ofB = adds("2");
+    expect(turn({ ...ofB, adds: ofB.adds.map((add) => of("b", add)) }).adds).toEqual([2]);
+    expect(failing).toEqual([]);
+    const ofC = adds("3");
+    expect(turn({ ...ofC, adds: ofC.adds.map((add) => of("c", add)) }).adds).toEqual([3]);
+    engine.close();
+    const again = open(path);
+    const list = (receiver: string): unknown =>
+      again.turn({ calls: [{ ask: "list", query: { receiver } }] }).calls[0];
+    for (const [receiver, id] of [
+      ["a", "1"],
+      ["b", "2"],
+      ["c", "3"],
+    ] as const) {
+      expect(list(receiver)).toMatchObject({ value: [{ id }] });
+      expect(again.engine.numbers.get(receiver)?.[0]).toBe(1);
+    }
+    again.engine.close();
+  });
+
+  it("turn() reads a row that somebody has written nonsense into", () => {
+    const { engine, database, turn } = open(newPath());
+    turn(adds("1", "2", "3"));
+    database.exec("UPDATE delivery SET headers = 'no', history = 'no' WHERE id = '1'");
+    database.exec("UPDATE delivery SET headers = '1', history = '{}' WHERE id = '2'");
+    const { handed } = turn({ lanes: [lane(3)] });
+    const kept = handed.map(({ row }) => keptOf(row ?? {}, "a"));
+    expect(kept.map(({ headers, history }) => [headers, history])).toEqual([
+      [{}, []],
+      [{}, []],
+      [{}, []],
+    ]);
+    engine.close();
   });
 });

@@ -29,7 +29,7 @@ type Runner = <T>(step: () => T) => T | Failure;
 
 type Results = Pick<Reply, "adds" | "records" | "calls">;
 
-const nothingHanded: HandedOut = { handed: [], due: [], poisoned: [], lost: false };
+const nothingHanded: HandedOut = { handed: [], owner: null, due: [], poisoned: [], lost: false };
 
 /** The one writer of this process: everything that was asked for since the last commit goes into the next. */
 export class Engine {
@@ -92,13 +92,15 @@ export class Engine {
         const results = this.#perform(requests, (step) => step());
         const poisoned = requests.length === 0 ? this.#takeBack() : [];
         const handed = this.#handOut.finish();
-        return { ...results, handed, due: this.#handOut.lanes.due(), poisoned, lost };
+        const { owner } = this.#leases;
+        return { ...results, handed, owner, due: this.#handOut.lanes.due(), poisoned, lost };
       });
       this.#failing = false;
       this.#handOut.commit();
     } catch (thrown) {
       if (!this.#failing) error = this.#failure(thrown);
       this.#failing = true;
+      this.#handOut.rollBack();
       let ofAll = this.#failureOfAll(thrown);
       const alone: Runner = (step) => {
         if (ofAll !== null) return ofAll;
@@ -138,7 +140,7 @@ export class Engine {
       const { owner } = this.#leases;
       if (owner === null) return;
       this.#transaction(() => {
-        this.#shelf.giveBack(owner, Date.now());
+        this.#shelf.giveBack(owner, (receiver) => this.#nowOf(receiver));
         this.#leases.end(owner);
       });
     } finally {
@@ -150,11 +152,12 @@ export class Engine {
     const { tally, window } = this.#files;
     const leases = this.#leases.state;
     this.#database.exec("BEGIN IMMEDIATE");
-    let last = window.last;
+    let before = window.state;
     let isCommitted = false;
     try {
-      if (this.#catchUp()) last = window.last;
+      if (this.#catchUp()) before = window.state;
       const result = run();
+      this.#deliveries.flush();
       if (tally.flush()) this.#numbersTold = false;
       this.#file.check();
       this.#database.exec("COMMIT");
@@ -163,10 +166,9 @@ export class Engine {
       return result;
     } catch (error) {
       this.#rollBack();
-      this.#handOut.rollBack();
       // If that file comes back, its leases are of one that is dead.
       this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
-      window.rollBack(last);
+      window.state = before;
       throw error;
     }
   }
@@ -181,7 +183,8 @@ export class Engine {
       this.#reload();
       this.#file.save(this.#database);
     } catch {
-      // The file can't be read either: what is asked for next will tell.
+      // The file can't be read either: what is asked for next reads it first, or fails.
+      this.#seenVersion = Number.NaN;
     }
   }
 
@@ -244,12 +247,14 @@ export class Engine {
 
   #record(recorded: Recorded): boolean {
     const { owner } = this.#leases;
-    const [seq, , receiver, , , dropBody, changes] = recorded;
+    const [seq, , leasedTo, receiver, , , dropBody, changes] = recorded;
     const [, queue, rank] = changes;
     const waiting = waitingIn(queue, rank);
     const taking = this.#handOut.taking(receiver, waiting);
     const leaseTo = taking === null ? null : taking.lane.stage;
-    if (owner === null || !this.#deliveries.record(recorded, owner, leaseTo)) return false;
+    // This process may have leased it again since.
+    if (owner === null || leasedTo !== owner) return false;
+    if (!this.#deliveries.record(recorded, leaseTo)) return false;
     this.#leases.held--;
     this.#handOut.arrived(seq, receiver, waiting, taking);
     if (dropBody) this.#shelf.bound();
@@ -276,7 +281,8 @@ export class Engine {
         return this.#shelf.oldestWaiting(call.receiver);
       case "release":
         this.#handOut.lanes.disturb();
-        return this.#shelf.release(call.query);
+        this.#handOut.changed();
+        return this.#shelf.release(call.query, call.after);
       case "discard":
         return this.#shelf.discard(call.id, call.receiver);
       case "prune":
@@ -294,13 +300,18 @@ export class Engine {
     const poisoned: { receiver: string; row: Row }[] = [];
     const now = this.#monotonic();
     for (const owner of this.#leases.dead(now)) {
-      for (const row of this.#shelf.takeBack(owner, Date.now())) {
+      for (const row of this.#shelf.takeBack(owner, (receiver) => this.#nowOf(receiver))) {
         poisoned.push({ receiver: this.#files.receivers.nameOf(Number(row["receiver"])), row });
       }
       this.#leases.end(owner);
       this.#handOut.lanes.disturb();
     }
     return poisoned;
+  }
+
+  /** By the receiver's clock, if it works here. */
+  #nowOf(receiver: string): number {
+    return this.#handOut.lanes.nowOf(receiver) ?? Date.now();
   }
 
   /** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. */

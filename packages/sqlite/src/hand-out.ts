@@ -50,6 +50,11 @@ export class HandOut {
     else if (waiting !== null) this.lanes.postpone(receiver, waiting.stage, waiting.rank);
   }
 
+  /** Rows were changed by somebody else than whoever has them in memory. */
+  changed(): void {
+    this.#inMemory.clear();
+  }
+
   /** Leases what waits; returns that, and what was taken at once. */
   finish(): readonly Handed[] {
     for (const lane of this.lanes.asking()) {

@@ -26,6 +26,11 @@ export class Lanes {
     return this.#lanes.size;
   }
 
+  /** What a receiver's clock said last; undefined when it does no work here. */
+  nowOf(receiver: string): number | undefined {
+    return [...this.#lanes.values()].find((lane) => lane.receiver === receiver)?.now;
+  }
+
   /** Takes in how they stand; those that are not told of have ended. */
   enter(states: readonly LaneState[]): void {
     this.#lanes = new Map(

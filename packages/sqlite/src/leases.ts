@@ -16,6 +16,7 @@ export class Leases {
   readonly #others: Statement;
   readonly #delete: Statement;
   readonly #watched = new Map<number, { readonly beat: number; readonly since: number }>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #owner: number | null = null;
   #beatAt = Number.NEGATIVE_INFINITY;
   /** How many leases this owner holds. */
@@ -63,6 +64,9 @@ export class Leases {
   /** The owners whose beat has stood still for too long. */
   dead(now: number): number[] {
     const rows = this.#others.all();
+    // While this process stood still, or waited for the file, others may have had to.
+    if (now - this.#lookedAt > lostAfterMs / 2) this.#watched.clear();
+    this.#lookedAt = now;
     const present = new Set(rows.map(({ number }) => Number(number)));
     for (const number of this.#watched.keys())
       if (!present.has(number)) this.#watched.delete(number);

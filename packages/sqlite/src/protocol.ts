@@ -34,8 +34,9 @@ export type Add = readonly [
 /** What became of one attempt. */
 export type Recorded = readonly [
   seq: number,
-  /** The stage it was leased for. */
+  /** The stage it was leased for, and the owner. */
   stage: Stage,
+  owner: number,
   receiver: string,
   kindBefore: number,
   kindAfter: number,
@@ -68,7 +69,8 @@ export type Call =
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
-  | { readonly ask: "release"; readonly query: ReleaseQuery }
+  /** The next of those parked for a reason, with ids after that one. */
+  | { readonly ask: "release"; readonly query: ReleaseQuery; readonly after: string }
   | { readonly ask: "discard"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "prune"; readonly now: number };
 
@@ -103,6 +105,12 @@ export interface Pruned {
   readonly more: boolean;
 }
 
+/** One step of a release: how many, and the last of them. */
+export interface Released {
+  readonly released: number;
+  readonly last: string;
+}
+
 /** What a call resolves to. */
 export type CallResult = { readonly value: unknown } | Failure;
 
@@ -120,6 +128,8 @@ export type Numbers = ReadonlyMap<string, readonly number[]>;
 /** What a turn did for lanes. */
 export interface HandedOut {
   readonly handed: readonly Handed[];
+  /** Whose leases they are. */
+  readonly owner: number | null;
   /** Of lanes with places left: when the next one comes due. */
   readonly due: readonly { readonly lane: number; readonly at: number | null }[];
   /** Parked, because work on them ended the process too often. */

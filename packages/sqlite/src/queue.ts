@@ -87,7 +87,7 @@ export class Queue {
     const { first, yielding } = queues[stage];
     const found: number[] = [];
     // A signature is past its lifetime at this moment or before it; handlers know no such moment.
-    const past = stage === "verify" ? now - signatureLifetimeMs : -1;
+    const past = stage === "verify" ? now - signatureLifetimeMs : Number.MIN_SAFE_INTEGER;
     for (const queue of [first, yielding]) {
       found.push(...seqs(this.#fromAbove.all(receiver, queue, past, places - found.length)));
       if (found.length === places) return found;

@@ -64,7 +64,7 @@ export function keptOf(row: Row, receiver: string): Kept {
   const state = states[Number(row["state"])] as State;
   return {
     ...{ id: String(row["id"]), receiver, receivedAt: Number(row["received_at"]), state },
-    ...{ url: text("url") ?? "", headers: JSON.parse(text("headers") ?? "{}") },
+    ...{ url: text("url") ?? "", headers: headersOf(text("headers")) },
     ...{ ackMs: Number(row["ack_ms"]), body: (row["body"] ?? null) as Uint8Array | null },
     stage: state === "received" ? "verify" : "handle",
     reason: reasonOf(row),
@@ -90,10 +90,26 @@ function reasonOf(row: Row): Reason | null {
 }
 
 function historyOf(json: string | null): Kept["history"] {
-  if (json === null) return [];
-  return (JSON.parse(json) as StoredAttempt[]).map(([stage, at, ms, outcome, error]) => {
+  const attempts = parsed(json);
+  if (!Array.isArray(attempts)) return [];
+  return attempts.filter(Array.isArray).map((attempt) => {
+    const [stage, at, ms, outcome, error] = attempt as StoredAttempt;
     return { stage, at: new Date(at), ms, outcome, error };
   });
+}
+
+function headersOf(json: string | null): Kept["headers"] {
+  const headers = parsed(json);
+  return typeof headers === "object" && headers !== null ? (headers as Kept["headers"]) : {};
+}
+
+/** Null when somebody has written something else into the file: the rest of the row still counts. */
+function parsed(json: string | null): unknown {
+  try {
+    return json === null ? null : JSON.parse(json);
+  } catch {
+    return null;
+  }
 }
 
 /** How long those of each {@link keptAs} are kept, in milliseconds. */

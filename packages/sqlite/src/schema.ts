@@ -52,6 +52,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
   CREATE INDEX delivery_ended ON delivery (kept_as, ended_at) WHERE kept_as IS NOT NULL;
+  -- The last number given to a delivery: never again to another, for the dedupe window tells them apart by it.
+  CREATE TABLE numbered (last INTEGER NOT NULL);
+  INSERT INTO numbered VALUES (0);
   -- The keys of the last 24 hours, in order of arrival: the dedupe window.
   CREATE TABLE seen (
     seq INTEGER PRIMARY KEY,

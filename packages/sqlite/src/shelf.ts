@@ -18,7 +18,7 @@ import {
 } from "@reporthook/core/store";
 import type { Deliveries, Files } from "./deliveries.ts";
 import type { Row, Statement } from "./driver.ts";
-import type { Pruned } from "./protocol.ts";
+import type { Pruned, Released } from "./protocol.ts";
 import { queues } from "./queue.ts";
 import { changesOf, keptAs, keptOf, retentionOf } from "./row.ts";
 import { countsOf, kindOf } from "./tally.ts";
@@ -59,7 +59,7 @@ export class Shelf {
        FROM delivery WHERE receiver = ? AND state = ? AND id > ? ORDER BY id LIMIT ?`,
     );
     this.#reason = prepare(
-      `SELECT * FROM delivery WHERE receiver = ? AND reason = ? AND queue IS NULL AND state IN (3, 5) ORDER BY id LIMIT ${atOnce}`,
+      `SELECT * FROM delivery WHERE receiver = ? AND reason = ? AND id > ? AND queue IS NULL AND state IN (3, 5) ORDER BY id LIMIT ${atOnce}`,
     );
     this.#over = prepare(
       "SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ? AND ended_at < ? ORDER BY ended_at LIMIT ?",
@@ -75,15 +75,16 @@ export class Shelf {
   }
 
   list({ receiver, state, limit = 100, after = "" }: InboxQuery): Entry[] {
+    const most = Math.min(Math.max(0, Math.floor(limit) || 0), Number.MAX_SAFE_INTEGER);
     const chosen = states.flatMap((one, number) =>
       state === undefined || state === one || (state === "parked" && isParked(one)) ? [number] : [],
     );
     const rows = this.#files.receivers
       .chosen(receiver)
-      .flatMap((number) => chosen.flatMap((one) => this.#list.all(number, one, after, limit)));
+      .flatMap((number) => chosen.flatMap((one) => this.#list.all(number, one, after, most)));
     const entries = rows.map((row) => entryOf(this.kept(row)));
     entries.sort((one, other) => (one.id < other.id ? -1 : 1));
-    return entries.slice(0, limit);
+    return entries.slice(0, most);
   }
 
   oldestWaiting(receiver: string): Date | null {
@@ -94,15 +95,15 @@ export class Shelf {
     return times.length === 0 ? null : new Date(Math.min(...times));
   }
 
-  /** Releases one, or the next of those parked for a reason. */
-  release(query: ReleaseQuery): number {
+  /** Releases one, or the next of those parked for a reason: each once, although it may be parked again meanwhile. */
+  release(query: ReleaseQuery, after: string): Released {
     const { receiver, now } = query;
     if ("reason" in query) {
       const rows = this.#files.receivers
         .chosen(receiver)
-        .flatMap((number) => this.#reason.all(number, query.reason));
+        .flatMap((number) => this.#reason.all(number, query.reason, after));
       for (const row of rows) this.#change(row, now, (kept) => rerun(kept, now));
-      return rows.length;
+      return { released: rows.length, last: String(rows.at(-1)?.["id"] ?? after) };
     }
     const row = this.#mustFind(query.id, receiver);
     const state = stateOf(row);
@@ -113,7 +114,7 @@ export class Shelf {
       );
     }
     this.#change(row, now, (kept) => rerun(kept, now));
-    return 1;
+    return { released: 1, last: query.id };
   }
 
   discard(id: string, receiver: string | undefined): void {
@@ -153,9 +154,10 @@ export class Shelf {
   }
 
   /** Takes back what a dead owner had leased; returns those that are parked now. */
-  takeBack(owner: number, now: number): Row[] {
+  takeBack(owner: number, nowOf: (receiver: string) => number): Row[] {
     const poisoned: Row[] = [];
     for (const row of this.leasedBy(owner)) {
+      const now = nowOf(this.#receiverOf(row));
       const starts = Number(row["starts"]);
       const isPoison = starts >= mostStarts;
       this.#change(row, now, (kept) => {
@@ -169,15 +171,15 @@ export class Shelf {
   }
 
   /** Gives back what an owner that ends in peace had leased. */
-  giveBack(owner: number, now: number): void {
+  giveBack(owner: number, nowOf: (receiver: string) => number): void {
     for (const row of this.leasedBy(owner)) {
-      this.#change(row, now, () => {});
+      this.#change(row, nowOf(this.#receiverOf(row)), () => {});
       this.#starts.run(0, Number(row["seq"]));
     }
   }
 
   kept(row: Row): Kept {
-    return keptOf(row, this.#files.receivers.nameOf(Number(row["receiver"])));
+    return keptOf(row, this.#receiverOf(row));
   }
 
   leasedBy(owner: number): Row[] {
@@ -188,6 +190,10 @@ export class Shelf {
           this.#leased.all(number, queue, owner),
         ),
       );
+  }
+
+  #receiverOf(row: Row): string {
+    return this.#files.receivers.nameOf(Number(row["receiver"]));
   }
 
   #change(row: Row, now: number, change: (kept: Kept) => void): void {

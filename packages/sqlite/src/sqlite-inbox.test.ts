@@ -1,12 +1,13 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states } from "@reporthook/core/store";
 import { inboxContract } from "@reporthook/core/testing";
 import fc from "fast-check";
-import { afterAll, describe, expect, it, test } from "vitest";
+import { afterAll, describe, expect, it, test, vi } from "vitest";
 import {
+  type Bench,
   type Consuming,
   createBench,
   handled,
@@ -14,7 +15,9 @@ import {
   left,
   valid,
 } from "../../core/src/testing/inbox-bench.ts";
+import { loadDriver } from "./driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
+import { beatMs } from "./leases.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -118,6 +121,101 @@ describe("sqliteInbox", () => {
     expect(seen.sort()).toEqual(ids.sort());
     for (const { end } of benches) await end();
   });
+
+  it("a release of all for a reason runs each once, although they are parked again meanwhile", async () => {
+    const { inbox, clock, put, consume, end } = bench(open());
+    const count = 1_200;
+    const unsigned = { signature: null, arrival: arrivals["held"] as Arrival };
+    await Promise.all(Array.from({ length: count }, () => put(unsigned)));
+    const { jobs } = consume("handle", left("held", "unsigned"), { concurrency: 16 });
+    const released = await inbox.release({ receiver: "a", reason: "unsigned", now: clock.now() });
+    expect(released).toBe(count);
+    await vi.waitUntil(async () => (await inbox.counts()).held === count, 20_000);
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
+    await end();
+  }, 30_000);
+
+  it("a link leads to the file, which is no other inbox", async () => {
+    const target = join(folder, `${++files}.db`);
+    const [link, chain] = [join(folder, "link.db"), join(folder, "chain.db")];
+    symlinkSync(target, link);
+    symlinkSync("link.db", chain);
+    const inboxes = [sqliteInbox(chain), sqliteInbox(target)];
+    expect(new Set(inboxes.map(({ identity }) => identity)).size).toBe(1);
+    const [one, other] = inboxes.map(bench) as [Bench, Bench];
+    const id = await one.put();
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    expect((await other.inbox.get(id))?.id).toBe(id);
+    await one.end();
+    await other.end();
+  });
+
+  it("works on nothing once it is closed, although it could not be opened then", async () => {
+    const late = join(folder, "late");
+    const path = join(late, "inbox.db");
+    const closed = bench(sqliteInbox(path));
+    await expect(closed.inbox.open()).rejects.toThrow(/is not there: create it/);
+    const { jobs, errors } = closed.consume("verify", valid);
+    await closed.until(() => errors.length > 0, "it fails");
+    await closed.inbox.close();
+    mkdirSync(late);
+    const { inbox, put, end } = bench(sqliteInbox(path));
+    await put();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await inbox.counts()).received).toBe(1);
+    expect(jobs).toEqual([]);
+    await end();
+  });
+
+  it("abort() does not wait for a locked file, and gives the lease back once it can", async () => {
+    const path = join(folder, `${++files}.db`);
+    const { inbox, put, consume, until, end } = bench(sqliteInbox(path));
+    const id = await put();
+    const first = consume("verify", () => new Promise(() => {}));
+    await until(() => first.jobs.length === 1, "it runs");
+    const other = loadDriver().open(path);
+    other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
+    await first.consumer.abort();
+    expect(first.consumer.running).toBe(0);
+    other.exec("COMMIT");
+    other.close();
+    const second = consume("verify", valid);
+    await until(() => second.jobs.length === 1, "it is handed out again");
+    expect(second.jobs[0]?.id).toBe(id);
+    await until(async () => (await inbox.counts()).verified === 1, "it is recorded");
+    await end();
+  }, 30_000);
+
+  it("works on what it leases in the turn in which it learns that its leases are lost", async () => {
+    const path = join(folder, `${++files}.db`);
+    const { inbox, put, consume, until, end } = bench(sqliteInbox(path));
+    let blocked = false;
+    let unblock = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      unblock = resolve;
+    });
+    const { jobs } = consume("verify", async () => {
+      if (blocked) await opened;
+      return valid;
+    });
+    // Short work, so that more is leased than runs.
+    for (let count = 0; count < 100; count++) await put();
+    await until(async () => (await inbox.counts()).verified === 100, "the first ones are done");
+    blocked = true;
+    const first = await put();
+    await until(() => jobs.some(({ id }) => id === first), "one runs");
+    const other = loadDriver().open(path);
+    other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
+    const adding = Promise.all(Array.from({ length: 5 }, () => put()));
+    await new Promise((resolve) => setTimeout(resolve, beatMs));
+    other.exec("UPDATE delivery SET queue = 1, rank = received_at WHERE queue = 6");
+    other.exec("DELETE FROM owner; COMMIT");
+    other.close();
+    await adding;
+    unblock();
+    await until(async () => (await inbox.counts()).verified === 106, "nothing is left");
+    await end();
+  }, 30_000);
 
   it("counts what is there, whatever was done before", { timeout: 120_000 }, async () => {
     const outcomes: readonly Outcome[] = [

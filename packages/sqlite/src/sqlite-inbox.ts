@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import type {
@@ -23,7 +23,7 @@ import { dayMs, describe } from "@reporthook/core/store";
 import { Connection } from "./connection.ts";
 import { LaneConsumer, type Source } from "./consumer.ts";
 import { loadDriver } from "./driver.ts";
-import type { HandedOut, LaneState, Numbers, Pruned, ThreadOptions } from "./protocol.ts";
+import type { HandedOut, LaneState, Numbers, Pruned, Released, ThreadOptions } from "./protocol.ts";
 import { keptOf } from "./row.ts";
 import { atOnce } from "./shelf.ts";
 import { countsOf, loadOf, none } from "./tally.ts";
@@ -87,14 +87,15 @@ class SqliteInbox implements Inbox {
     }
     const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = retention;
     loadDriver(driver);
+    const file = realPath(resolve(path));
     this.#options = {
-      ...{ path: resolve(path), driver, migrate },
+      ...{ path: file, driver, migrate },
       retention: {
         handledMs: positive(handledMs, "retention.handledMs"),
         parkedMs: positive(parkedMs, "retention.parkedMs"),
       },
     };
-    this.identity = `sqlite:${realPath(this.#options.path)}`;
+    this.identity = `sqlite:${file}`;
   }
 
   async open(): Promise<void> {
@@ -144,11 +145,13 @@ class SqliteInbox implements Inbox {
   }
 
   async release(query: ReleaseQuery): Promise<number> {
-    let released = 0;
+    let [all, after] = [0, ""];
     for (;;) {
-      const count = (await this.#connect().call({ ask: "release", query })) as number;
-      released += count;
-      if ("id" in query || count < atOnce) return released;
+      const step = await this.#connect().call({ ask: "release", query, after });
+      const { released, last } = step as Released;
+      all += released;
+      after = last;
+      if ("id" in query || released < atOnce) return all;
     }
   }
 
@@ -176,19 +179,17 @@ class SqliteInbox implements Inbox {
   }
 
   async close(): Promise<void> {
-    const connection = this.#connection;
-    if (connection === null) return;
-    this.#closing ??= this.#close(connection).finally(() => {
+    this.#closing ??= this.#close().finally(() => {
       this.#closing = null;
     });
     await this.#closing;
   }
 
-  async #close(connection: Connection): Promise<void> {
+  async #close(): Promise<void> {
     const consumers = [...this.#lanes.values()];
     await Promise.all(consumers.map((consumer) => consumer.abort()));
-    await connection.close();
-    this.#lanes.clear();
+    await this.#connection?.close();
+    for (const { lane } of consumers) this.#lanes.delete(lane);
   }
 
   #connect(): Connection {
@@ -203,6 +204,7 @@ class SqliteInbox implements Inbox {
       leased: (leased) => {
         for (const one of leased) this.#lanes.get(one.lane)?.hand(one);
       },
+      lost: () => this.#lose(),
       handedOut: (rest) => this.#handOut(rest),
       failed: (error) => this.#eachLane((consumer) => consumer.failed(error)),
       ended: (error) => this.#end(error),
@@ -213,35 +215,36 @@ class SqliteInbox implements Inbox {
   /** How the lanes stand, without those that take nothing up any more. */
   #states(): LaneState[] {
     const states: LaneState[] = [];
-    for (const consumer of this.#lanes.values()) {
+    for (const [lane, consumer] of this.#lanes) {
       if (!consumer.stopped) states.push(consumer.ask());
+      else if (consumer.running === 0) this.#lanes.delete(lane);
     }
     return states;
   }
 
-  #handOut({ due, poisoned, lost }: Omit<HandedOut, "handed">): void {
+  #handOut({ due, poisoned }: Pick<HandedOut, "due" | "poisoned">): void {
     for (const { lane, at } of due) this.#lanes.get(lane)?.due(at);
     for (const { receiver, row } of poisoned) {
       const kept = keptOf(row, receiver);
       const told = [...this.#lanes.values()].find((consumer) => consumer.receiver === receiver);
       told?.poisoned(kept);
     }
-    if (!lost) return;
-    this.#eachLane((consumer) => {
-      const error = new Error(leasesLost);
+  }
+
+  #lose(): void {
+    const error = new Error(leasesLost);
+    for (const consumer of this.#lanes.values()) {
       if (consumer.running > 0) consumer.failed(error);
       consumer.lose(error, false);
-    });
+    }
   }
 
   #end(error: ReporthookError | null): void {
     this.#connection = null;
     this.#failure = error === null ? null : { error, at: performance.now() };
     if (error === null) return;
-    this.#eachLane((consumer) => {
-      consumer.lose(error, true);
-      consumer.failed(error);
-    });
+    for (const consumer of this.#lanes.values()) consumer.lose(error, true);
+    this.#eachLane((consumer) => consumer.failed(error));
     // Whoever works on deliveries waits for no request to open the file again.
     setTimeout(() => this.#eachLane(() => this.#tell()), reopenMs).unref();
   }
@@ -259,6 +262,7 @@ class SqliteInbox implements Inbox {
   }
 }
 
+const mostLinks = 40;
 const leasesLost =
   "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
 
@@ -266,9 +270,13 @@ function sum(one: readonly number[], other: readonly number[]): number[] {
   return none.map((_, kind) => (one[kind] ?? 0) + (other[kind] ?? 0));
 }
 
-function realPath(path: string): string {
+/** Where the file is, or will be, behind all links: SQLite keeps its log beside that. */
+function realPath(path: string, links = 0): string {
   try {
-    return join(realpathSync(dirname(path)), basename(path));
+    const place = join(realpathSync(dirname(path)), basename(path));
+    const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    if (!isLink || links === mostLinks) return place;
+    return realPath(resolve(dirname(place), readlinkSync(place)), links + 1);
   } catch {
     // The folder is not there: open() will tell.
     return path;

@@ -93,7 +93,7 @@ describe("DedupeWindow", () => {
     file.close();
   });
 
-  it("forget() and rollBack() leave nothing that would swallow a copy", () => {
+  it("forget() and a rollback leave nothing that would swallow a copy", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
@@ -103,11 +103,11 @@ describe("DedupeWindow", () => {
       window.forget(number);
       expect(window.look(keyOf(number, number), 0)).toEqual({});
     }
-    const { last } = window;
+    const { state } = window;
     file.exec("BEGIN");
     window.add(many + 1, "undone", 0, keyOf(many + 1, many + 1));
     file.exec("ROLLBACK");
-    window.rollBack(last);
+    window.state = state;
     expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
     window.add(many + 1, "another", 0, keyOf(many + 2, many + 2));
     expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
@@ -125,7 +125,54 @@ describe("DedupeWindow", () => {
     other.catchUp();
     expect(other.look(keyOf(3, 3), 0)).toEqual({ duplicateOf: "id 3" });
     expect(other.look(keyOf(4_999, 1), 0)).toEqual({ sameSignatureAs: "id 4999" });
-    expect(other.last).toBe(5_000);
+    expect(other.state.last).toBe(5_000);
+    file.close();
+  });
+
+  it("loses no key to transactions that were rolled back, nor the place of a signature", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      const { state } = window;
+      file.exec("BEGIN");
+      window.add(number, "undone", 0, keyOf(many + number, many + number));
+      file.exec("ROLLBACK");
+      window.state = state;
+      file.exec("BEGIN");
+      window.add(number, `id ${number}`, 0, keyOf(number, number));
+      file.exec("COMMIT");
+    }
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(number, number), 0)).toEqual({ duplicateOf: `id ${number}` });
+    }
+    const last = many + perGeneration / 2;
+    window.add(last, "new", 0, keyOf(many + 3, 1));
+    expect(window.look(keyOf(many + 3, 2), 0)).toEqual({ sameSignatureAs: "new" });
+    file.close();
+  });
+
+  it("look() names a younger one with the same signature, once the earliest is past the window", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    window.add(1, "one", 0, keyOf(1, 1));
+    window.add(2, "two", dayMs, keyOf(1, 2));
+    expect(window.look(keyOf(1, 3), dayMs + 1)).toEqual({ sameSignatureAs: "two" });
+    file.close();
+  });
+
+  it("prune() is not held up by a key from a future that never came", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    window.add(1, "future", 100 * dayMs, keyOf(1, 1));
+    window.add(2, "past", 0, keyOf(2, 2));
+    window.add(3, "now", 3 * dayMs, keyOf(3, 3));
+    expect(window.prune(3 * dayMs, 10)).toBe(false);
+    expect(
+      file
+        .prepare("SELECT id FROM seen")
+        .all()
+        .map(({ id }) => id),
+    ).toEqual(["now"]);
     file.close();
   });
 });

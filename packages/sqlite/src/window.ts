@@ -1,4 +1,5 @@
 import { dayMs } from "@reporthook/core/store";
+import { lastNumber } from "./deliveries.ts";
 import type { Database, Statement } from "./driver.ts";
 import { RecentKeys } from "./recent-keys.ts";
 
@@ -16,11 +17,19 @@ interface SeenRow {
 }
 
 /** The keys of one generation, whole and by their signature's half. */
-interface Generation {
+export interface Generation {
   /** The last number before it. */
   readonly after: number;
   readonly keys: RecentKeys;
   readonly signatures: RecentKeys;
+}
+
+/** What a transaction changes of a window, besides the file. */
+export interface WindowState {
+  readonly last: number;
+  readonly settled: number;
+  readonly young: Generation;
+  readonly old: Generation | null;
 }
 
 /** How many keys a generation holds in memory before the next begins. */
@@ -68,9 +77,16 @@ export class DedupeWindow {
     this.catchUp();
   }
 
-  /** Forgets that a key was added by what is rolled back to the number `last` was then. */
-  rollBack(last: number): void {
+  /** What a transaction that fails has to put back. */
+  get state(): WindowState {
+    return { last: this.#last, settled: this.#settled, young: this.#young, old: this.#old };
+  }
+
+  set state({ last, settled, young, old }: WindowState) {
     this.#last = last;
+    this.#settled = settled;
+    this.#young = young;
+    this.#old = old;
   }
 
   /** Deletes a key, so that its copy is new. */
@@ -83,24 +99,21 @@ export class DedupeWindow {
   catchUp(): void {
     // Many in one row: a million rows would take seconds.
     const page = this.#database.prepare(
-      `SELECT group_concat(seq) AS seqs, group_concat(hex(key), '') AS keys
-       FROM (SELECT seq, key FROM seen WHERE seq > ? ORDER BY seq LIMIT 2000)`,
+      `SELECT group_concat(seq) AS seqs, group_concat(at) AS times, group_concat(hex(key), '') AS keys
+       FROM (SELECT seq, at, key FROM seen WHERE seq > ? ORDER BY seq LIMIT 2000)`,
     );
     for (;;) {
-      const { seqs, keys } = page.get(this.#last) ?? {};
+      const { seqs, times, keys } = page.get(this.#last) ?? {};
       if (typeof seqs !== "string") return;
       const bytes = Buffer.from(String(keys), "hex");
       const numbers = seqs.split(",");
+      const at = String(times).split(",");
       const size = bytes.length / numbers.length;
       for (const [index, seq] of numbers.entries()) {
-        this.#remember(Number(seq), bytes.subarray(index * size, (index + 1) * size));
+        const key = bytes.subarray(index * size, (index + 1) * size);
+        this.#remember(Number(seq), key, Number(at[index]));
       }
     }
-  }
-
-  /** The last number that was given to a key. */
-  get last(): number {
-    return this.#last;
   }
 
   look(key: Uint8Array, now: number): Seen {
@@ -125,7 +138,7 @@ export class DedupeWindow {
 
   add(seq: number, id: string, at: number, key: Uint8Array): void {
     this.#insert.run(seq, id, at, key);
-    this.#remember(seq, key);
+    this.#remember(seq, key, at);
     if (this.#old !== null && this.#young.keys.size * 2 > this.#perGeneration) this.#settle(4);
   }
 
@@ -134,7 +147,8 @@ export class DedupeWindow {
     const oldest = this.#database
       .prepare("SELECT seq, at FROM seen ORDER BY seq LIMIT ?")
       .all(limit) as unknown as SeenRow[];
-    const over = oldest.findIndex(({ at }) => now - at < dayMs);
+    // What came more than a day from now came while the clock was set wrong.
+    const over = oldest.findIndex(({ at }) => Math.abs(now - at) < dayMs);
     const last = oldest[over === -1 ? oldest.length - 1 : over - 1];
     if (last === undefined) return false;
     if (this.#hasBefore) {
@@ -146,14 +160,16 @@ export class DedupeWindow {
     return over === -1;
   }
 
-  #remember(seq: number, key: Uint8Array): void {
+  #remember(seq: number, key: Uint8Array, at: number): void {
     if (this.#young.keys.size >= this.#perGeneration) this.#turn();
     const { whole, signature } = hashesOf(key);
     const { keys, signatures } = this.#young;
     keys.set(...whole, seq);
     // The earliest keeps its place as long as it is there to be named.
     const earlier = this.#confirm(signatures.get(...signature));
-    if (earlier === undefined || earlier.seq === seq) signatures.set(...signature, seq);
+    const isNamed =
+      earlier !== undefined && equal(earlier.key, key, signatureBytes) && at - earlier.at < dayMs;
+    if (!isNamed) signatures.set(...signature, seq);
     this.#last = Math.max(this.#last, seq);
   }
 
@@ -198,12 +214,7 @@ export class DedupeWindow {
     const first = this.#database
       .prepare("SELECT seq, at FROM seen WHERE seq >= ? ORDER BY seq LIMIT 1")
       .get(Number(newest?.["seq"] ?? 0));
-    return first === undefined ? this.#highest() : Number(first["seq"]) - 1;
-  }
-
-  #highest(): number {
-    const row = this.#database.prepare("SELECT max(seq) AS seq FROM delivery").get();
-    return Number(row?.["seq"] ?? 0);
+    return first === undefined ? lastNumber(this.#database) : Number(first["seq"]) - 1;
   }
 }
 
