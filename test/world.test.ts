@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { mutations } from "./world/mutations.ts";
+import { buildProduct, type Product } from "./world/product.ts";
+import { type Result, runWorld } from "./world/world.ts";
+
+// The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.
+const chosen = process.env["WORLD_SEED"];
+const seeds = Number(process.env["WORLD_SEEDS"] ?? 150);
+const first = Number(process.env["WORLD_FROM"] ?? 1);
+/** So many worlds at most until a fault has to be noticed; those before them all are the default ones. */
+const untilNoticed = 50;
+const limitMs = 300_000;
+
+/** How to repeat a world, what is broken in it, and what happened. */
+function failure({ seed, broken, trace }: Result): string {
+  const again = `Repeat it with: WORLD_SEED=${seed} pnpm test:world`;
+  return [again, ...broken, "", ...trace].join("\n");
+}
+
+/** The first seed in a world of which something is broken. */
+async function firstBroken(product: Product, most: number): Promise<Result | null> {
+  for (let seed = 1; seed <= most; seed++) {
+    const result = await runWorld(seed, product);
+    if (result.broken.length > 0) return result;
+  }
+  return null;
+}
+
+describe("A simulated world", () => {
+  let product: Product;
+  beforeAll(async () => {
+    product = await buildProduct();
+  });
+
+  test.runIf(chosen !== undefined)(
+    `of seed ${chosen} breaks no promise`,
+    { timeout: limitMs },
+    async () => {
+      const result = await runWorld(Number(chosen), product);
+      console.log(result.trace.join("\n"));
+      if (result.broken.length > 0) throw new Error(failure(result));
+    },
+  );
+
+  test.skipIf(chosen !== undefined)(
+    `of any of ${seeds} seeds breaks no promise`,
+    { timeout: limitMs + seeds * 1_000 },
+    async () => {
+      const startedAt = performance.now();
+      const failures: Result[] = [];
+      for (let done = 1; done <= seeds && failures.length < 5; done++) {
+        const result = await runWorld(first + done - 1, product);
+        if (result.broken.length > 0) failures.push(result);
+        if (done % 500 !== 0) continue;
+        const seconds = Math.round((performance.now() - startedAt) / 1_000);
+        console.log(`${done} of ${seeds} worlds, ${seconds} s: ${failures.length} broke a promise`);
+      }
+      const others = failures.slice(1).map(({ seed, broken }) => `seed ${seed}: ${broken[0]}`);
+      const [worst] = failures;
+      if (worst !== undefined) throw new Error([failure(worst), ...others].join("\n"));
+    },
+  );
+
+  test.skipIf(chosen !== undefined)(
+    "of one seed is always the same",
+    { timeout: limitMs },
+    async () => {
+      for (const seed of [1, 2, 3]) {
+        const { trace } = await runWorld(seed, product);
+        expect((await runWorld(seed, product)).trace).toEqual(trace);
+      }
+    },
+  );
+});
+
+describe.skipIf(chosen !== undefined)("A simulated world notices a receiver that", () => {
+  test.each(mutations)("$name", { timeout: limitMs }, async (mutation) => {
+    const noticed = await firstBroken(await buildProduct(mutation), untilNoticed);
+    expect(noticed, `not in the worlds 1 to ${untilNoticed}`).not.toBeNull();
+  });
+});

@@ -1,0 +1,84 @@
+import type { Chance } from "./chance.ts";
+
+/** What a notification is, as its world knows and the receiver has to find out. */
+export type Kind =
+  | "genuine"
+  /** Genuine, and of no known shape. */
+  | "unknown"
+  /** Genuine, and no JSON. */
+  | "garbled"
+  /** Genuine, with the signature of another one. */
+  | "reused"
+  /** Genuine, and sent when its signature is too old. */
+  | "late"
+  /** Genuine, but the service answers 404 when it is asked about it. */
+  | "misjudged"
+  | "forged"
+  | "unsigned"
+  | "test";
+
+/** What a handler does at one attempt. */
+export type Deed = "succeed" | "dawdle" | "throw" | "hang" | "do-not-retry" | "retry-after";
+
+/** A notification, and what its world knows of it. */
+export interface Notification {
+  readonly n: number;
+  readonly kind: Kind;
+  readonly signature: string | null;
+  /** Milliseconds since the epoch. */
+  readonly triggeredAt: number;
+  readonly body: string;
+  /** What handlers do, attempt by attempt; the last deed is for all that follow. */
+  readonly deeds: readonly Deed[];
+  /** What it was acknowledged as, and when first. */
+  readonly ids: Set<string>;
+  acknowledgedAt: number | null;
+}
+
+/** How often each kind comes. */
+export type Kinds = Readonly<Record<Kind, number>>;
+
+const statuses = ["processing", "complete", "internal_error"] as const;
+const deeds = { succeed: 60, dawdle: 15, throw: 15, hang: 2, "do-not-retry": 3, "retry-after": 5 };
+const lateMs = 310_000;
+
+/** Makes the next notification. */
+export function newNotification(
+  chance: Chance,
+  { n, kind, now, before }: { n: number; kind: Kind; now: number; before: readonly Notification[] },
+): Notification {
+  const other = before.filter((one) => one.kind === "genuine").at(-1);
+  const reused = kind === "reused" && other !== undefined ? other : null;
+  const own = kind === "unsigned" || kind === "test" ? null : `s-${n}-${chance.below(1e9)}`;
+  const triggeredAt = reused?.triggeredAt ?? (kind === "late" ? now - lateMs : now);
+  return {
+    ...{ n, kind, triggeredAt, body: bodyOf(chance, n, kind), deeds: deedsOf(chance) },
+    ...{ signature: reused?.signature ?? own, ids: new Set(), acknowledgedAt: null },
+  };
+}
+
+/** Whether the service has made it. */
+export function isGenuine({ kind }: Notification): boolean {
+  return kind !== "forged" && kind !== "unsigned" && kind !== "test";
+}
+
+/** The number in a body, whatever its shape; null when it holds none. */
+export function numberIn(body: string): number | null {
+  const found = /n=(\d+)/.exec(body)?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+function bodyOf(chance: Chance, n: number, kind: Kind): string {
+  const id = `n=${n}`;
+  if (kind === "garbled") return `not JSON: ${id}`;
+  if (kind === "unknown") return JSON.stringify({ surprise: id });
+  if (kind === "test") return JSON.stringify({ event_type: "test_webhook_endpoint", payload: id });
+  const report = { status: chance.one(statuses), report_id: id };
+  return JSON.stringify(chance.yes(50) ? report : { event_type: "report", payload: report });
+}
+
+function deedsOf(chance: Chance): Deed[] {
+  if (chance.yes(6)) return [chance.yes(50) ? "throw" : "retry-after"];
+  const several = Array.from({ length: chance.below(3) }, () => chance.weighed<Deed>(deeds));
+  return [...several, chance.yes(80) ? "succeed" : "dawdle"];
+}

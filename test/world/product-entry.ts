@@ -1,0 +1,8 @@
+export {
+  createClient,
+  createReceiver,
+  DoNotRetry,
+  memoryInbox,
+  RetryAfter,
+} from "@reporthook/core";
+export { sqliteInbox } from "@reporthook/sqlite";

@@ -1,0 +1,71 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "vite";
+import { compile, type Script } from "./realm.ts";
+
+/** A fault in the product: one place of one of its files, and what stands there instead. */
+export interface Mutation {
+  readonly name: string;
+  /** From the workspace's root on. */
+  readonly file: string;
+  /** Occurs in the file once. */
+  readonly is: string;
+  readonly becomes: string;
+}
+
+/** The product as it is, or with a fault: what runs in the process, and in the inbox' thread. */
+export interface Product {
+  readonly app: Script;
+  readonly thread: Script;
+}
+
+const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+
+/** Where the two scripts say they are: what they load from their own folder is found there. */
+export const appFile: string = pathOf("packages/sqlite/src/thread.ts");
+export const threadFile: string = pathOf("packages/sqlite/src/driver.ts");
+
+/** Builds the product from its sources. */
+export async function buildProduct(mutation?: Mutation): Promise<Product> {
+  if (mutation !== undefined) assertOnce(mutation);
+  const [app, thread] = await Promise.all([
+    bundle(pathOf("test/world/product-entry.ts"), mutation),
+    bundle(pathOf("packages/sqlite/src/engine-thread.ts"), mutation),
+  ]);
+  return { app: compile(app, appFile), thread: compile(thread, threadFile) };
+}
+
+function assertOnce({ name, file, is }: Mutation): void {
+  const times = readFileSync(pathOf(file), "utf8").split(is).length - 1;
+  if (times !== 1)
+    throw new Error(`${name}: ${JSON.stringify(is)} occurs ${times} times in ${file}`);
+}
+
+async function bundle(entry: string, mutation: Mutation | undefined): Promise<string> {
+  const conditions = ["@reporthook/source", "node", "import", "default"];
+  const result = await build({
+    configFile: false,
+    logLevel: "error",
+    root: pathOf(""),
+    plugins: mutation === undefined ? [] : [mutate(mutation)],
+    resolve: { conditions },
+    ssr: { noExternal: true, resolve: { conditions } },
+    build: {
+      ...{ ssr: entry, write: false, minify: false, target: "es2023" },
+      rolldownOptions: { output: { format: "cjs", codeSplitting: false } },
+    },
+  });
+  const outputs = [result].flat().flatMap((one) => ("output" in one ? one.output : []));
+  const [chunk] = outputs;
+  if (outputs.length !== 1 || chunk?.type !== "chunk") throw new Error(`${entry} is not one chunk`);
+  return chunk.code;
+}
+
+function mutate({ file, is, becomes }: Mutation): Plugin {
+  const path = pathOf(file);
+  return {
+    name: "mutate",
+    enforce: "pre",
+    transform: (code, id) => (id === path ? code.replace(is, () => becomes) : null),
+  };
+}

@@ -1,0 +1,68 @@
+import type { EntryDetails } from "@reporthook/core";
+import type { Run } from "./ledger.ts";
+import type { Notification } from "./notification.ts";
+import { attempts } from "./setup.ts";
+import type { World } from "./world.ts";
+
+const lifetimeMs = 300_000;
+/** Whoever has so long in calm asks before a signature expires. */
+const calmMs = 100_000;
+const mostStarts = 5;
+const oddAnswers = 3;
+const patienceMs = 3_590_000;
+
+/** Why a reason for parking is not true, by what really happened. */
+export function unfounded(
+  world: World,
+  notification: Notification,
+  entry: EntryDetails,
+  runs: readonly Run[],
+): string[] {
+  const { ledger, setup } = world;
+  const { kind, signature, triggeredAt } = notification;
+  const receivedAt = entry.receivedAt.getTime();
+  const answers = ledger.verdicts.filter((one) => one.signature === signature);
+  const failures = runs.filter(({ ended }) => ended?.how !== "succeed" && ended?.how !== "dawdle");
+  const is = (true_: boolean, otherwise: string): string[] => (true_ ? [] : [otherwise]);
+  switch (entry.reason?.code) {
+    case undefined:
+      return is(entry.state === "handled", "has no reason");
+    case "unsigned":
+      return is(kind === "unsigned", "was signed");
+    case "invalid_signature":
+      return is(
+        answers.some(({ status }) => status === 406),
+        "was not called forged",
+      );
+    case "expired": {
+      const calm = ledger.calmWithin(receivedAt, triggeredAt + lifetimeMs);
+      const isSaid = answers.some(({ status }) => status === 424);
+      return is(isSaid && calm < calmMs, `expired with ${calm} ms of calm in which to ask`);
+    }
+    case "not_verified": {
+      const odd = answers.filter(({ status }) => [400, 404, 422].includes(status ?? 0)).length;
+      const asked = entry.history.filter(({ stage }) => stage === "verify").at(-1);
+      const patient = (asked?.at.getTime() ?? 0) - receivedAt >= patienceMs;
+      return is(odd >= oddAnswers || patient, "was given up too early");
+    }
+    case "no_handler":
+      return is(kind === "unknown" && !setup.takesAll, "has a handler");
+    case "not_understood":
+      return is(kind === "garbled", "is a JSON object");
+    case "reused_signature": {
+      const others = ledger.notifications.filter((one) => one.signature === signature);
+      return is(others.length > 1, "has a signature of its own");
+    }
+    case "do_not_retry":
+      return is(
+        runs.some(({ ended }) => ended?.how === "do-not-retry"),
+        "was not told so",
+      );
+    case "attempts_used_up":
+      return is(failures.length >= attempts, `had ${failures.length} attempts`);
+    case "poison":
+      return is(ledger.deaths >= mostStarts, `${ledger.deaths} deaths are no poison`);
+    case "schema_mismatch":
+      return ["has no schema"];
+  }
+}

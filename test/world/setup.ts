@@ -1,0 +1,55 @@
+import type { ReceiverOptions } from "@reporthook/core";
+import type { Chance } from "./chance.ts";
+import type { Kinds } from "./notification.ts";
+
+/** What kind of world a seed makes. */
+export interface Setup {
+  readonly store: "sqlite" | "memory";
+  readonly options: Pick<
+    ReceiverOptions,
+    "ack" | "verify" | "expired" | "reusedSignature" | "retry" | "concurrency" | "handlerTimeoutMs"
+  >;
+  /** How many processes share the inbox. */
+  readonly processes: 1 | 2;
+  /** Whether a handler takes any event, the unknown ones too. */
+  readonly takesAll: boolean;
+  /** How long notifications come and faults begin, in milliseconds. */
+  readonly lengthMs: number;
+  readonly notifications: number;
+  readonly kinds: Kinds;
+  /** Whether faults may last so long that signatures expire. */
+  readonly isLong: boolean;
+}
+
+/** How often a handler is tried. */
+export const attempts = 4;
+
+/** Decides what kind of world it is. */
+export function newSetup(chance: Chance): Setup {
+  const keeps = chance.yes(93);
+  const store = keeps && chance.yes(85) ? "sqlite" : "memory";
+  const processes = store === "sqlite" && chance.yes(25) ? 2 : 1;
+  // Two would keep each other awake for hours.
+  const isLong = processes === 1 && chance.yes(7);
+  return {
+    store,
+    processes,
+    options: {
+      ack: keeps ? "stored" : "handled",
+      verify: chance.yes(70) ? "after-ack" : "before-ack",
+      expired: chance.yes(50) ? "hold" : "handle-after-outage",
+      reusedSignature: chance.yes(70) ? "accept" : "hold",
+      retry: { attempts, minMs: 500, maxMs: 8_000 },
+      concurrency: { verify: chance.one([1, 2, 16]), handle: chance.one([1, 2, 8]) },
+      handlerTimeoutMs: 20_000,
+    },
+    takesAll: chance.yes(70),
+    lengthMs: chance.between(8_000, 40_000),
+    notifications: chance.between(6, 26),
+    kinds: {
+      ...{ genuine: 55, unknown: 4, garbled: 3, reused: 4, late: 3, misjudged: 2 },
+      ...{ forged: 18, unsigned: 4, test: 7 },
+    },
+    isLong,
+  };
+}
