@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
+import { addDev } from "./dev.ts";
 import { addInbox } from "./inbox.ts";
 import { jsonOption, withExamples } from "./options.ts";
 import { addRequest, addTest } from "./service-calls.ts";
@@ -24,11 +25,15 @@ export function createProgram(terminal: Terminal): Command {
       getOutHelpWidth: () => 80,
       getErrHelpWidth: () => 80,
     });
+  addDev(program, terminal);
   addTrigger(program, terminal);
   addTest(program, terminal);
   addRequest(program, terminal);
   addInbox(program, terminal);
-  withExamples(program, [["send it a notification", "reporthook trigger report.complete"]]);
+  withExamples(program, [
+    ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
+    ["send it a notification", "reporthook trigger report.complete"],
+  ]);
   return program;
 }
 
