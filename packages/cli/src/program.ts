@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
 import { addDev } from "./dev.ts";
+import { addDoctor } from "./doctor.ts";
 import { addInbox } from "./inbox.ts";
 import { jsonOption, withExamples } from "./options.ts";
 import { addRequest, addTest } from "./service-calls.ts";
@@ -29,6 +30,7 @@ export function createProgram(terminal: Terminal): Command {
   addTrigger(program, terminal);
   addTest(program, terminal);
   addRequest(program, terminal);
+  addDoctor(program, terminal);
   addInbox(program, terminal);
   withExamples(program, [
     ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
