@@ -49,9 +49,11 @@ export function createTerminal(
     async during(text, work) {
       if (json) return work();
       const shown = redact(text);
-      const spinner = stderr.isTTY
-        ? ora({ text: shown, stream: stderr, color: colours(stderr) ? "cyan" : false }).start()
-        : null;
+      // A terminal of no width, as some that nobody looks at are, would have ora clear lines for ever.
+      const spinner =
+        stderr.isTTY && stderr.columns > 0
+          ? ora({ text: shown, stream: stderr, color: colours(stderr) ? "cyan" : false }).start()
+          : null;
       const slow = spinner ?? setTimeout(() => terminal.tell(`${text} …`), longMs);
       try {
         return await work();
