@@ -1,4 +1,5 @@
-// Builds the package in the current directory: ESM and CommonJS, each with declarations and maps.
+// Builds the package in the current directory: ESM and CommonJS, each with declarations and maps; one that nobody imports,
+// because it is a program, ESM only.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +17,8 @@ const modules = {
 };
 
 rmSync("dist", { recursive: true, force: true });
+const isProgram = JSON.parse(readFileSync("package.json", "utf8")).bin !== undefined;
+if (isProgram) delete modules.cjs;
 
 for (const [format, options] of Object.entries(modules)) {
   const config = `dist/tsconfig.${format}.json`;
@@ -42,6 +45,8 @@ for (const [format, options] of Object.entries(modules)) {
   if (status !== 0) process.exit(1);
   rmSync(config);
 }
+
+if (isProgram) process.exit();
 
 for (const name of readdirSync("dist/cjs", { recursive: true })) {
   const file = join("dist/cjs", name);

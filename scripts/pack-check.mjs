@@ -39,9 +39,12 @@ async function pack(folder) {
   const packed = await run("pnpm", ["pack", "--json", "--pack-destination", consumer], { cwd });
   const tarball = JSON.parse(packed).filename;
   await run("publint", ["run", tarball, "--strict"]);
-  await run("attw", [tarball, "--profile", "node16", "--format", "ascii", "--no-emoji"]);
   const { name, exports = {} } = manifest;
   const entries = Object.keys(exports).filter((entry) => entry !== "./package.json");
+  // A program has nothing to import.
+  if (entries.length > 0) {
+    await run("attw", [tarball, "--profile", "node16", "--format", "ascii", "--no-emoji"]);
+  }
   return [{ name, tarball, entries: entries.map((entry) => name + entry.slice(1)) }];
 }
 

@@ -1,0 +1,116 @@
+import { playgroundPort } from "./environment.ts";
+import { duration, hang, milliseconds, pairs } from "./layout.ts";
+import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
+import { publicKey } from "./redact.ts";
+import type { Sent } from "./serve.ts";
+import { plain, type Style, type Terminal } from "./terminal.ts";
+
+/** What the playground was started with. */
+export interface Setting {
+  readonly playground: Playground;
+  readonly apiKey: string;
+  readonly to: { readonly forward: string } | { readonly db: string };
+}
+
+const styles: Readonly<Record<Happening["what"], Style>> = {
+  received: "cyan",
+  verified: "cyan",
+  handled: "green",
+  failed: "yellow",
+  parked: "red",
+  rejected: "dim",
+  sent: "green",
+  warning: "yellow",
+};
+
+/** What to know and what to do, when the playground is up. */
+export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal): string[] {
+  const { url, webhook } = playground;
+  const title = terminal.paint("bold", "The playground is up; Ctrl-C ends it.");
+  const facts: (readonly [string, string])[] = [
+    ["  service", `${url} (emulated)`],
+    ["  webhook", webhook],
+    "forward" in to ? ["  passed on", to.forward] : ["  inbox", to.db],
+  ];
+  const key = apiKey === publicKey ? ` REPORTS_API_KEY=${apiKey}` : "";
+  const yours = ["", "Start your app with these variables:", "", `  REPORTS_URL=${url}${key}`];
+  const other = Number(new URL(url).port) === playgroundPort ? [] : [`    --to ${webhook}`];
+  const trigger = ["  npx reporthook trigger report.complete", ...other];
+  return [
+    title,
+    "",
+    ...pairs(facts, terminal.columns),
+    ...("forward" in to ? yours : []),
+    ...["", "Send a notification from another terminal:", "", trigger.join(" \\\n")],
+    ...["", "or type a letter here, then Enter:", ""],
+    ...letters("forward" in to),
+    "",
+  ];
+}
+
+/** The letters that the playground understands. */
+export function letters(forwards: boolean): string[] {
+  return [
+    "  t  the service tests the webhook",
+    `  r  a report is requested, and complete ${completeMs / 1_000} seconds later`,
+    ...(forwards ? [] : ["  b  break the handler", "  m  mend it"]),
+    "  q  quit",
+  ];
+}
+
+/** What happened, in a line or two. */
+export function happeningLines(
+  happening: Happening,
+  setting: Setting["to"],
+  terminal: Terminal,
+): string[] {
+  const { what } = happening;
+  const time = new Date().toTimeString().slice(0, 8);
+  const label = terminal.paint(styles[isLost(happening) ? "failed" : what], what.padEnd(8));
+  const lead = `${time}  ${label}  `;
+  const lines = hang(lead, textOf(happening), terminal.columns, 20);
+  if (what !== "parked" || "forward" in setting) return lines;
+  return [...lines, `npx reporthook inbox release ${happening.entry.id} --db ${setting.db}`];
+}
+
+function textOf(happening: Happening): string {
+  if (happening.what === "warning") return plain(happening.message);
+  if (happening.what === "sent") return sentText(happening.sent);
+  const { what, entry } = happening;
+  return plain(`${entry.id} ${stepText(what, entry)}`);
+}
+
+function stepText(
+  what: Exclude<Happening["what"], "warning" | "sent">,
+  entry: (Happening & { readonly what: "received" })["entry"],
+): string {
+  const { type, reportId, reason, lastError, nextAttemptAt } = entry;
+  switch (what) {
+    case "received":
+      return `stored, and answered after ${milliseconds(entry.ackMs)}`;
+    case "failed": {
+      const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
+      const next = nextAttemptAt === null ? "" : `; again in ${duration(wait)}`;
+      return `try ${entry.attempts} of ${attempts}: ${lastError ?? ""}${next}`;
+    }
+    case "parked":
+    case "rejected":
+      return `${entry.state}: ${reason?.message ?? ""}`;
+    case "verified":
+      return `${type ?? "not understood"}`;
+    case "handled":
+      return `${type ?? ""}${reportId === null ? "" : `, report ${reportId}`}`;
+  }
+}
+
+function sentText({ url, name, status, durationMs, error }: Sent): string {
+  const answer =
+    status === null ? (error ?? "no answer") : `${status} in ${milliseconds(durationMs)}`;
+  return plain(`${name} to ${url}: ${answer}`);
+}
+
+function isLost(happening: Happening): boolean {
+  if (happening.what !== "sent") return false;
+  const { status } = happening.sent;
+  return status === null || status < 200 || status > 299;
+}

@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { type Command, Option } from "commander";
+import { happeningLines, letters, type Setting, welcome } from "./dev-view.ts";
+import { emulatorKey, playgroundPort } from "./environment.ts";
+import { endingOf, UsageError } from "./errors.ts";
+import { integer, jsonOption, url, withExamples } from "./options.ts";
+import { type Happening, type Playground, startPlayground } from "./playground.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface DevOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly forward?: string;
+  readonly db?: string;
+}
+
+const folder = ".reporthook";
+const defaultFile = `${folder}/dev.db`;
+
+/** `dev`: the emulated service and a webhook on one port, until it is told to end. */
+export function addDev(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("dev")
+    .summary("a playground: the emulated service and a webhook")
+    .description(
+      "A playground on one port: the emulated service, and a webhook with an inbox.\n" +
+        "With --forward, notifications go to your own app instead.",
+    )
+    .addOption(new Option("--forward <url>", "your app's webhook").argParser(url))
+    .option(
+      "--port <port>",
+      "where to listen; 0 takes a free one",
+      integer(0, 65_535),
+      playgroundPort,
+    )
+    .option("--host <host>", "the address to listen on", "127.0.0.1")
+    .option("--db <file>", `the playground's inbox (default: ${defaultFile})`)
+    .addOption(jsonOption())
+    .action((options: DevOptions) => dev(terminal, options));
+  withExamples(command, [
+    ["try it without an app", "reporthook dev"],
+    [
+      "with your app, which has to ask this service too",
+      "reporthook dev --forward http://127.0.0.1:3000/webhooks/reports\n" +
+        "  $ REPORTS_URL=http://127.0.0.1:4747 REPORTS_API_KEY=test-api-key npm start",
+    ],
+  ]);
+}
+
+async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions): Promise<void> {
+  if (forward !== undefined && db !== undefined) {
+    throw new UsageError("--db is the playground's own inbox: with --forward there is none");
+  }
+  if (forward === undefined && db === undefined) makeFolder();
+  const to = forward === undefined ? { db: db ?? defaultFile } : { forward };
+  const tell = (happening: Happening): void => {
+    terminal.emit({ at: new Date(), ...happening });
+    for (const line of happeningLines(happening, to, terminal)) terminal.print(line);
+  };
+  const apiKey = emulatorKey();
+  const playground = await terminal.during("Starting", () =>
+    startPlayground({ port, host, apiKey, to, tell }),
+  );
+  try {
+    terminal.emit({ what: "ready", url: playground.url, webhook: playground.webhook, ...to });
+    for (const line of welcome({ playground, apiKey, to }, terminal)) terminal.print(line);
+    if (!["127.0.0.1", "localhost", "::1"].includes(host)) {
+      terminal.tell(`Everyone who reaches ${host} can use the playground.`);
+    }
+    await told(terminal, playground, to);
+  } finally {
+    await playground.close();
+  }
+}
+
+/** Does what is typed, until it is time to end. */
+async function told(terminal: Terminal, playground: Playground, to: Setting["to"]): Promise<void> {
+  const forwards = "forward" in to;
+  const input = createInterface({ input: process.stdin, terminal: false });
+  const ending = new AbortController();
+  const act = async (letter: string): Promise<void> => {
+    if (letter === "q") return ending.abort();
+    if (letter === "t") return playground.test();
+    if (letter === "r") return playground.request();
+    if (!forwards && (letter === "b" || letter === "m")) {
+      playground.broken = letter === "b";
+      return terminal.print(
+        playground.broken ? "The handler is broken: m mends it." : "The handler is mended.",
+      );
+    }
+    if (letter !== "") for (const line of letters(forwards)) terminal.print(line);
+  };
+  input.on("line", (line) => {
+    act(line.trim()).catch((error: unknown) => terminal.print(endingOf(error).message));
+  });
+  const { signal } = ending;
+  await Promise.race([
+    once(process, "SIGINT", { signal }),
+    once(process, "SIGTERM", { signal }),
+  ]).catch(() => {});
+  ending.abort();
+  input.close();
+  process.stdin.destroy();
+}
+
+/** The folder of the playground, which nobody wants among their commits. */
+function makeFolder(): void {
+  if (existsSync(folder)) return;
+  mkdirSync(folder);
+  writeFileSync(`${folder}/.gitignore`, "*\n");
+}

@@ -1,0 +1,96 @@
+import { Failure } from "./errors.ts";
+
+/** What came of a request to an endpoint. */
+export type Exchange =
+  | {
+      readonly status: number;
+      readonly headers: Headers;
+      /** Its first 64 KiB. */
+      readonly body: string;
+      readonly ms: number;
+    }
+  | { readonly status: null; readonly error: string; readonly ms: number };
+
+/** A request as the service would send it. */
+export interface Outgoing {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** How long the service waits for an answer (the service's document, section Limits), in milliseconds. */
+const answerTimeMs = 5_000;
+const mostBytes = 65_536;
+
+/** Sends one request; it never rejects. Redirects are not followed: a 3xx is not 2xx. */
+export async function exchange(url: string, outgoing: Outgoing): Promise<Exchange> {
+  const from = performance.now();
+  const passed = (): number => performance.now() - from;
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      ...outgoing,
+      redirect: "manual",
+      signal: AbortSignal.timeout(answerTimeMs),
+    });
+    const body = await textOf(response);
+    return { status: response.status, headers: response.headers, body, ms: passed() };
+  } catch (error) {
+    return { status: null, error: reasonOf(error), ms: passed() };
+  }
+}
+
+/** Whether it counts as delivered: answered 2xx within 5 seconds (the service's document, section Events). */
+export function isDelivered({ status }: Exchange): boolean {
+  return status !== null && status >= 200 && status <= 299;
+}
+
+/** The failure that an undelivered one stands for. */
+export function undelivered(url: string, { status, ...rest }: Exchange): Failure {
+  if ("error" in rest) return new Failure("not_delivered", `${url}: ${rest.error}`);
+  return new Failure("not_delivered", `${url} answered ${status}, not 2xx`);
+}
+
+/** The answer's JSON, or its text. */
+export function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let left = mostBytes;
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes.subarray(0, left), { stream: true });
+    left -= bytes.byteLength;
+    if (left <= 0) break;
+  }
+  return text;
+}
+
+const known: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there (ECONNREFUSED): start the app, or check host and port",
+  ENOTFOUND: "there is no such host (ENOTFOUND): check the name",
+  EAI_AGAIN: "the host's name can't be looked up now (EAI_AGAIN)",
+  ECONNRESET: "the connection was closed before the answer (ECONNRESET)",
+  UND_ERR_SOCKET: "the connection was closed before the answer",
+  EPIPE: "the connection was closed before the answer (EPIPE)",
+};
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && error.name === "TimeoutError") {
+    return `there was no answer within ${answerTimeMs / 1_000} seconds`;
+  }
+  const { code, cause, errors, message } = error as Error & { code?: string; errors?: unknown[] };
+  // A host with several addresses fails with one error for each.
+  const inner = cause ?? errors?.[0];
+  if (inner !== undefined) return reasonOf(inner);
+  const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code ?? "");
+  if (certificate)
+    return `its certificate is not trusted (${code}): the service would refuse it too`;
+  return known[code ?? ""] ?? `it can't be reached (${code ?? message})`;
+}

@@ -1,0 +1,111 @@
+import type { Counts, Entry, EntryDetails } from "@reporthook/core";
+import { type Column, duration, hang, milliseconds, pairs, table } from "./layout.ts";
+import { plain, type Style, type Terminal } from "./terminal.ts";
+
+const styles: Readonly<Record<Entry["state"], Style>> = {
+  received: "cyan",
+  verified: "cyan",
+  handled: "green",
+  held: "yellow",
+  rejected: "dim",
+  dead: "red",
+};
+
+function paintState(state: Entry["state"], terminal: Terminal): string {
+  return terminal.paint(styles[state], state);
+}
+
+/** Entries, a line each. */
+export function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
+  const now = Date.now();
+  const columns: Column<Entry>[] = [
+    { title: "ID", of: ({ id }) => id },
+    { title: "AGE", of: ({ receivedAt }) => duration(now - receivedAt.getTime()) },
+    { title: "STATE", of: ({ state }) => state },
+    { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
+    { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
+  ];
+  return table(columns, entries, terminal.columns).map((line, index) =>
+    index === 0
+      ? terminal.paint("dim", line)
+      : line.replace(/ (received|verified|handled|held|rejected|dead)\b/, (_, state) => {
+          return ` ${paintState(state, terminal)}`;
+        }),
+  );
+}
+
+/** One entry in full. */
+export function entryLines(details: EntryDetails, terminal: Terminal): string[] {
+  const { reason, body, history, receivedAt, nextAttemptAt, headers } = details;
+  const facts: (readonly [string, string | null])[] = [
+    ["id", details.id],
+    ["state", details.state],
+    ["why", reason && `${reason.code}: ${reason.message}`],
+    ["event", details.type],
+    ["report", details.reportId],
+    ["received", `${receivedAt.toISOString()}, acknowledged in ${milliseconds(details.ackMs)}`],
+    ["verdict", details.verification],
+    ["attempts", String(details.attempts)],
+    ["next", nextAttemptAt?.toISOString() ?? null],
+    ["last error", details.lastError],
+    ...Object.entries(headers),
+  ];
+  const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
+  const attempts = history.flatMap(({ at, stage, ms, outcome, error }) =>
+    hang(
+      `${at.toISOString()}  ${stage}  `,
+      `${outcome} after ${milliseconds(ms)}${error === null ? "" : `: ${plain(error)}`}`,
+      terminal.columns,
+      28,
+    ),
+  );
+  const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
+  return [
+    ...pairs(known, terminal.columns),
+    ...(attempts.length > 0 ? [...heading("Attempts"), ...attempts] : []),
+    ...heading("Body"),
+    ...(body === null ? ["no longer kept"] : [plain(pretty(body))]),
+  ];
+}
+
+/** What `inbox stats` found. */
+export interface Stats {
+  readonly counts: Counts;
+  /** Parked ones by the code of their reason. */
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly oldestWaitingMs: number | null;
+  /** The file and its log. */
+  readonly bytes: number;
+}
+
+/** The numbers of an inbox. */
+export function statsLines(stats: Stats, terminal: Terminal): string[] {
+  const { counts, reasons, oldestWaitingMs, bytes } = stats;
+  const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
+  const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
+  return pairs(
+    [
+      ...numbers,
+      ["parked", because.length === 0 ? "0" : because.join(", ")],
+      ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
+      ["file", `${(bytes / 1_048_576).toFixed(1)} MiB`],
+    ],
+    terminal.columns,
+  );
+}
+
+function whyOf({ reason, attempts, nextAttemptAt }: Entry, now: number): string {
+  if (reason !== null) return reason.code;
+  if (nextAttemptAt === null || attempts === 0) return "";
+  return `try ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
+}
+
+/** Laid out, if that changes nothing but white space. */
+function pretty(body: string): string {
+  try {
+    const value: unknown = JSON.parse(body);
+    return JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,257 @@
+import { statSync } from "node:fs";
+import type { Entry, Inbox, ReasonCode, State } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { type Command, Option } from "commander";
+import { Failure, UsageError } from "./errors.ts";
+import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
+import { integer, jsonOption, withExamples } from "./options.ts";
+import type { Terminal } from "./terminal.ts";
+
+const listed = ["received", "verified", "handled", "held", "rejected", "dead", "parked"] as const;
+const releasable: readonly ReasonCode[] = [
+  "unsigned",
+  "expired",
+  "reused_signature",
+  "not_verified",
+  "no_handler",
+  "not_understood",
+  "schema_mismatch",
+  "do_not_retry",
+  "attempts_used_up",
+  "poison",
+];
+const dayMs = 86_400_000;
+const page = 500;
+
+interface FileOption {
+  readonly db: string;
+  readonly receiver?: string;
+}
+
+/** `inbox …`: what is in a SQLite inbox, also while the app runs. */
+export function addInbox(program: Command, terminal: Terminal): void {
+  const inbox = program
+    .command("inbox")
+    .summary("look into a SQLite inbox, release what is parked")
+    .description("Look into a SQLite inbox and decide on what is parked, also while the app runs.")
+    .helpCommand(false);
+  const add = (usage: string, what: string): Command =>
+    inbox
+      .command(usage)
+      .description(what)
+      .requiredOption("--db <file>", "the inbox file of the app")
+      .addOption(jsonOption());
+  const ofReceiver = "only those of this receiver";
+
+  add("list", "List deliveries, oldest first.")
+    .addOption(new Option("--state <state>", "only these; parked is held or dead").choices(listed))
+    .option("--receiver <name>", ofReceiver)
+    .option("--limit <count>", "at most so many", integer(1, 10_000), 100)
+    .option("--after <id>", "only those after this one")
+    .action((options: ListOptions) => list(terminal, options));
+  add("show <id>", "Show a delivery in full: body, headers, attempts.").action(
+    (id: string, options: FileOption) => show(terminal, id, options),
+  );
+  add("release [ids...]", "Run held, dead or handled deliveries again, attempts from zero.")
+    .addOption(new Option("--reason <code>", "all parked for this reason").choices(releasable))
+    .option("--receiver <name>", "the receiver they belong to", "reports")
+    .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
+  add("discard <ids...>", "Delete held or dead deliveries.").action(
+    (ids: string[], options: FileOption) => discard(terminal, ids, options),
+  );
+  add("stats", "Count deliveries by state, and parked ones by reason.")
+    .option("--receiver <name>", ofReceiver)
+    .action((options: FileOption) => stats(terminal, options));
+  add("prune", "Delete what is no longer kept; the app does so by itself while it runs.")
+    .option("--handled-days <days>", "keep handled ones so long", integer(1, 36_500), 7)
+    .option("--parked-days <days>", "keep held and dead ones so long", integer(1, 36_500), 30)
+    .action((options: PruneOptions) => prune(terminal, options));
+  withExamples(inbox, [
+    ["what waits for a person", "reporthook inbox list --state parked --db inbox.db"],
+    ["why, and what it says", "reporthook inbox show 01m7… --db inbox.db"],
+    ["run it again", "reporthook inbox release 01m7… --db inbox.db"],
+    ["run all that failed", "reporthook inbox release --reason attempts_used_up --db inbox.db"],
+  ]);
+}
+
+interface ListOptions extends FileOption {
+  readonly state?: State | "parked";
+  readonly limit: number;
+  readonly after?: string;
+}
+
+async function list(terminal: Terminal, { db, ...query }: ListOptions): Promise<void> {
+  await withInbox(terminal, db, "Reading the inbox", async (inbox) => {
+    const { limit } = query;
+    const found = await inbox.list({ ...query, limit: limit + 1 });
+    const entries = found.slice(0, limit);
+    const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
+    terminal.emit({ entries, next });
+    if (entries.length === 0) return terminal.print("Nothing.");
+    for (const line of entryTable(entries, terminal)) terminal.print(line);
+    if (next !== null) terminal.tell(`More: --after ${next}`);
+  });
+}
+
+async function show(terminal: Terminal, id: string, { db }: FileOption): Promise<void> {
+  await withInbox(terminal, db, "Reading the inbox", async (inbox) => {
+    const details = await inbox.get(id);
+    if (details === null) throw noSuch(id, db);
+    terminal.emit(details);
+    for (const line of entryLines(details, terminal)) terminal.print(line);
+  });
+}
+
+interface ReleaseOptions extends FileOption {
+  readonly receiver: string;
+  readonly reason?: ReasonCode;
+}
+
+async function release(
+  terminal: Terminal,
+  ids: readonly string[],
+  { db, receiver, reason }: ReleaseOptions,
+): Promise<void> {
+  if (ids.length > 0 === (reason !== undefined)) {
+    throw new UsageError("Name the deliveries to release, or all of a kind with --reason");
+  }
+  await withInbox(terminal, db, "Releasing", async (inbox) => {
+    const now = Date.now();
+    if (reason !== undefined) {
+      const released = await inbox.release({ receiver, reason, now });
+      terminal.emit({ released });
+      return terminal.print(`Released ${released}.`);
+    }
+    await each(terminal, ids, "released", async (id) => {
+      const entry = await inbox.get(id);
+      if (entry === null) throw noSuch(id, db);
+      if ((await inbox.get(id, receiver)) === null) {
+        throw new Failure(
+          "not_found",
+          `${id} belongs to another receiver than ${receiver}: name it with --receiver`,
+        );
+      }
+      await inbox.release({ receiver, id, now });
+    });
+  });
+}
+
+async function discard(
+  terminal: Terminal,
+  ids: readonly string[],
+  { db }: FileOption,
+): Promise<void> {
+  await withInbox(terminal, db, "Discarding", (inbox) =>
+    each(terminal, ids, "discarded", async (id) => {
+      if ((await inbox.get(id)) === null) throw noSuch(id, db);
+      await inbox.discard(id);
+    }),
+  );
+}
+
+async function stats(terminal: Terminal, { db, receiver }: FileOption): Promise<void> {
+  await withInbox(terminal, db, "Counting", async (inbox) => {
+    const of = receiver === undefined ? {} : { receiver };
+    const counts = await inbox.counts(receiver);
+    const reasons: Record<string, number> = {};
+    for await (const { reason } of allOf(inbox, { ...of, state: "parked" })) {
+      if (reason !== null) reasons[reason.code] = (reasons[reason.code] ?? 0) + 1;
+    }
+    const waiting = await Promise.all(
+      (["received", "verified"] as const).map((state) => inbox.list({ ...of, state, limit: 1 })),
+    );
+    const times = waiting.flat().map(({ receivedAt }) => receivedAt.getTime());
+    const oldestWaitingMs = times.length === 0 ? null : Date.now() - Math.min(...times);
+    const bytes = sizeOf(db) + sizeOf(`${db}-wal`);
+    const result = { counts, reasons, oldestWaitingMs, bytes };
+    terminal.emit(result);
+    for (const line of statsLines(result, terminal)) terminal.print(line);
+  });
+}
+
+interface PruneOptions extends FileOption {
+  readonly handledDays: number;
+  readonly parkedDays: number;
+}
+
+async function prune(
+  terminal: Terminal,
+  { db, handledDays, parkedDays }: PruneOptions,
+): Promise<void> {
+  const retention = { handledMs: handledDays * dayMs, parkedMs: parkedDays * dayMs };
+  const work = async (inbox: Inbox): Promise<void> => {
+    const pruned = await inbox.prune(new Date());
+    terminal.emit({ pruned });
+    terminal.print(`Deleted ${pruned}.`);
+  };
+  await withInbox(terminal, db, "Deleting what is no longer kept", work, retention);
+}
+
+/** Opens an inbox that is there, for one piece of work: neither makes a file nor changes its version. */
+async function withInbox(
+  terminal: Terminal,
+  db: string,
+  what: string,
+  work: (inbox: Inbox) => Promise<void>,
+  retention?: { readonly handledMs: number; readonly parkedMs: number },
+): Promise<void> {
+  if (db === "" || sizeOf(db) === 0) {
+    throw new Failure(
+      "no_inbox",
+      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: give the file that the app opens with sqliteInbox`,
+    );
+  }
+  const inbox = sqliteInbox(db, { migrate: false, ...(retention && { retention }) });
+  await terminal.during(what, async () => {
+    try {
+      await inbox.open();
+      await work(inbox);
+    } finally {
+      await inbox.close();
+    }
+  });
+}
+
+/** Does the same to each, tells of each, and fails in the end if one failed. */
+async function each(
+  terminal: Terminal,
+  ids: readonly string[],
+  done: string,
+  act: (id: string) => Promise<void>,
+): Promise<void> {
+  const failed: { id: string; message: string }[] = [];
+  const succeeded: string[] = [];
+  for (const id of ids) {
+    try {
+      await act(id);
+      succeeded.push(id);
+      terminal.print(`${id} ${done}`);
+    } catch (error) {
+      failed.push({ id, message: (error as Error).message });
+    }
+  }
+  if (failed.length === 0) return terminal.emit({ [done]: succeeded });
+  const message = failed.map((one) => one.message).join("; ");
+  throw new Failure(`not_${done}`, message, { [done]: succeeded, failed });
+}
+
+async function* allOf(
+  inbox: Inbox,
+  query: { readonly receiver?: string; readonly state: "parked" },
+): AsyncGenerator<Entry> {
+  for (let after = ""; ; ) {
+    const entries = await inbox.list({ ...query, after, limit: page });
+    yield* entries;
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < page) return;
+    after = last.id;
+  }
+}
+
+function noSuch(id: string, db: string): Failure {
+  return new Failure("not_found", `${db} holds no delivery ${id}: inbox list shows what there is`);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

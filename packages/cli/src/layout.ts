@@ -1,0 +1,95 @@
+import { plain } from "./terminal.ts";
+
+/** A column of a {@link table}. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly of: (row: Row) => string;
+  /** Gives up room when the table is too wide. */
+  readonly shrinks?: boolean;
+}
+
+const gap = "  ";
+
+/** The lines of a table, none longer than `width`; columns without any content are left out. */
+export function table<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width: number,
+): string[] {
+  const filled = columns
+    .map(({ title, of, shrinks = false }) => {
+      const cells = rows.map((row) => plain(of(row)).replaceAll(/\s+/g, " "));
+      return { cells: [title, ...cells], shrinks, width: longest([title, ...cells]) };
+    })
+    .filter(({ cells }) => cells.slice(1).some((cell) => cell !== ""));
+  const total = (): number =>
+    filled.reduce((sum, column) => sum + column.width + gap.length, -gap.length);
+  for (;;) {
+    const over = total() - width;
+    const [widest] = filled
+      .filter(({ shrinks }) => shrinks)
+      .sort((one, other) => other.width - one.width);
+    if (over <= 0 || widest === undefined || widest.width <= 1) break;
+    widest.width--;
+  }
+  return [...rows.keys(), rows.length].map((index) =>
+    filled
+      .map((column) => cut(column.cells[index] ?? "", column.width).padEnd(column.width))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+/** Names and what they stand for, the values of all beginning at one place, wrapped to `width`. */
+export function pairs(of: readonly (readonly [string, string])[], width: number): string[] {
+  const left = longest(of.map(([name]) => name)) + gap.length;
+  return of.flatMap(([name, text]) => hang(name.padEnd(left), plain(text), width));
+}
+
+/** Text wrapped to `width`, its further lines below its beginning, which follows `lead`. */
+export function hang(
+  lead: string,
+  text: string,
+  width: number,
+  leadWidth: number = lead.length,
+): string[] {
+  const room = Math.max(20, width - leadWidth);
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= room) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(...pieces(word, room));
+    }
+  }
+  return lines.map((line, index) =>
+    (index === 0 ? lead + line : " ".repeat(leadWidth) + line).trimEnd(),
+  );
+}
+
+/** How long ago, or how long: `12s`, `3min`, `5h`, `2d`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 100) return `${seconds}s`;
+  if (seconds < 6_000) return `${Math.round(seconds / 60)}min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)}h`;
+  return `${Math.round(seconds / 86_400)}d`;
+}
+
+/** Milliseconds, to one place. */
+export function milliseconds(ms: number): string {
+  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+}
+
+function pieces(word: string, room: number): string[] {
+  return word.length <= room ? [word] : [word.slice(0, room), ...pieces(word.slice(room), room)];
+}
+
+function longest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, text.length), 0);
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}

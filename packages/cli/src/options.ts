@@ -1,0 +1,36 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+/** An absolute http(s) address. */
+export function url(given: string): string {
+  if (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)) return given;
+  const hint = /^[\w.-]+(:\d+)?(\/\S*)?$/.test(given) ? `, like http://${given}` : "";
+  throw new InvalidArgumentError(`It must be an absolute http(s) URL${hint}.`);
+}
+
+/** A whole number within bounds. */
+export function integer(least: number, most: number): (given: string) => number {
+  return (given) => {
+    const value = Number(given);
+    if (/^\d+$/.test(given) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** Puts one more value into a list. */
+export function collect(given: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), given];
+}
+
+/** The option that every command has. */
+export function jsonOption(): Option {
+  return new Option("--json", "print JSON, for other programs");
+}
+
+/** What a command line and what it does are shown below a command's help. */
+export function withExamples(
+  command: Command,
+  examples: readonly (readonly [string, string])[],
+): Command {
+  const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);
+  return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+}

@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver } from "@reporthook/core";
+import { nodeHandler } from "@reporthook/core/node";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, describe, expect, it } from "vitest";
+import { cli, type Running, startCli, widest } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function startDev(...args: string[]): Promise<{ dev: Running; url: string }> {
+  const dev = startCli(["dev", "--port", "0", ...args], { cwd: folder });
+  const text = await dev.printed("quit\n");
+  return { dev, url: /service +(\S+)/.exec(text)?.[1] ?? "" };
+}
+
+async function end(dev: Running): Promise<void> {
+  dev.child.kill("SIGTERM");
+  expect(await dev.ended()).toMatchObject({ code: 0, err: "" });
+}
+
+describe("reporthook dev", () => {
+  it("does what is typed, in 80 columns, and ends with q", async () => {
+    const { dev } = await startDev();
+    dev.type("t");
+    await dev.printed(/handled +\w{26} test_webhook_endpoint/);
+    dev.type("r");
+    await dev.printed(/handled +\w{26} report\.processing/);
+    await dev.printed(/handled +\w{26} report\.complete/);
+    dev.type("?");
+    await dev.printed(/quit\n[\s\S]*quit\n/);
+    dev.type("q");
+    const { code, out, err } = await dev.ended();
+    expect([code, err]).toEqual([0, ""]);
+    expect(widest(out)).toBeLessThanOrEqual(80);
+    expect(readFileSync(join(folder, ".reporthook/.gitignore"), "utf8")).toBe("*\n");
+  });
+
+  it("shows the way of forged, unsigned and unknown notifications", async () => {
+    const { dev, url } = await startDev("--db", "ways.db");
+    const to = `${url}/webhooks/reports`;
+    await cli(["trigger", "report", "--signature", "invalid", "--to", to]);
+    await dev.printed(/rejected +\w{26} rejected/);
+    await cli(["trigger", "report", "--signature", "none", "--to", to]);
+    await dev.printed(/parked +\w{26} held/);
+    await dev.printed("These came:");
+    await cli(["trigger", "unknown", "--to", to]);
+    await dev.printed(/handled +\w{26} unknown/);
+    await end(dev);
+  });
+
+  it("passes everything on to an app that asks its service", async () => {
+    const server = createServer((req, res) => handle(req, res));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const app = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const { dev, url } = await startDev("--forward", app);
+    const printed = await dev.printed("REPORTS_API_KEY=");
+    const apiKey = /REPORTS_API_KEY=(\S+)/.exec(printed)?.[1] ?? "";
+    const client = createClient({ baseUrl: url, apiKey });
+    const receiver = createReceiver({ client, inbox: sqliteInbox(join(folder, "app.db")) });
+    const types: string[] = [];
+    receiver.on("*", ({ type }) => void types.push(type));
+    const handle = nodeHandler(receiver);
+
+    await cli(["trigger", "report.internal_error", "--to", `${url}/webhooks/reports`]);
+    await dev.printed(/sent +report\.internal_error to http\S+: 200/);
+    // A report that the app itself asks for, with its own address.
+    await client.requestReport({ webhook_url: app });
+    await dev.printed(/sent +report\.complete to/);
+    dev.type("t");
+    await dev.printed(/sent +test_webhook_endpoint to/);
+    await receiver.idle();
+    expect(types.sort()).toEqual([
+      "report.complete",
+      "report.internal_error",
+      "report.processing",
+      "test_webhook_endpoint",
+    ]);
+    await receiver.close();
+    server.close();
+    server.closeAllConnections();
+
+    const lost = await cli(["trigger", "report", "--to", `${url}/webhooks/reports`]);
+    expect([lost.code, lost.out]).toEqual([1, expect.stringContaining("ECONNREFUSED")]);
+    await dev.printed(/sent +report\.complete to [\s\S]*ECONNREFUSED/);
+    await end(dev);
+  });
+
+  it("prints a JSON value a line with --json", async () => {
+    const dev = startCli(["dev", "--json", "--port", "0", "--db", "json.db"], { cwd: folder });
+    const ready = JSON.parse(await dev.printed("\n"));
+    expect(ready).toMatchObject({ what: "ready", db: "json.db" });
+    await cli(["trigger", "report", "--to", ready.webhook]);
+    await dev.printed('"handled"');
+    await end(dev);
+    const happenings = dev.out().trimEnd().split("\n").slice(1);
+    expect(happenings.map((line) => JSON.parse(line))).toMatchObject([
+      { what: "received", entry: { state: "received" } },
+      { what: "verified", entry: { type: "report.complete" } },
+      { what: "handled", entry: { state: "handled" } },
+    ]);
+  });
+
+  it("says what to do about a port that is taken and a file that can't be", async () => {
+    const { dev, url } = await startDev("--db", "port.db");
+    const { port } = new URL(url);
+    const taken = await cli(["dev", "--port", port, "--db", "taken.db"], { cwd: folder });
+    expect([taken.code, taken.err]).toEqual([1, expect.stringContaining("another with --port")]);
+    await end(dev);
+    const file = await cli(["dev", "--port", "0", "--db", "none/dev.db"], { cwd: folder });
+    expect([file.code, file.err]).toEqual([1, expect.stringContaining("create it")]);
+    expect(existsSync(join(folder, "none"))).toBe(false);
+  });
+});

@@ -1,0 +1,131 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
+import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { reporthook } from "@reporthook/express";
+import express, { type RequestHandler } from "express";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cli, cliJson, widest } from "./process.ts";
+
+let emulator: Emulator;
+let service: string;
+let server: Server;
+let base: string;
+const closing: (() => Promise<void>)[] = [];
+const seen: string[] = [];
+
+/** The webhook of an app that uses the emulator as its service. */
+function webhook(options: Partial<ReceiverOptions> = {}): RequestHandler {
+  const apiKey = "test-api-key";
+  const client = createClient({ baseUrl: service, apiKey });
+  const receiver = createReceiver({ client, inbox: memoryInbox(), logger: false, ...options });
+  receiver.on("*", ({ type }) => void seen.push(type));
+  closing.push(() => receiver.close());
+  return reporthook(receiver) as RequestHandler;
+}
+
+const swallow: RequestHandler = (req, _, next) => {
+  req.resume().on("end", () => next());
+};
+
+beforeAll(async () => {
+  emulator = createEmulator();
+  service = (await emulator.listen()).url;
+  const app = express().set("env", "test");
+  app.post("/good", webhook());
+  app.use("/all", webhook({ verify: "before-ack" }));
+  app.post("/refuses", webhook({ unsignedTests: "refuse" }));
+  app.post("/parser", express.json(), webhook());
+  app.post("/eaten", swallow, webhook());
+  app.post("/slow", (_, res) => void setTimeout(() => res.json({}), 1_100));
+  app.post("/moved", (_, res) => res.redirect(301, "/good"));
+  app.post("/breaks", (req, res) => {
+    seen.push("breaks");
+    res.status(seen.filter((type) => type === "breaks").length < 3 ? 200 : 500).end();
+    req.resume();
+  });
+  server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(async () => {
+  server.close();
+  server.closeAllConnections();
+  for (const close of closing) await close();
+  await emulator.close();
+});
+
+async function diagnose(path: string, ...more: string[]): Promise<any> {
+  const args = ["doctor", "--requests", "3", "--to", base + path, ...more];
+  const { code, value } = await cliJson(args, { env: { REPORTS_URL: service } });
+  const results = value.checks.map((check: any) => [check.name, check.result]);
+  return { code, value, results: Object.fromEntries(results), checks: value.checks };
+}
+
+describe("reporthook doctor", () => {
+  it("finds a receiver fit, without anything signed", async () => {
+    const from = seen.length;
+    const { code, value, results } = await diagnose("/good");
+    expect(code).toBe(0);
+    expect(new Set(Object.values(results))).toEqual(new Set(["pass"]));
+    expect(value.times).toMatchObject({ count: 3, p50Ms: expect.any(Number) });
+    expect(value.times.p99Ms).toBeGreaterThanOrEqual(value.times.p50Ms);
+    const sent = seen.slice(from);
+    expect(sent).toEqual(sent.map(() => "test_webhook_endpoint"));
+    expect(emulator.deliveries).toEqual([]);
+  });
+
+  it("says before it starts what it sends, in 80 columns", async () => {
+    const args = ["doctor", "--requests", "2", "--to", `${base}/parser`];
+    const { code, out } = await cli(args);
+    expect(code).toBe(0);
+    expect(out.replaceAll("\n", " ")).toMatch(
+      /^Sends 3 unsigned test notifications, .* 3 malformed requests .* nothing signed/,
+    );
+    expect(out).toContain("mount the receiver before");
+    expect(widest(out)).toBeLessThanOrEqual(80);
+  });
+
+  it.each([
+    ["other methods that are refused", "/all", 0, { methods: "pass", "body parser": "pass" }],
+    ["that unsigned tests are refused", "/refuses", 0, { reachable: "warn", oversized: "pass" }],
+    ["a body parser ahead", "/parser", 0, { "body parser": "warn", oversized: "warn" }],
+    ["a body that is consumed ahead", "/eaten", 1, { reachable: "fail" }],
+    ["no webhook at all", "/nothing", 1, { reachable: "fail" }],
+    ["a redirect", "/moved", 1, { reachable: "fail" }],
+    ["an app that begins to fail", "/breaks", 1, { reachable: "pass", "answer time": "fail" }],
+    ["slow answers", "/slow", 0, { "answer time": "warn", "body parser": "warn" }],
+  ])("tells %s", async (_, path, expected, wanted) => {
+    const { code, results, checks } = await diagnose(path);
+    expect(code).toBe(expected);
+    expect(results).toMatchObject(wanted);
+    for (const { result, mend } of checks) {
+      if (result !== "pass") expect(mend).toEqual(expect.any(String));
+    }
+  });
+
+  it("tells that nothing listens", async () => {
+    const { code, value } = await cliJson(["doctor", "--to", "http://127.0.0.1:9/hook"]);
+    expect(code).toBe(1);
+    expect(value.checks).toMatchObject([{ name: "reachable", result: "fail" }]);
+  });
+
+  it("sends signed ones only where an emulator with the same key is asked about them", async () => {
+    const from = seen.length;
+    const { code, results, checks } = await diagnose("/all", "--signed");
+    expect(code).toBe(0);
+    expect(results).toMatchObject({ signed: "pass", duplicate: "pass", forged: "pass" });
+    expect(checks.at(-1).says).toContain("401");
+    expect(seen.slice(from)).toContain("report.complete");
+
+    const env = { REPORTS_URL: service, REPORTS_API_KEY: "another-key" };
+    const args = ["doctor", "--signed", "--to", `${base}/good`];
+    const before = seen.length;
+    const refused = await cli(args, { env });
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("--signed is for an emulator");
+    expect(seen).toHaveLength(before);
+  });
+});

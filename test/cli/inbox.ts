@@ -1,0 +1,225 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Clock,
+  createClient,
+  createReceiver,
+  DoNotRetry,
+  type Receiver,
+} from "@reporthook/core";
+import {
+  createEmulator,
+  type NotificationName,
+  type NotificationOptions,
+} from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cli, cliJson, widest } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const emulator = createEmulator();
+const emulated = createClient(emulator.clientOptions);
+
+interface App {
+  readonly receiver: Receiver;
+  readonly handled: string[];
+  send(name: NotificationName, options?: NotificationOptions): Promise<string>;
+}
+
+/** An app that gives up on failed reports at once. */
+function openApp(db: string, name = "reports", clock?: Clock): App {
+  const inbox = sqliteInbox(db);
+  const receiver = createReceiver({
+    client: emulated,
+    inbox,
+    name,
+    logger: false,
+    ...(clock && { clock }),
+  });
+  const handled: string[] = [];
+  receiver.on("report.complete", ({ id }) => void handled.push(id));
+  receiver.on("report.internal_error", ({ id }, { attempt }) => {
+    if (!handled.includes(id)) handled.push(id);
+    else if (attempt === 1) return;
+    throw new DoNotRetry("it is gone");
+  });
+  return {
+    receiver,
+    handled,
+    async send(event, options) {
+      const request = new Request("http://app/hook", emulator.notification(event, options));
+      const answer = await receiver.fetch(request);
+      expect(answer.status).toBe(200);
+      return ((await answer.json()) as { id: string }).id;
+    },
+  };
+}
+
+describe("reporthook inbox", () => {
+  const db = join(folder, "inbox.db");
+  let ids: { complete: string; dead: string; held: string; rejected: string };
+
+  beforeAll(async () => {
+    const app = openApp(db);
+    ids = {
+      complete: await app.send("report.complete", { reportId: "r-1" }),
+      dead: await app.send("report.internal_error"),
+      held: await app.send("unknown"),
+      rejected: await app.send("report", { signature: "invalid" }),
+    };
+    await app.receiver.idle();
+    await app.receiver.close();
+  });
+
+  it("list shows deliveries in 80 columns, oldest first", async () => {
+    const { code, out } = await cli(["inbox", "list", "--db", db]);
+    expect(code).toBe(0);
+    const [title, ...lines] = out.trimEnd().split("\n");
+    expect(title).toMatch(/^ID +AGE +STATE +EVENT +WHY$/);
+    expect(lines.map((line) => line.split(/ +/)[0])).toEqual(Object.values(ids));
+    expect(out).toMatch(/dead +report\.internal_e… +do_not_retry/);
+    expect(widest(out)).toBeLessThanOrEqual(80);
+  });
+
+  it("list goes on where it ended", async () => {
+    const first = await cliJson(["inbox", "list", "--db", db, "--limit", "3"]);
+    expect(first.value.entries).toHaveLength(3);
+    expect(first.value.next).toBe(ids.held);
+    const rest = await cliJson(["inbox", "list", "--db", db, "--after", first.value.next]);
+    expect(rest.value).toMatchObject({ entries: [{ id: ids.rejected }], next: null });
+    const parked = await cliJson(["inbox", "list", "--db", db, "--state", "parked"]);
+    expect(parked.value.entries).toMatchObject([{ id: ids.dead }, { id: ids.held }]);
+    const none = await cli(["inbox", "list", "--db", db, "--receiver", "other"]);
+    expect([none.code, none.out]).toEqual([0, "Nothing.\n"]);
+  });
+
+  it("show tells all that is known", async () => {
+    const { out } = await cli(["inbox", "show", ids.dead, "--db", db]);
+    for (const part of ["do_not_retry", "it is gone", "Attempts", '"status": "internal_error"']) {
+      expect(out).toContain(part);
+    }
+    expect(widest(out)).toBeLessThanOrEqual(80);
+    const { value } = await cliJson(["inbox", "show", ids.complete, "--db", db]);
+    expect(value).toMatchObject({ id: ids.complete, reportId: "r-1", history: [{}, {}] });
+  });
+
+  it("stats counts by state and by reason", async () => {
+    const { value } = await cliJson(["inbox", "stats", "--db", db]);
+    expect(value.counts).toMatchObject({ handled: 1, held: 1, rejected: 1, dead: 1, received: 0 });
+    expect(value.reasons).toEqual({ do_not_retry: 1, no_handler: 1 });
+    expect(value.oldestWaitingMs).toBeNull();
+    const { out } = await cli(["inbox", "stats", "--db", db]);
+    expect(out).toMatch(/^parked +1 do_not_retry, 1 no_handler$/m);
+  });
+
+  it("release and discard do what they can, and fail on the rest", async () => {
+    const other = join(folder, "decide.db");
+    const app = openApp(other, "mine");
+    const [one, two] = [await app.send("unknown"), await app.send("unknown")];
+    await app.receiver.idle();
+    await app.receiver.close();
+
+    const foreign = await cli(["inbox", "release", one, "--db", other]);
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
+    const released = ["inbox", "release", one, "nobody", "--receiver", "mine", "--db", other];
+    const { code, value } = await cliJson(released);
+    expect(code).toBe(1);
+    expect(value).toMatchObject({ released: [one], failed: [{ id: "nobody" }] });
+    expect(value.error.message).toContain("inbox list");
+
+    const waiting = await cli(["inbox", "discard", one, "--db", other]);
+    expect([waiting.code, waiting.err]).toEqual([1, expect.stringContaining("only held and dead")]);
+    const discarded = await cli(["inbox", "discard", two, "--db", other]);
+    expect([discarded.code, discarded.out]).toEqual([0, `${two} discarded\n`]);
+    expect((await cli(["inbox", "show", two, "--db", other])).code).toBe(1);
+  });
+
+  it("prune deletes what the retention it is given does not keep", async () => {
+    const old = join(folder, "old.db");
+    const tenDaysAgo = { now: () => Date.now() - 10 * 86_400_000, setTimeout, clearTimeout };
+    const app = openApp(old, "reports", tenDaysAgo);
+    await app.send("report.complete");
+    await app.send("unknown");
+    await app.receiver.idle();
+    await app.receiver.close();
+    const kept = await cliJson(["inbox", "prune", "--handled-days", "11", "--db", old]);
+    expect(kept.value).toEqual({ pruned: 0 });
+    expect((await cli(["inbox", "prune", "--db", old])).out).toBe("Deleted 1.\n");
+    const left = await cliJson(["inbox", "prune", "--parked-days", "9", "--db", old]);
+    expect(left.value).toEqual({ pruned: 1 });
+  });
+
+  it.each([
+    ["is not there", () => "nothing.db", "There is no inbox"],
+    ["is a folder", () => ".", "this is a folder"],
+    ["is no database", () => written("text.db", "x".repeat(5_000)), "no SQLite database"],
+    ["is another application's", () => madeBy("theirs.db"), "another application"],
+  ])("says what to do about a file that %s", async (_, file, hint) => {
+    const { code, out, err } = await cli(["inbox", "list", "--db", file()], { cwd: folder });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^reporthook: [^\n]+\n$/);
+    expect(err).toContain(hint);
+  });
+
+  it("is safe while the app stores, handles and parks", async () => {
+    const busy = join(folder, "busy.db");
+    const app = openApp(busy);
+    await app.receiver.start();
+    const sent: string[] = [];
+    let sending = true;
+    const load = async (): Promise<void> => {
+      for (let i = 0; sending; i++) {
+        sent.push(await app.send(i % 10 === 0 ? "report.internal_error" : "report.complete"));
+      }
+    };
+    const loading = Promise.all(Array.from({ length: 8 }, load));
+    await expect.poll(() => sent.length, { timeout: 30_000 }).toBeGreaterThan(50);
+
+    const commands = [
+      ["list", "--limit", "1000"],
+      ["stats"],
+      ["release", "--reason", "do_not_retry"],
+      ["prune"],
+      ["list", "--state", "parked"],
+      ["release", "--reason", "do_not_retry"],
+    ];
+    const ended = commands.map((args) => cli(["inbox", ...args, "--db", busy]));
+    expect(await Promise.all(ended)).toEqual(
+      commands.map(() => expect.objectContaining({ code: 0 })),
+    );
+    sending = false;
+    await loading;
+    await app.receiver.idle({ timeoutMs: 30_000 });
+
+    const id = await app.send("report.internal_error");
+    sent.push(id);
+    await app.receiver.idle({ timeoutMs: 30_000 });
+    const parked = ["inbox", "list", "--state", "dead", "--limit", "10000", "--db", busy];
+    expect((await cliJson(parked)).value.entries.at(-1)).toMatchObject({ id });
+    expect((await cli(["inbox", "release", id, "--db", busy])).code).toBe(0);
+    const handled = async (): Promise<string | undefined> =>
+      (await app.receiver.inbox.get(id))?.state;
+    // The running app takes up what another process has released.
+    await expect.poll(handled, { timeout: 30_000 }).toBe("handled");
+    const counts = await app.receiver.inbox.counts();
+    expect(counts.handled + counts.dead).toBe(sent.length);
+    expect(new Set(sent).size).toBe(sent.length);
+    await app.receiver.close();
+  });
+});
+
+function written(name: string, content: string): string {
+  writeFileSync(join(folder, name), content);
+  return name;
+}
+
+/** A database that has nothing to do with us. */
+function madeBy(name: string): string {
+  const script = `const D = require("libsql"); new D(${JSON.stringify(join(folder, name))}).exec("CREATE TABLE t (a)")`;
+  execFileSync(process.execPath, ["-e", script], { cwd: "packages/sqlite" });
+  return name;
+}

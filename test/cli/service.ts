@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
+import { nodeHandler } from "@reporthook/core/node";
+import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cli, cliJson } from "./process.ts";
+
+const apiKey = "a-key-of-the-tests";
+const servers: Server[] = [];
+let emulator: Emulator;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  emulator = createEmulator({ apiKey });
+  env = { REPORTS_URL: (await emulator.listen()).url, REPORTS_API_KEY: apiKey };
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+  await emulator.close();
+});
+
+async function serve(server: Server): Promise<string> {
+  servers.push(server.listen(0, "127.0.0.1"));
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+}
+
+function answering(status: number, body: string): Promise<string> {
+  return serve(createServer((_, res) => void res.writeHead(status).end(body)));
+}
+
+describe("reporthook test", () => {
+  it("has the service send a test notification", async () => {
+    const to = await answering(200, "thanks");
+    const { code, out } = await cli(["test", "--to", to], { env });
+    expect([code, out]).toEqual([0, expect.stringContaining("test_webhook_endpoint")]);
+    expect(emulator.deliveries).toMatchObject([{ name: "test_webhook_endpoint", url: to }]);
+  });
+
+  it("fails with what the service says when the address does not answer 2xx", async () => {
+    const to = await answering(404, "");
+    const { code, value } = await cliJson(["test", "--to", to], { env });
+    expect(code).toBe(1);
+    expect(value.error).toMatchObject({ code: "service_failed", status: 400 });
+    expect(JSON.stringify(value.error.body)).toContain("404");
+  });
+
+  it("names the variable when the key is refused or the service is away", async () => {
+    const to = await answering(200, "");
+    const refused = await cli(["test", "--to", to], { env: { ...env, REPORTS_API_KEY: "wrong" } });
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("REPORTS_API_KEY")]);
+    await emulator.close();
+    const away = await cli(["test", "--to", to], { env });
+    expect([away.code, away.err]).toEqual([1, expect.stringContaining("check REPORTS_URL")]);
+  });
+});
+
+describe("reporthook request", () => {
+  it("sends what it is given, under the names of the wire", async () => {
+    const to = await answering(200, "");
+    const args = ["--to", to, "--domain", "a.example", "--domain", "b.example"];
+    const more = ["--metric", "m", "--category-id", "7", "--start-date", "2026-01"];
+    const rest = ["--end-date", "2026-03", "--granularity", "monthly", "--response-format", "csv"];
+    const { code, value } = await cliJson(["request", ...args, ...more, ...rest], { env });
+    const [report] = emulator.reports.list();
+    expect(code).toBe(0);
+    expect(value).toEqual({ status: 200, body: { report_id: report?.id, status: "processing" } });
+    expect(report?.request).toEqual({
+      webhook_url: to,
+      domains: ["a.example", "b.example"],
+      metrics: ["m"],
+      category_ids: [7],
+      start_date: "2026-01",
+      end_date: "2026-03",
+      granularity: "monthly",
+      response_format: "csv",
+    });
+  });
+
+  it("asks once, also when it fails", async () => {
+    emulator.fault("request-report", { status: 503, times: 1 });
+    const { code, err } = await cli(["request", "--domain", "a.example"], { env });
+    expect([code, err]).toEqual([1, expect.stringContaining("503")]);
+    expect(emulator.reports.list()).toEqual([]);
+  });
+});
+
+describe("reporthook trigger", () => {
+  it("sends each notification so that the service vouches for it", async () => {
+    const receiver = createReceiver({
+      client: createClient({ baseUrl: env["REPORTS_URL"] ?? "", apiKey }),
+      inbox: memoryInbox(),
+      logger: false,
+    });
+    const types: string[] = [];
+    receiver.on("*", ({ type }) => void types.push(type));
+    const to = await serve(createServer(nodeHandler(receiver)));
+    const names = [
+      "test_webhook_endpoint",
+      "report.processing",
+      "report.internal_error",
+      "unknown",
+    ];
+    for (const name of names) {
+      const { code, value } = await cliJson(["trigger", name, "--to", to], { env });
+      expect([code, value]).toMatchObject([0, { name, status: 200, body: { status: "accepted" } }]);
+    }
+    const forged = ["trigger", "report", "--signature", "invalid", "--to", to];
+    expect((await cli(forged, { env })).code).toBe(0);
+    await receiver.idle();
+    expect(types).toEqual(names);
+    expect((await receiver.inbox.counts()).rejected).toBe(1);
+    await receiver.close();
+  });
+
+  it("sends the report and the body it is given", async () => {
+    const bodies: string[] = [];
+    const server = createServer(async (req, res) => {
+      bodies.push(Buffer.concat(await req.toArray()).toString());
+      res.end();
+    });
+    const to = await serve(server);
+    await cli(["trigger", "report.complete", "--report-id", "r-7", "--to", to]);
+    await cli(["trigger", "unknown", "--body", "no { json", "--to", to]);
+    expect(bodies).toEqual([expect.stringContaining('"r-7"'), "no { json"]);
+  });
+
+  it("fails with the answer when that is not 2xx", async () => {
+    const to = await answering(500, "out of order");
+    const { code, out, err } = await cli(["trigger", "report", "--to", to]);
+    expect([code, out]).toEqual([1, "out of order\n"]);
+    expect(err).toContain("answered 500, not 2xx");
+  });
+
+  it("gives up after 5 seconds as the service does, and shows meanwhile that it waits", async () => {
+    const to = await serve(createServer(() => {}));
+    const { code, err } = await cli(["trigger", "report", "--to", to]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^Sending report …\nreporthook: .*no answer within 5 seconds\n$/);
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { cli, startCli } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-story-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("the newcomer's five minutes, as the README tells them", () => {
+  it("arrives, fails, is tried again, is parked, and is handled once released", async () => {
+    const here = { cwd: folder };
+    // Where the README's port may be taken, both commands are told another.
+    const dev = startCli(["dev", "--port", "0"], here);
+    const arrived = (): Promise<unknown> =>
+      dev.printed(/received +\w{26}[\s\S]*verified +\w{26}[\s\S]*handled +\w{26} report\.complete/);
+    const [, to = ""] = /--to (\S+)/.exec(await dev.printed("quit\n")) ?? [];
+    const trigger = ["trigger", "report.complete", "--to", to];
+    expect((await cli(trigger, here)).code).toBe(0);
+    await arrived();
+
+    dev.type("b");
+    await dev.printed("The handler is broken");
+    expect((await cli(trigger, here)).code).toBe(0);
+    const text = await dev.printed(/npx reporthook inbox release .*\n/);
+    expect(text.match(/failed +\w{26} try \d/g)).toHaveLength(3);
+    expect(text).toMatch(/parked +\w{26} dead: 3 attempts failed/);
+
+    dev.type("m");
+    await dev.printed("The handler is mended");
+    const [, id = ""] = /inbox release (\w+) --db \.reporthook\/dev\.db/.exec(text) ?? [];
+    const list = await cli(
+      ["inbox", "list", "--state", "parked", "--db", ".reporthook/dev.db"],
+      here,
+    );
+    expect(list.out).toContain(id);
+    const shown = await cli(["inbox", "show", id, "--db", ".reporthook/dev.db"], here);
+    expect(shown.out).toContain("the handler is broken");
+    const released = await cli(["inbox", "release", id, "--db", ".reporthook/dev.db"], here);
+    expect([released.code, released.out]).toEqual([0, `${id} released\n`]);
+    await dev.printed(new RegExp(`handled +${id}`));
+
+    dev.child.kill("SIGINT");
+    expect(await dev.ended()).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("is what the README says", () => {
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+    for (const line of [
+      "npx reporthook dev",
+      "npx reporthook trigger report.complete",
+      "npx reporthook inbox list --state parked --db .reporthook/dev.db",
+      "npx reporthook inbox release ",
+    ]) {
+      expect(readme.includes(line), line).toBe(true);
+    }
+  });
+});
