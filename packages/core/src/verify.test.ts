@@ -4,7 +4,8 @@ import { systemClock } from "./clock.ts";
 import { ServiceError } from "./errors.ts";
 import { type Authorizer, verify } from "./verify.ts";
 
-const job = { signature: "s", url: "/hook?a=1", headers: { "content-type": "application/json" } };
+const headers = { "content-type": "application/json" };
+const job = { signature: "s", url: "/hook?a=1", context: '{"customer":"c-1"}', headers };
 const { signal } = new AbortController();
 const ask = (authorize: unknown) => verify({ authorize } as Authorizer, job, systemClock, signal);
 
@@ -12,10 +13,9 @@ describe("verify()", () => {
   it("gives the client the signature, a signal and the delivery", async () => {
     const authorize = vi.fn(async () => "valid");
     expect(await ask(authorize)).toEqual({ verdict: "valid" });
-    const { url, headers } = job;
     expect(authorize).toHaveBeenCalledExactlyOnceWith("s", {
       signal: expect.any(AbortSignal),
-      delivery: { url, headers },
+      delivery: { url: job.url, headers, context: { customer: "c-1" } },
     });
   });
 

@@ -1,3 +1,4 @@
+import { contextOf } from "./callback.ts";
 import type { Client, Verdict } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./delivery.ts";
@@ -26,10 +27,11 @@ const authorizeMs = 30_000;
 /** Asks the service once. Never rejects, never guesses. */
 export async function verify(
   client: Authorizer,
-  { signature, url, headers }: Pick<Job, "signature" | "url" | "headers">,
+  job: Pick<Job, "signature" | "url" | "headers" | "context">,
   clock: Clock,
   parent: AbortSignal,
 ): Promise<Authorization> {
+  const { signature, url, headers } = job;
   const late = `authorize gave no answer within ${authorizeMs} ms`;
   try {
     const verdict = await within({ clock, ms: authorizeMs, late, parent }, (scope) =>
@@ -37,7 +39,7 @@ export async function verify(
         get signal() {
           return scope.signal;
         },
-        delivery: { url, headers },
+        delivery: { url, headers, context: contextOf(job) },
       }),
     );
     if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };

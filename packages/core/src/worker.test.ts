@@ -32,7 +32,15 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
   const job = (given: Partial<Job> = {}): Job => ({
     ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
     ...{ receivedAt: new Date(clock.now()), attempts: 0, nextAttemptAt: null, lastError: null },
-    ...{ ackMs: 0, signature: "s", url: "/", headers: {}, verification: null, released: false },
+    ...{
+      ackMs: 0,
+      signature: "s",
+      url: "/",
+      context: null,
+      headers: {},
+      verification: null,
+      released: false,
+    },
     ...{
       memo: null,
       sameSignatureAs: null,
