@@ -10,13 +10,14 @@ export type Authorizer = Pick<Client, "authorize">;
 
 /**
  * The answer to an authorize call, or why there is none: `refused` (401, 403: our key), `odd` (400, 404, 422: this one
- * signature), `silent` (no connection, no answer in time, 5xx, 429, anything else).
+ * signature), `silent` (no connection, no answer in time, 408, 425, 429, 502, 503, 504: whatever the signature), `failed`
+ * (anything else, such as 500: it may be the signature).
  */
 export type Authorization =
   | { readonly verdict: Verdict }
   | {
       readonly verdict: null;
-      readonly why: "refused" | "odd" | "silent";
+      readonly why: "refused" | "odd" | "silent" | "failed";
       readonly error: unknown;
       readonly retryAfterMs: number;
     };
@@ -43,7 +44,7 @@ export async function verify(
       }),
     );
     if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
-    throw new Error('authorize must resolve to "valid", "invalid" or "expired"');
+    throw new TypeError('authorize must resolve to "valid", "invalid" or "expired"');
   } catch (error) {
     return noVerdict(error);
   }
@@ -55,13 +56,15 @@ function noVerdict(error: unknown): Authorization {
     status?: number;
     retryAfterMs?: unknown;
   };
+  const refused = code === "service_refused" || status === 401 || status === 403;
   const odd = status === 400 || status === 404 || status === 422;
-  const why =
-    code === "service_refused" || status === 401 || status === 403
-      ? "refused"
-      : odd
-        ? "odd"
-        : "silent";
+  const why = refused ? "refused" : odd ? "odd" : isSilence(error, status) ? "silent" : "failed";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
   return { verdict: null, why, error, retryAfterMs: asked };
+}
+
+function isSilence(error: unknown, status: number | undefined): boolean {
+  if (typeof status === "number") return [408, 425, 429, 502, 503, 504].includes(status);
+  // Without a cause it is not fetch that has thrown it, but who could not make the call with this signature.
+  return error instanceof Error && !(error instanceof TypeError && error.cause === undefined);
 }

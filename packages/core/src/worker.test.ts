@@ -25,6 +25,7 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
       registrations,
       expired: "hold",
       reusedSignature: "accept",
+      concurrency: { verify: 16 },
     },
     ...{ retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 }, handlerTimeoutMs: 1_000 },
     ...rest,
@@ -82,13 +83,17 @@ describe("worker.verify()", () => {
       const outcome = await worker.verify(job(given), signal);
       return JSON.parse((outcome.to === "again" && outcome.memo) || "null");
     };
-    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
+    expect(await memoAfter({})).toEqual({ outage: false, odd: 1, yields: true });
     status = 500;
-    const memo = '{"outage":false,"odd":1}';
-    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const memo = '{"outage":false,"odd":1,"yields":true}';
+    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1, yields: true });
     const late = { receivedAt: new Date(clock.now() - 61_000) };
-    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1 });
-    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({ outage: true, odd: 0 });
+    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1, yields: true });
+    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({
+      outage: true,
+      odd: 0,
+      yields: false,
+    });
   });
 
   it("asks for the last time when the hour is over, and holds it then", async () => {
