@@ -169,11 +169,12 @@ describe("a gate that meets silence", () => {
     gate.stop();
   });
 
-  it("hands the probe's place on when it is given back", async () => {
+  it("hands the probe's place on after another pause when it is given back", async () => {
     const { gate, clock } = await closedBySilence();
     clock.advance(1_000);
     passed(gate.pass(signal, true) as Pass).giveBack();
-    expect(gate.silentMs).toBe(0);
+    expect(gate.pass(signal, true)).toBeNull();
+    clock.advance(2_000);
     expect(gate.pass(signal, true)).not.toBeNull();
   });
 });

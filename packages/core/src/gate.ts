@@ -30,7 +30,7 @@ export interface Pass {
   silent(retryAfterMs: number): void;
   /** There was an error that may concern this one signature: closes it only if this was a probe. */
   failed(retryAfterMs: number): void;
-  /** Nothing was learned: a probe leaves the place to the next. */
+  /** Nothing was learned: a probe leaves the place to the next, after another pause if the service is silent. */
   giveBack(): void;
 }
 
@@ -111,6 +111,7 @@ export function createGate(clock: Clock): Gate {
     },
     giveBack() {
       if (!probe || closed === null) return;
+      if (closed === "silent") return close("silent", 0);
       probing = false;
       probeIsDue();
     },

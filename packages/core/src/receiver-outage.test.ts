@@ -151,6 +151,36 @@ describe("an outage of the service", { timeout: 60_000 }, () => {
     expect(first?.reason).toMatchObject({ code: "not_verified" });
   });
 
+  it("is no reason to refuse what comes meanwhile, and after", async () => {
+    const service = stress({ limits: { unverified: 100 } });
+    service.trouble = "gone";
+    await service.run(30 * second);
+    service.trouble = null;
+    await service.run(30 * second);
+    await service.rest(5 * second);
+    expect(await service.receiver.inbox.counts()).toMatchObject({ handled: 600 });
+  });
+
+  it("that only some signatures meet keeps no other waiting for long", async () => {
+    const poison = { body: "{}", headers: { "X-svc-authorization": "poison" } };
+    const client: Authorizer = {
+      async authorize(signature) {
+        if (signature !== "poison") return "valid";
+        throw new ServiceError("service_failed", "503", { status: 503, retryable: true });
+      },
+    };
+    const { emulator, post, send, seen, seeAll } = setUp({ client });
+    seeAll();
+    for (let sent = 0; sent < 8; sent++) await post({ ...poison, body: `{"a":${sent}}` });
+    await turns();
+    await send("report.complete");
+    for (let passed = 0; passed < 90; passed++) {
+      emulator.clock.advance(second);
+      await turns(4);
+    }
+    expect(seen).toHaveLength(1);
+  });
+
   it("uses up no attempts while nobody is asked", async () => {
     const service = stress();
     service.trouble = "gone";
@@ -158,7 +188,9 @@ describe("an outage of the service", { timeout: 60_000 }, () => {
     const entries = await service.receiver.inbox.list({ limit: 1_000 });
     const attempts = entries.reduce((sum, entry) => sum + entry.attempts, 0);
     expect(entries).toHaveLength(300);
-    expect(attempts).toBe(service.asked.length);
+    // One call may be under way.
+    expect(service.asked.length - attempts).toBeLessThanOrEqual(1);
+    expect(service.asked.length).toBeLessThanOrEqual(16);
     expect(entries.at(-1)).toMatchObject({
       attempts: 0,
       lastError: expect.stringMatching("Not asked"),

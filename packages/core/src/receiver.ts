@@ -141,7 +141,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     if (engine.closing && (drained || !keepsStoring)) return { refused: "closing" };
     if (settings.ack === "handled") return null;
     const { waiting, unverified } = inbox.load(name);
-    if (waiting < limits.waiting && unverified < limits.unverified) return null;
+    // What an outage leaves unverified is no flood.
+    const flooded = unverified >= limits.unverified && !worker.outage;
+    if (waiting < limits.waiting && !flooded) return null;
     overloaded(
       { receiver: name, waiting, unverified },
       "Too many notifications wait: answered 503.",

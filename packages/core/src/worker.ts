@@ -43,6 +43,8 @@ export interface Worker {
   handle(job: Job, signal: AbortSignal): Promise<Outcome>;
   /** No authorize call begins any more; one under way goes on. */
   stopVerifying(): void;
+  /** Whether the service was silent within the last 5 minutes. */
+  readonly outage: boolean;
   /** How the service answered last. */
   readonly service: "unknown" | "ok" | "unreachable" | "refused";
 }
@@ -63,8 +65,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const keyRefused = oncePerMinute(clock, options.logger.error);
   const unanswered = oncePerMinute(clock, options.logger.warn);
   const rejected = oncePerMinute(clock, options.logger.warn);
-  let lastVerdictAt = Number.NEGATIVE_INFINITY;
-  let lastRefusedAt = Number.NEGATIVE_INFINITY;
+  const never = Number.NEGATIVE_INFINITY;
+  const last = { verdict: never, refused: never, silent: never };
   let service: Worker["service"] = "unknown";
 
   async function verifyStage(
@@ -91,7 +93,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (answer.verdict === null) return withoutVerdict(job, answer, pass, signal);
     pass.open();
     service = "ok";
-    lastVerdictAt = clock.now();
+    last.verdict = clock.now();
 
     if (answer.verdict === "invalid") {
       rejected(
@@ -119,7 +121,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const text = describe(error);
     if (why === "refused") {
       service = "refused";
-      lastRefusedAt = clock.now();
+      last.refused = clock.now();
       pass.refused(retryAfterMs);
       keyRefused(
         { receiver: name, error: text },
@@ -145,6 +147,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function notAsked(job: Job): Outcome {
     if (gate.silentMs === null) return stopped;
+    last.silent = clock.now();
     return postpone(job, "not asked", "Not asked: the service does not answer");
   }
 
@@ -156,7 +159,7 @@ export function createWorker(options: WorkerOptions): Worker {
   ): Outcome {
     const age = clock.now() - job.receivedAt.getTime();
     const asked = why !== "not asked";
-    const othersAnswered = asked && clock.now() - lastVerdictAt < othersAnsweredMs;
+    const othersAnswered = asked && clock.now() - last.verdict < othersAnsweredMs;
     const before = memoOf(job);
     const odd = (before.odd ?? 0) + (why === "odd" ? 1 : 0);
     const outage = before.outage === true || (why !== "odd" && age < promptMs);
@@ -172,8 +175,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const past = age >= signatureLifetimeMs;
     const ownMs = asked || past ? authorizeDelay(job.attempts + 1, age, retryAfterMs) : 0;
     const delay = Math.max(ownMs, gate.silentMs ?? 0);
-    // Whoever sends junk must not keep genuine ones waiting; silence is nobody's junk.
-    const junk = why === "odd" || othersAnswered || (why === "failed" && job.attempts > 0);
+    // Whoever sends junk must not keep genuine ones waiting, nor be the probe each time.
+    const junk = othersAnswered || why === "odd" || (asked && job.attempts > 0);
     const yields = before.yields === true || past || junk;
     return again(job.released ? delay : Math.min(delay, giveUpMs - age), text, {
       counts: asked || job.released,
@@ -186,7 +189,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const why =
       memoOf(job).outage === true
         ? "The service did not answer before the signature was 5 minutes old: its fault"
-        : lastRefusedAt > job.receivedAt.getTime()
+        : last.refused > job.receivedAt.getTime()
           ? "Verification was paused meanwhile, because the service refused the API key: check apiKey"
           : job.attempts > 0
             ? "Authorize was answered too late, after attempts that failed"
@@ -275,6 +278,9 @@ export function createWorker(options: WorkerOptions): Worker {
     verify: verifyStage,
     handle: handleStage,
     stopVerifying: gate.stop,
+    get outage() {
+      return clock.now() - last.silent < signatureLifetimeMs;
+    },
     get service() {
       return service;
     },
