@@ -13,7 +13,7 @@ import { toEvent } from "./event.ts";
 import type { EventOf, Schemas } from "./events.ts";
 import { createGate, type Pass } from "./gate.ts";
 import { type Logger, oncePerMinute } from "./log.ts";
-import { type Memo, memoOf } from "./memo.ts";
+import { type Memo, memoOf, whyExpired } from "./memo.ts";
 import { type Parse, recognize, toObject } from "./parse.ts";
 import { createPlaces } from "./places.ts";
 import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
@@ -105,7 +105,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (answer.verdict === "expired" && !mayRunExpired(job)) {
       const to = options.expired === "refuse" ? "rejected" : "held";
       return {
-        ...leave(to, "expired", whyExpired(job)),
+        ...leave(to, "expired", whyExpired(job, last.refused)),
         ...{ verification: "expired", ...recognized(job) },
       };
     }
@@ -176,25 +176,14 @@ export function createWorker(options: WorkerOptions): Worker {
     const ownMs = asked || past ? authorizeDelay(job.attempts + 1, age, retryAfterMs) : 0;
     const delay = Math.max(ownMs, gate.silentMs ?? 0);
     // Whoever sends junk must not keep genuine ones waiting, nor be the probe each time.
-    const junk = othersAnswered || why === "odd" || (asked && job.attempts > 0);
+    const tried = job.attempts > 0 || gate.silentMs !== null;
+    const junk = othersAnswered || why === "odd" || (asked && tried);
     const yields = before.yields === true || past || junk;
     return again(job.released ? delay : Math.min(delay, giveUpMs - age), text, {
       counts: asked || job.released,
       giveWay: yields,
       memo: JSON.stringify({ outage, odd, yields } satisfies Memo),
     });
-  }
-
-  function whyExpired(job: Job): string {
-    const why =
-      memoOf(job).outage === true
-        ? "The service did not answer before the signature was 5 minutes old: its fault"
-        : last.refused > job.receivedAt.getTime()
-          ? "Verification was paused meanwhile, because the service refused the API key: check apiKey"
-          : job.attempts > 0
-            ? "Authorize was answered too late, after attempts that failed"
-            : "The signature was older than 5 minutes when authorize was asked";
-    return `${why}. Release it if you trust it.`;
   }
 
   function mayRunExpired(job: Job): boolean {
