@@ -13,6 +13,7 @@ export function deliveryOf(receiver: string, number: number): NewDelivery {
     url: "/webhooks/reports",
     headers: { "content-type": "application/json", "user-agent": "reports/1.0" },
     body: new TextEncoder().encode(bodyOf(eight(number))),
+    context: null,
     ackMs: 1,
   };
 }

@@ -1,8 +1,10 @@
 import { createServer } from "node:http";
 import Router from "@koa/router";
 import {
+  type CallbackOptions,
   type Client,
   createReceiver,
+  type Handler as EventHandler,
   type EventOf,
   memoryInbox,
   type Receiver,
@@ -160,6 +162,38 @@ test("on() gives the handler the event of its name", () => {
       if (event.type === "report.complete") expectTypeOf(event.status).toEqualTypeOf<"complete">();
     });
   expectTypeOf(receiver).toEqualTypeOf<Receiver>();
+});
+
+test("the type of the callback URLs' context is that of event.context", () => {
+  const secrets = ["0123456789abcdef0123456789abcdef"];
+  type Context = { readonly customer: string };
+  const named = createReceiver<Context>({ client, inbox: memoryInbox(), callback: { secrets } });
+  const callback: CallbackOptions<Context> = { secrets };
+  const schema: Schema<string> = {
+    "~standard": { version: 1, vendor: "test", validate: () => ({ value: "x" }) },
+  };
+  const schemas = { "report.complete": schema };
+  const inferred = createReceiver({ client, inbox: memoryInbox(), callback, schemas });
+  made.push(named, inferred);
+  named.on("report", (event) => {
+    expectTypeOf(event.context).toEqualTypeOf<Context | undefined>();
+  });
+  inferred.on("report.complete", (event) => {
+    expectTypeOf(event.context).toEqualTypeOf<Context | undefined>();
+    expectTypeOf(event.body).toBeString();
+  });
+  make().on("report", (event) => {
+    expectTypeOf(event.context).toBeUnknown();
+  });
+  const handler: EventHandler<"report.complete", Context> = ({ context }) => {
+    expectTypeOf(context).toEqualTypeOf<Context | undefined>();
+  };
+  named.on("report.complete", handler);
+  // @ts-expect-error another context
+  void named.callbackUrl("https://app.example", { context: { customer: 5 } });
+  // @ts-expect-error another context
+  void inferred.callbackUrl("https://app.example", { context: "c-1" });
+  for (const mountOn of [toExpress, toKoa, toHono]) expect(mountOn(named)).toBeTypeOf("function");
 });
 
 test("on() refuses unknown names, by type and when called", () => {

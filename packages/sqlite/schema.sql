@@ -1,4 +1,4 @@
--- Version 1, as SQLite tells it.
+-- Version 2, as SQLite tells it.
 
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -33,7 +33,7 @@ CREATE TABLE delivery (
     url TEXT NOT NULL,
     headers TEXT NOT NULL,
     body BLOB
-  );
+  , context TEXT);
 
 CREATE INDEX delivery_ended ON delivery (kept_as, ended_at) WHERE kept_as IS NOT NULL;
 

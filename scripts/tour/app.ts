@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type Client, createReceiver, type Entry, type Receiver } from "@reporthook/core";
@@ -13,10 +14,17 @@ export interface Steps {
   readonly handled?: number;
 }
 
+/** What the app gives along with each report that it asks for. */
+export interface Context {
+  readonly customer: string;
+}
+
 /** The app of the tour. */
 export interface App {
   readonly url: string;
-  readonly receiver: Receiver;
+  readonly receiver: Receiver<Context>;
+  /** What the last event about a report was asked for with. */
+  readonly context: Context | undefined;
   /** By delivery id, in order of receipt. */
   readonly deliveries: ReadonlyMap<string, Steps>;
   /** Called after each step of a delivery. */
@@ -32,9 +40,10 @@ export async function startApp(client: Client, file: string, port: number): Prom
     deliveries.set(entry.id, steps);
     app.onStep(steps);
   };
-  const receiver = createReceiver({
+  const receiver = createReceiver<Context>({
     client,
     inbox: sqliteInbox(file),
+    callback: { secrets: [randomBytes(32).toString("base64")] },
     logger: false,
     observe: {
       acknowledged: note("acknowledged"),
@@ -43,7 +52,10 @@ export async function startApp(client: Client, file: string, port: number): Prom
     },
   });
   receiver.on("test_webhook_endpoint", () => {});
-  receiver.on("report", () => {});
+  let context: Context | undefined;
+  receiver.on("report", (event) => {
+    context = event.context;
+  });
 
   const web = express();
   web.post("/webhooks/reports", reporthook(receiver));
@@ -56,6 +68,9 @@ export async function startApp(client: Client, file: string, port: number): Prom
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/reports`,
     receiver,
     deliveries,
+    get context() {
+      return context;
+    },
     onStep() {},
     async close() {
       server.close();

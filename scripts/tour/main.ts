@@ -99,9 +99,11 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
       note: times(await handled(app, "test_webhook_endpoint", from), from),
     };
   });
+  const context = { customer: "c-1" };
+  const webhook_url = await app.receiver.callbackUrl(app.url, { context });
   await step("A report is requested: report.processing", async (from) => {
     await client.requestReport({
-      webhook_url: app.url,
+      webhook_url,
       domains: ["example.com"],
       metrics: ["category_sales_performance_revenue"],
       start_date: "2026-01",
@@ -114,6 +116,11 @@ async function tour(client: Client, service: ChildProcess, app: App): Promise<vo
   await step("The report is ready: report.complete", async (from) => {
     service.send({ setStatus: "complete" } satisfies ServiceRequest);
     return { value: undefined, note: times(await handled(app, "report.complete", from), from) };
+  });
+  await step("The event tells whose report it is: its callback URL is signed", async () => {
+    const note = `event.context is ${JSON.stringify(app.context)}`;
+    if (app.context?.customer !== context.customer) throw new Error(note);
+    return { value: undefined, note };
   });
   await step("A forged notification reaches no handler", async () => {
     const before = await app.receiver.inbox.counts();

@@ -8,7 +8,7 @@ import { memoryInbox } from "./memory-inbox.ts";
 
 const delivery: NewDelivery = {
   ...{ id: "1", receiver: "reports", receivedAt: 0, key: null, signature: "s", url: "/" },
-  ...{ headers: {}, body: new Uint8Array(), ackMs: 0 },
+  ...{ headers: {}, context: null, body: new Uint8Array(), ackMs: 0 },
 };
 const acceptWith = (add: Inbox["add"], clock = createEmulator().clock) =>
   accept(

@@ -3,6 +3,7 @@ import type { Answer } from "./incoming.ts";
 /** Why a request is refused: the `code` of the problem document. */
 export type ProblemCode =
   | "method_not_allowed"
+  | "not_found"
   | "closing"
   | "overloaded"
   | "body_too_large"
@@ -38,6 +39,7 @@ const problems: Record<ProblemCode, Problem> = {
     "Notifications are sent with POST.",
     { Allow: "POST" },
   ],
+  not_found: [404, "Not Found", "There is nothing at this address.", close],
   closing: [503, "Service Unavailable", "This server is shutting down.", retry],
   overloaded: [503, "Service Unavailable", "Too many notifications are waiting here.", retry],
   body_too_large: [413, "Content Too Large", "The body is over the limit.", close],

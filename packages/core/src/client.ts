@@ -38,9 +38,10 @@ export type Verdict = "valid" | "invalid" | "expired";
 
 /** The delivery that a signature came with. */
 export interface DeliveryInfo {
-  /** Path and query it arrived at. */
+  /** Path and query it arrived at, without a callback token. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** What its callback URL was made with; undefined without a valid token. */
   readonly context?: unknown;
 }
 

@@ -51,8 +51,10 @@ export interface NewDelivery {
   readonly key: Uint8Array | null;
   /** Forgotten at the verdict; null when unsigned. */
   readonly signature: string | null;
-  /** Path and query. */
+  /** Path and query, without a callback token. */
   readonly url: string;
+  /** JSON text: what the callback URL was made with. Null without a valid token. */
+  readonly context: string | null;
   readonly headers: KeptHeaders;
   /** The exact bytes. */
   readonly body: Uint8Array;
@@ -148,6 +150,8 @@ export interface Job extends Entry {
   readonly stage: Stage;
   readonly signature: string | null;
   readonly url: string;
+  /** JSON text, as in {@link NewDelivery}. */
+  readonly context: string | null;
   readonly headers: KeptHeaders;
   readonly body: Uint8Array;
   readonly verification: Verification | null;

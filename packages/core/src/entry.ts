@@ -16,6 +16,7 @@ export interface Kept {
   readonly receiver: string;
   readonly receivedAt: number;
   readonly url: string;
+  readonly context: string | null;
   readonly headers: NewDelivery["headers"];
   readonly ackMs: number;
   body: Uint8Array | null;
@@ -46,13 +47,14 @@ export function newKept(
   arrival: Arrival,
   sameSignatureAs: string | null,
 ): Kept {
-  const { id, receiver, receivedAt, url, headers, ackMs, body } = delivery;
+  const { id, receiver, receivedAt, url, context, headers, ackMs, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
     receiver,
     receivedAt,
     url,
+    context,
     headers,
     ackMs,
     body,
@@ -160,6 +162,7 @@ export function jobOf(kept: Kept): Job {
     id: kept.id,
     signature: kept.signature,
     url: kept.url,
+    context: kept.context,
     headers: kept.headers,
     body: kept.body ?? emptyBytes,
     receivedAt: new Date(kept.receivedAt),

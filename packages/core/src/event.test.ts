@@ -8,7 +8,13 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
   return {
     ...{ id: "1", state: "verified", stage: "handle", reason: null, type: null, reportId: null },
     ...{ receivedAt: new Date(5), attempts: 0, nextAttemptAt: null, lastError: null, ackMs: 1 },
-    ...{ signature: null, url: "/", headers: { "user-agent": "x" }, verification: "valid" },
+    ...{
+      signature: null,
+      url: "/",
+      context: null,
+      headers: { "user-agent": "x" },
+      verification: "valid",
+    },
     ...{ released: false, memo: null, sameSignatureAs: null, body: new TextEncoder().encode(text) },
     ...rest,
   };

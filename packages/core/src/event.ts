@@ -1,3 +1,4 @@
+import { contextOf } from "./callback.ts";
 import type { Job } from "./delivery.ts";
 import { ReporthookError } from "./errors.ts";
 import type { EventOf, SchemaIssue, Schemas } from "./events.ts";
@@ -32,13 +33,15 @@ export function toEvent(
 }
 
 function eventOf(
-  { id, receivedAt, verification: verdict }: Job,
+  job: Job,
   recognition: Recognition,
   eventType: string | null,
   body: unknown,
 ): EventOf {
-  const verification = verdict ?? "unsigned";
-  const common = { id, type: recognition.type, eventType, receivedAt, verification, body };
+  const { id, receivedAt, context } = job;
+  const verification = job.verification ?? "unsigned";
+  const bare = { id, type: recognition.type, eventType, receivedAt, verification, body };
+  const common = context === null ? bare : { ...bare, context: contextOf(job) };
   if ("payload" in recognition) return { ...common, payload: recognition.payload } as EventOf;
   if (recognition.type === "unknown") return common as EventOf;
   const { status, reportId } = recognition;

@@ -38,7 +38,7 @@ export type Schemas = { readonly [Type in EventType]?: Schema };
 export type BodyOf<Type extends EventType, S extends Schemas> =
   S[Type] extends Schema<infer Output> ? Output : Readonly<Record<string, unknown>>;
 
-interface Common<Type extends EventType, S extends Schemas> {
+interface Common<Type extends EventType, Context, S extends Schemas> {
   /** The delivery's id, the same at every attempt: key what you do by it. */
   readonly id: string;
   /** Always the specific type, also under `report` and `*`. */
@@ -49,34 +49,39 @@ interface Common<Type extends EventType, S extends Schemas> {
   readonly verification: Verification;
   /** The notification's JSON object, or its schema's output. */
   readonly body: BodyOf<Type, S>;
+  /** What the callback URL was made with; absent without a valid token. */
+  readonly context?: Context;
 }
 
 /** The service was asked to try this address (document, section "Test a webhook address"). */
-export interface TestEvent<S extends Schemas = Record<never, never>>
-  extends Common<"test_webhook_endpoint", S> {
+export interface TestEvent<Context = unknown, S extends Schemas = Record<never, never>>
+  extends Common<"test_webhook_endpoint", Context, S> {
   /** The confirmation text. */
   readonly payload: string;
 }
 
 /** A report's status changed (document, section "Events"; the body's shape is not shown there). */
-export interface ReportEvent<Status extends ReportStatus, S extends Schemas = Record<never, never>>
-  extends Common<`report.${Status}`, S> {
+export interface ReportEvent<
+  Status extends ReportStatus,
+  Context = unknown,
+  S extends Schemas = Record<never, never>,
+> extends Common<`report.${Status}`, Context, S> {
   readonly status: Status;
   /** Read beside the status; null when the notification names none. */
   readonly reportId: string | null;
 }
 
 /** A genuine notification that no table knows. */
-export interface UnknownEvent<S extends Schemas = Record<never, never>>
-  extends Common<"unknown", S> {}
+export interface UnknownEvent<Context = unknown, S extends Schemas = Record<never, never>>
+  extends Common<"unknown", Context, S> {}
 
 /** Every event by its type. */
-interface EventsByType<S extends Schemas> {
-  test_webhook_endpoint: TestEvent<S>;
-  "report.processing": ReportEvent<"processing", S>;
-  "report.complete": ReportEvent<"complete", S>;
-  "report.internal_error": ReportEvent<"internal_error", S>;
-  unknown: UnknownEvent<S>;
+interface EventsByType<Context, S extends Schemas> {
+  test_webhook_endpoint: TestEvent<Context, S>;
+  "report.processing": ReportEvent<"processing", Context, S>;
+  "report.complete": ReportEvent<"complete", Context, S>;
+  "report.internal_error": ReportEvent<"internal_error", Context, S>;
+  unknown: UnknownEvent<Context, S>;
 }
 
 /** The event types that a name stands for. */
@@ -89,8 +94,9 @@ export type TypesOf<Name extends EventName> = Name extends "*"
 /** The event that a handler registered under `Name` is given. */
 export type EventOf<
   Name extends EventName = "*",
+  Context = unknown,
   S extends Schemas = Record<never, never>,
-> = EventsByType<S>[TypesOf<Name>];
+> = EventsByType<Context, S>[TypesOf<Name>];
 
 /** What a handler is told besides the event. */
 export interface HandlerContext {
@@ -101,10 +107,11 @@ export interface HandlerContext {
 }
 
 /** Runs after the acknowledgement; a rejection is tried again, see {@link DoNotRetry} and {@link RetryAfter}. */
-export type Handler<Name extends EventName = "*", S extends Schemas = Record<never, never>> = (
-  event: EventOf<Name, S>,
-  context: HandlerContext,
-) => void | Promise<void>;
+export type Handler<
+  Name extends EventName = "*",
+  Context = unknown,
+  S extends Schemas = Record<never, never>,
+> = (event: EventOf<Name, Context, S>, context: HandlerContext) => void | Promise<void>;
 
 /** All event types, in the order of a report's life. */
 const eventTypes: readonly EventType[] = [

@@ -18,14 +18,14 @@ describe("createGate()", () => {
   it("lets one probe through after a pause that doubles when the probe fails", async () => {
     const { clock } = createEmulator();
     const gate = createGate(clock);
-    passed(await gate.pass(signal, true)).close(0);
+    passed(await gate.pass(signal, true)).refused(0);
     for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
-      clock.advance(pauseMs - 500);
+      clock.advance(pauseMs * 0.75 - 1);
       expect(await gate.pass(signal, false)).toBeNull();
-      clock.advance(500);
+      clock.advance(pauseMs * 0.25 + 1);
       const probe = passed(await gate.pass(signal, true));
       expect(await gate.pass(signal, false)).toBeNull();
-      probe.close(0);
+      probe.refused(0);
     }
     clock.advance(30_000);
     const waiting = [gate.pass(signal, true), gate.pass(signal, true)];
@@ -36,7 +36,7 @@ describe("createGate()", () => {
   it("waits as long as the service asked, at most 5 minutes", async () => {
     const { clock } = createEmulator();
     const gate = createGate(clock);
-    passed(await gate.pass(signal, true)).close(3_600_000);
+    passed(await gate.pass(signal, true)).refused(3_600_000);
     clock.advance(299_000);
     expect(await gate.pass(signal, false)).toBeNull();
     clock.advance(1_000);
@@ -47,10 +47,10 @@ describe("createGate()", () => {
     const { clock } = createEmulator();
     const gate = createGate(clock);
     const both = [passed(await gate.pass(signal, true)), passed(await gate.pass(signal, true))];
-    for (const pass of both) pass.close(0);
+    for (const pass of both) pass.refused(0);
     clock.advance(1_000);
     expect(await gate.pass(signal, false)).not.toBeNull();
-    both[1]?.close(0);
+    both[1]?.refused(0);
     both[1]?.giveBack();
     expect(await gate.pass(signal, false)).toBeNull();
   });
@@ -58,7 +58,7 @@ describe("createGate()", () => {
   it("hands the probe's place on when it is given back", async () => {
     const { clock } = createEmulator();
     const gate = createGate(clock);
-    passed(await gate.pass(signal, true)).close(0);
+    passed(await gate.pass(signal, true)).refused(0);
     clock.advance(1_000);
     const probe = passed(await gate.pass(signal, true));
     const next = gate.pass(signal, true);
@@ -69,7 +69,7 @@ describe("createGate()", () => {
   it("lets go of those that wait when their signal aborts, and when it stops", async () => {
     const { clock } = createEmulator();
     const gate = createGate(clock);
-    passed(await gate.pass(signal, true)).close(0);
+    passed(await gate.pass(signal, true)).refused(0);
     const controller = new AbortController();
     const waiting = [gate.pass(controller.signal, true), gate.pass(signal, true)];
     controller.abort();
@@ -83,9 +83,98 @@ describe("createGate()", () => {
     const { clock } = createEmulator();
     let offset = 0;
     const gate = createGate({ ...clock, now: () => clock.now() + offset });
-    passed(await gate.pass(signal, true)).close(0);
+    passed(await gate.pass(signal, true)).refused(0);
     offset = -3_600_000;
     clock.advance(1_000);
     expect(await gate.pass(signal, false)).not.toBeNull();
+  });
+});
+
+describe("a gate that meets silence", () => {
+  const closedBySilence = async () => {
+    const { clock } = createEmulator();
+    const gate = createGate(clock);
+    const passes = Array.from({ length: 8 }, () => passed(gate.pass(signal, false) as Pass));
+    for (const pass of passes) pass.silent(0);
+    return { gate, clock, stale: passes[0] as Pass };
+  };
+
+  it("closes after five silent calls in a row, and not when there was an answer between", async () => {
+    const gate = createGate(createEmulator().clock);
+    const pass = passed(await gate.pass(signal, true));
+    for (const call of [
+      "silent",
+      "open",
+      "silent",
+      "failed",
+      "silent",
+      "silent",
+      "silent",
+    ] as const) {
+      pass[call](0);
+    }
+    expect([gate.silentMs, pass.stale]).toEqual([null, false]);
+    pass.silent(0);
+    expect(gate.silentMs).toEqual(expect.any(Number));
+    expect(pass.stale).toBe(true);
+    expect(gate.pass(signal, true)).toBeNull();
+  });
+
+  it("does not close for errors that may concern one signature alone", async () => {
+    const gate = createGate(createEmulator().clock);
+    for (let call = 0; call < 20; call++) passed(await gate.pass(signal, true)).failed(0);
+    expect(await gate.pass(signal, false)).not.toBeNull();
+  });
+
+  it("probes at most every ten seconds, one call at a time, and has others wait for the probe", async () => {
+    const { gate, clock } = await closedBySilence();
+    for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
+      expect(gate.silentMs).toBeLessThanOrEqual(pauseMs);
+      expect(gate.silentMs).toBeGreaterThanOrEqual(pauseMs * 0.75);
+      clock.advance(pauseMs * 0.75 - 1);
+      expect(gate.pass(signal, true)).toBeNull();
+      clock.advance(pauseMs * 0.25 + 1);
+      const probe = passed(gate.pass(signal, false) as Pass);
+      const next = gate.pass(signal, true);
+      expect(gate.pass(signal, false)).toBeNull();
+      probe.failed(0);
+      expect(await next).toBeNull();
+    }
+    clock.advance(10_000);
+    const probe = passed(gate.pass(signal, false) as Pass);
+    const next = gate.pass(signal, true);
+    probe.open();
+    expect(await next).not.toBeNull();
+    expect(gate.silentMs).toBeNull();
+  });
+
+  it("waits as long as the service asked, at most a minute", async () => {
+    const { gate, clock } = await closedBySilence();
+    clock.advance(1_000);
+    passed(gate.pass(signal, true) as Pass).silent(3_600_000);
+    expect(gate.silentMs).toBe(60_000);
+    clock.advance(60_000);
+    expect(gate.pass(signal, true)).not.toBeNull();
+  });
+
+  it("opens at any answer, and goes over to a refused key", async () => {
+    const late = await closedBySilence();
+    late.stale.open();
+    expect(late.gate.pass(signal, false)).not.toBeNull();
+    const { gate, clock } = await closedBySilence();
+    clock.advance(1_000);
+    passed(gate.pass(signal, true) as Pass).refused(0);
+    expect(gate.silentMs).toBeNull();
+    expect(gate.pass(signal, true)).toBeInstanceOf(Promise);
+    gate.stop();
+  });
+
+  it("hands the probe's place on after another pause when it is given back", async () => {
+    const { gate, clock } = await closedBySilence();
+    clock.advance(1_000);
+    passed(gate.pass(signal, true) as Pass).giveBack();
+    expect(gate.pass(signal, true)).toBeNull();
+    clock.advance(2_000);
+    expect(gate.pass(signal, true)).not.toBeNull();
   });
 });

@@ -1,3 +1,4 @@
+export type { CallbackOptions } from "./callback.ts";
 export {
   type AuthorizeOptions,
   type Client,
@@ -83,6 +84,7 @@ export type { Observe } from "./observe.ts";
 export type { Limits, ReceiverOptions } from "./options.ts";
 export type { JsonObject, Parse, Parsed } from "./parse.ts";
 export type { SignatureSource } from "./receive.ts";
-export { createReceiver, type Receiver, type ReceiverInbox } from "./receiver.ts";
+export { createReceiver, type Receiver } from "./receiver.ts";
+export type { ReceiverInbox } from "./receiver-inbox.ts";
 export type { RetryOptions } from "./schedule.ts";
 export type { Authorizer } from "./verify.ts";

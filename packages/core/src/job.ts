@@ -9,6 +9,7 @@ export function newJob(notification: Notification, id: string, arrivedAt: number
     id,
     signature: notification.signature,
     url: notification.url,
+    context: null,
     headers: notification.headers,
     body: notification.body,
     receivedAt: new Date(arrivedAt),
@@ -47,11 +48,11 @@ export function keyOf(
 
 /** What an inbox stores of a job. */
 export function deliveryOf(
-  { id, signature, url, headers, body, receivedAt }: Job,
+  { id, signature, url, context, headers, body, receivedAt }: Job,
   { receiver, key, ackMs }: Pick<NewDelivery, "receiver" | "key" | "ackMs">,
 ): NewDelivery {
   const ms = receivedAt.getTime();
-  return { id, receiver, receivedAt: ms, key, signature, url, headers, body, ackMs };
+  return { id, receiver, receivedAt: ms, key, signature, url, context, headers, body, ackMs };
 }
 
 /** The entry of a delivery that was just stored. */

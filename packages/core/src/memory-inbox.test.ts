@@ -71,7 +71,7 @@ describe("memoryInbox", () => {
             key,
             body,
           },
-          ...{ signature: `${count}`, url: "/", headers: {}, ackMs: 1 },
+          ...{ signature: `${count}`, url: "/", context: null, headers: {}, ackMs: 1 },
         },
         { to: "received" },
       );
@@ -98,7 +98,14 @@ describe("memoryInbox", () => {
       await inbox.add(
         {
           ...{ id: `${count}`.padStart(26, "0"), receiver: "a", receivedAt: clock.now(), key },
-          ...{ signature: `${count}`, url: "/", headers: {}, body: new Uint8Array(), ackMs: 1 },
+          ...{
+            signature: `${count}`,
+            url: "/",
+            context: null,
+            headers: {},
+            body: new Uint8Array(),
+            ackMs: 1,
+          },
         },
         { to: "received" },
       );

@@ -8,6 +8,7 @@ const job: Job = {
   ...{
     signature: null,
     url: "/",
+    context: null,
     headers: {},
     verification: null,
     released: false,

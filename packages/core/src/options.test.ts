@@ -76,6 +76,15 @@ describe("settingsOf", () => {
     ["concurrency.handle", { concurrency: { handle: Number.POSITIVE_INFINITY } }],
     ["handlerTimeoutMs", { handlerTimeoutMs: -1 }],
     ["autostart", { autostart: "yes" }],
+    ["callback", { callback: "0123456789abcdef0123456789abcdef" }],
+    ["callback", { callback: null }],
+    ["callback.secrets", { callback: {} }],
+    ["callback.secrets", { callback: { secrets: [] } }],
+    ["callback.secrets", { callback: { secrets: "0123456789abcdef0123456789abcdef" } }],
+    ["callback.secrets[0]", { callback: { secrets: [""] } }],
+    ["callback.secrets[1]", { callback: { secrets: ["s".repeat(32), "s".repeat(31)] } }],
+    ["callback.require", { callback: { secrets: ["s".repeat(32)], require: "yes" } }],
+    ["callback.required", { callback: { secrets: ["s".repeat(32)], required: true } }],
     ["clock", { clock: { now: Date.now } }],
     ["clock", { clock: 5 }],
     ["logger", { logger: {} }],
@@ -85,6 +94,14 @@ describe("settingsOf", () => {
   ])("settingsOf() throws a TypeError that names %s for %o", (option, given) => {
     expect(() => settings(given)).toThrow(TypeError);
     expect(() => settings(given)).toThrow(`createReceiver: ${option} must be `);
+  });
+
+  it("settingsOf() says how to make a callback secret, and quotes none", () => {
+    const short = "too-short-and-secret";
+    for (const callback of [{ secrets: [short] }, { secrets: short }, short]) {
+      expect(() => settings({ callback })).toThrow(/^((?!too-short).)*$/);
+    }
+    expect(() => settings({ callback: { secrets: [short] } })).toThrow("openssl rand -base64 32");
   });
 
   it("settingsOf() takes a retry without a wait", () => {

@@ -1,3 +1,4 @@
+import type { CallbackOptions } from "./callback.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { eventNames, type Schemas } from "./events.ts";
 import type { Inbox } from "./inbox.ts";
@@ -26,7 +27,7 @@ export interface Limits {
 }
 
 /** Options of `createReceiver`. */
-export interface ReceiverOptions<S extends Schemas = Schemas> {
+export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas> {
   /** Asks the service for verdicts: a client, or anything with `authorize`. */
   readonly client: Authorizer;
   /** Where deliveries wait; `memoryInbox()` when left out. */
@@ -60,6 +61,8 @@ export interface ReceiverOptions<S extends Schemas = Schemas> {
   readonly handlerTimeoutMs?: number;
   /** Whether mounting starts the work; `false`: receive only, or `start()` by hand. */
   readonly autostart?: boolean;
+  /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
+  readonly callback?: CallbackOptions<Context>;
   readonly clock?: Clock;
   /** Where log lines go; `false` silences. Warnings and errors to the console. */
   readonly logger?: Partial<Logger> | false;
@@ -85,6 +88,7 @@ export interface Settings {
   readonly concurrency: { readonly verify: number; readonly handle: number };
   readonly handlerTimeoutMs: number;
   readonly autostart: boolean;
+  readonly callback: CallbackOptions | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observe: Observe;
@@ -121,6 +125,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     concurrency: numbers("concurrency", { verify: 16, handle: 8 }, concurrency),
     handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
     autostart: oneOf("autostart", options.autostart, [true, false]),
+    callback: callbackOf(options.callback),
     clock: clockOf(options.clock ?? systemClock),
     logger: loggerOf(options.logger),
     observe: observeOf(options.observe ?? {}),
@@ -140,7 +145,7 @@ const known: ReadonlySet<string> = new Set([
     "expired",
   ],
   ...["reusedSignature", "parse", "schemas", "retry", "limits", "concurrency", "handlerTimeoutMs"],
-  ...["autostart", "clock", "logger", "observe"],
+  ...["autostart", "callback", "clock", "logger", "observe"],
 ]);
 
 const defaultLimits: Limits = {
@@ -227,6 +232,26 @@ function numbers<T extends object>(option: string, defaults: T, given: object): 
     result[name] = chosen as number;
   }
   return result as T;
+}
+
+function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
+  if (callback === undefined) return undefined;
+  // Nothing that is given here is quoted: it may be a secret.
+  if (typeof callback !== "object" || callback === null) {
+    wrong("callback", "an object with secrets", `a ${typeof callback}`);
+  }
+  onlyKnown("callback", callback, ["secrets", "require"]);
+  const { secrets, require = false } = callback;
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    wrong("callback.secrets", "an array of at least one secret", "none");
+  }
+  for (const [index, secret] of secrets.entries()) {
+    if (typeof secret === "string" && secret.length >= 32) continue;
+    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
+    const given = typeof secret === "string" ? `${secret.length} characters` : `a ${typeof secret}`;
+    wrong(`callback.secrets[${index}]`, expected, given);
+  }
+  return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
 }
 
 function clockOf(clock: Clock): Clock {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { setUp, turns, until } from "../../../test/receiver-setup.ts";
 import { ServiceError } from "./errors.ts";
 import type { Authorizer } from "./verify.ts";
 
@@ -319,106 +319,5 @@ describe("what the verdict leaves behind", () => {
     away = false;
     await advanceUntil(() => seen.length > 0, 10_000);
     expect(seen).toMatchObject([{ id: body.id, verification: "expired" }]);
-  });
-});
-
-describe('verify: "before-ack"', () => {
-  it("refuses forged ones, and expired ones when told so, with 401", async () => {
-    const { receiver, send, observed, seen, seeAll } = setUp({
-      ...{ verify: "before-ack", expired: "refuse" },
-    });
-    seeAll();
-    expect(await send("report", { signature: "invalid" })).toMatchObject({
-      ...{ status: 401, body: { code: "invalid_signature" } },
-    });
-    expect(await send("report", { signature: "expired" })).toMatchObject({
-      ...{ status: 401, body: { code: "expired_signature" } },
-    });
-    expect(await receiver.inbox.list()).toEqual([]);
-    expect(await send("report.complete")).toMatchObject({ status: 200 });
-    await receiver.idle();
-    expect(seen).toHaveLength(1);
-    expect(observed.map(([name, { state }]) => [name, state])).toEqual([
-      ["verified", "rejected"],
-      ["verified", "rejected"],
-      ["acknowledged", "verified"],
-      ["verified", "verified"],
-      ["handled", "handled"],
-    ]);
-  });
-
-  it("holds an expired one", async () => {
-    const { receiver, send, observed, lines } = setUp({ verify: "before-ack" });
-    const { status, body } = await send("report", { signature: "expired" });
-    expect(status).toBe(200);
-    expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "expired" } },
-    });
-    expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified", "parked"]);
-    expect(lines).toMatchObject([{ fields: { id: body.id, reason: "expired" } }]);
-  });
-
-  it("stores and verifies later what has no verdict in time", async () => {
-    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
-      verify: "before-ack",
-    });
-    seeAll();
-    const end = emulator.fault("authorize", { delayMs: 60_000 });
-    let answered = false;
-    const answer = send("report.complete").finally(() => {
-      answered = true;
-    });
-    await turns();
-    emulator.clock.advance(2_400);
-    await turns();
-    expect(answered).toBe(false);
-    emulator.clock.advance(100);
-    expect(await answer).toMatchObject({ status: 200, body: { status: "accepted" } });
-    end();
-    await advanceUntil(() => seen.length === 1);
-    await receiver.idle();
-  });
-
-  it("does not wait while the key is refused", async () => {
-    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
-      verify: "before-ack",
-    });
-    seeAll();
-    const end = emulator.fault("authorize", { status: 401 });
-    expect(await send("report.complete")).toMatchObject({ status: 200 });
-    expect(await send("report.complete")).toMatchObject({ status: 200 });
-    expect((await receiver.inbox.counts()).received).toBe(2);
-    end();
-    await advanceUntil(() => seen.length === 2);
-  });
-
-  it("loses no probe when the time of its request is used up", async () => {
-    const hanging = gate();
-    let refusing = true;
-    let calls = 0;
-    const client: Authorizer = {
-      async authorize() {
-        calls++;
-        if (!refusing) return "valid";
-        if (calls === 1)
-          throw new ServiceError("service_refused", "401", { status: 401, retryable: false });
-        await hanging.opened;
-        return "valid";
-      },
-    };
-    const { emulator, send, seen, seeAll } = setUp({
-      ...{ client, verify: "before-ack", autostart: false },
-    });
-    seeAll();
-    await send("report.complete");
-    emulator.clock.advance(1_000);
-    const probe = send("report.complete");
-    await until(() => calls === 2);
-    emulator.clock.advance(2_500);
-    expect(await probe).toMatchObject({ status: 200 });
-    refusing = false;
-    expect(await send("report.complete")).toMatchObject({ status: 200 });
-    expect(calls).toBe(3);
-    expect(seen).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
+import { createCallbacks } from "./callback.ts";
 import { Deadline } from "./deadline.ts";
-import type { Arrival, Entry, EntryDetails, Job, Outcome } from "./delivery.ts";
+import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
@@ -9,7 +10,6 @@ import type { EventName, Handler, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
 import { type Health, healthOf } from "./health.ts";
 import { newId } from "./id.ts";
-import type { Counts, InboxQuery } from "./inbox.ts";
 import { type Answer, type Incoming, plainHeaders } from "./incoming.ts";
 import { arrivalAfter, handleInline } from "./inline.ts";
 import { deliveryOf, entryAtArrival, keyOf, newJob, verifiedJob } from "./job.ts";
@@ -18,26 +18,14 @@ import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
 import { type ReceiverOptions, settingsOf } from "./options.ts";
 import { type Notification, receive } from "./receive.ts";
+import { type ReceiverInbox, receiverInbox } from "./receiver-inbox.ts";
 import { register } from "./register.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { within } from "./within.ts";
 import { createWorker } from "./worker.ts";
 
-/** A receiver's deliveries, for the person who looks after them. */
-export interface ReceiverInbox {
-  /** Oldest first. */
-  list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
-  /** One in full, or null. */
-  get(id: string): Promise<EntryDetails | null>;
-  counts(): Promise<Counts>;
-  /** Runs a held, dead or handled one, attempts from zero. Rejects `not_found` or `not_releasable`. */
-  release(id: string): Promise<void>;
-  /** Deletes a parked one. Rejects `not_found` or `not_parked`. */
-  discard(id: string): Promise<void>;
-}
-
 /** Receives notifications, has them verified, and hands their events to handlers. */
-export interface Receiver<S extends Schemas = Record<never, never>> {
+export interface Receiver<Context = unknown, S extends Schemas = Record<never, never>> {
   readonly name: string;
   /**
    * Registers a handler for one name or several.
@@ -47,8 +35,8 @@ export interface Receiver<S extends Schemas = Record<never, never>> {
    */
   on<const Name extends EventName>(
     names: Name | readonly Name[],
-    handler: Handler<Name, S>,
-  ): Receiver<S>;
+    handler: Handler<Name, Context, S>,
+  ): Receiver<Context, S>;
   /** Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
   /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
@@ -60,6 +48,15 @@ export interface Receiver<S extends Schemas = Record<never, never>> {
   /** For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds. */
   idle(options?: { readonly timeoutMs?: number }): Promise<void>;
   health(): Promise<Health>;
+  /**
+   * A `webhook_url` of one's own for each request: `base` with a signed token, which does not expire. Its context comes
+   * back as `event.context`. At most 255 characters; needs the option `callback`.
+   *
+   * Rejects with a TypeError for a wrong base or context, when the URL is longer, and without the option.
+   *
+   * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
+   */
+  callbackUrl(base: string, options?: { readonly context?: Context }): Promise<string>;
   readonly inbox: ReceiverInbox;
 }
 
@@ -76,15 +73,16 @@ const lookMs = 1_000;
  * const receiver = createReceiver({ client });
  * receiver.on("report.complete", async (event) => console.log(event.reportId));
  */
-export function createReceiver<const S extends Schemas = Record<never, never>>(
-  options: ReceiverOptions<S>,
-): Receiver<S> {
+export function createReceiver<Context = unknown, const S extends Schemas = Record<never, never>>(
+  options: ReceiverOptions<Context, S>,
+): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);
   const { clock, inbox, limits, logger, name } = settings;
   const claim = takeName(inbox, name);
   if (settings.ack === "stored" && options.inbox === undefined) {
     logger.warn({ receiver: name }, "No inbox is given: a crash loses what was acknowledged.");
   }
+  const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
   const worker = createWorker({ ...settings, registrations });
   const engine = createEngine(settings, worker);
@@ -100,13 +98,16 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
   async function decide(incoming: Incoming, id: string, deadline: Deadline): Promise<Decision> {
     engine.autostart();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+    const called = callbacks === null ? undefined : await callbacks.look(incoming.url);
+    if (called === null) return { refused: "not_found" };
     const turnedAway = refusal();
     if (turnedAway !== null) return turnedAway;
 
     const notification = await receive(incoming, reading, deadline);
     if (typeof notification === "string") return unread(notification);
-    const job = newJob(notification, id, deadline.startedAt);
-    const hashed = keyOf(job, name);
+    const arrived = newJob(notification, id, deadline.startedAt);
+    const hashed = keyOf(arrived, name);
+    const job = called === undefined ? arrived : { ...arrived, ...called };
     const key = hashed instanceof Promise ? await hashed : hashed;
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
     const admitted = admit(notification, incoming);
@@ -140,7 +141,9 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     if (engine.closing && (drained || !keepsStoring)) return { refused: "closing" };
     if (settings.ack === "handled") return null;
     const { waiting, unverified } = inbox.load(name);
-    if (waiting < limits.waiting && unverified < limits.unverified) return null;
+    // What an outage leaves unverified is no flood.
+    const flooded = unverified >= limits.unverified && !worker.outage;
+    if (waiting < limits.waiting && !flooded) return null;
     overloaded(
       { receiver: name, waiting, unverified },
       "Too many notifications wait: answered 503.",
@@ -244,11 +247,6 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     return acknowledge(decision);
   }
 
-  async function kept<T>(look: () => Promise<T>): Promise<T> {
-    await engine.prune(lookMs);
-    return look();
-  }
-
   async function shutDown(timeoutMs: number): Promise<void> {
     await engine.close(timeoutMs, () => Promise.allSettled(requests));
     drained = true;
@@ -256,7 +254,7 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
     await claim.giveBack();
   }
 
-  const receiver: Receiver<S> = {
+  const receiver: Receiver<Context, S> = {
     name,
     on(names, handler) {
       const { started } = engine;
@@ -278,16 +276,12 @@ export function createReceiver<const S extends Schemas = Record<never, never>>(
       return closed;
     },
     idle: ({ timeoutMs = 5_000 } = {}) => engine.idle(timeoutMs),
-    health: () => healthOf(settings, worker.service, engine.closing),
-    inbox: {
-      list: (query = {}) => kept(() => inbox.list({ ...query, receiver: name })),
-      get: (id) => kept(() => inbox.get(id, name)),
-      counts: () => kept(() => inbox.counts(name)),
-      release: async (id) => {
-        await inbox.release({ receiver: name, id, now: clock.now() });
-      },
-      discard: (id) => inbox.discard(id, name),
+    async callbackUrl(base, { context } = {}) {
+      if (callbacks === null) throw new TypeError("callbackUrl needs the option callback");
+      return callbacks.url(base, context);
     },
+    health: () => healthOf(settings, worker.service, engine.closing),
+    inbox: receiverInbox(settings, () => engine.prune(lookMs)),
   };
   return Object.freeze(receiver);
 }

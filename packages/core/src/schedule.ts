@@ -27,6 +27,7 @@ export function authorizeDelay(attempts: number, age: number, retryAfterMs: numb
   return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
-function jitter(ms: number): number {
+/** As many milliseconds, less up to a quarter: so that what failed together does not come again together. */
+export function jitter(ms: number): number {
   return Math.round(ms * (1 - Math.random() / 4));
 }

@@ -4,7 +4,8 @@ import { systemClock } from "./clock.ts";
 import { ServiceError } from "./errors.ts";
 import { type Authorizer, verify } from "./verify.ts";
 
-const job = { signature: "s", url: "/hook?a=1", headers: { "content-type": "application/json" } };
+const headers = { "content-type": "application/json" };
+const job = { signature: "s", url: "/hook?a=1", context: '{"customer":"c-1"}', headers };
 const { signal } = new AbortController();
 const ask = (authorize: unknown) => verify({ authorize } as Authorizer, job, systemClock, signal);
 
@@ -12,10 +13,9 @@ describe("verify()", () => {
   it("gives the client the signature, a signal and the delivery", async () => {
     const authorize = vi.fn(async () => "valid");
     expect(await ask(authorize)).toEqual({ verdict: "valid" });
-    const { url, headers } = job;
     expect(authorize).toHaveBeenCalledExactlyOnceWith("s", {
       signal: expect.any(AbortSignal),
-      delivery: { url, headers },
+      delivery: { url: job.url, headers, context: { customer: "c-1" } },
     });
   });
 
@@ -26,7 +26,10 @@ describe("verify()", () => {
     ["odd", "service_failed", 404],
     ["odd", "service_failed", 422],
     ["silent", "service_failed", 429],
-    ["silent", "service_failed", 500],
+    ["silent", "service_failed", 503],
+    ["failed", "service_failed", 500],
+    ["failed", "service_failed", 302],
+    ["silent", "service_unreachable", undefined],
     ["silent", "service_timeout", undefined],
   ] as const)("says %s when the client rejects %s with status %s", async (why, code, status) => {
     const details = { retryable: true, retryAfterMs: 7, ...(status && { status }) };
@@ -35,21 +38,26 @@ describe("verify()", () => {
     expect(answer).toEqual({ verdict: null, why, error, retryAfterMs: 7 });
   });
 
+  it("says silent when the client throws an error of its own", async () => {
+    const answer = await ask(() => {
+      throw new Error("away");
+    });
+    expect(answer).toMatchObject({ verdict: null, why: "silent" });
+    const cause = new Error("ECONNREFUSED");
+    const failed = await ask(() => Promise.reject(new TypeError("fetch failed", { cause })));
+    expect(failed).toMatchObject({ verdict: null, why: "silent" });
+  });
+
   it.each([
-    [
-      "throws",
-      () => {
-        throw new Error("x");
-      },
-    ],
     ["rejects with nothing", () => Promise.reject()],
+    ["can't send this signature", () => Promise.reject(new TypeError("The signature cannot"))],
     ["rejects with a text", () => Promise.reject("x")],
     ["rejects with nonsense", () => Promise.reject({ status: "400", retryAfterMs: Number.NaN })],
     ["resolves to true", async () => true],
     ["resolves to nothing", async () => undefined],
     ["returns nothing", () => undefined],
-  ])("says silent when the client %s", async (_, authorize) => {
-    expect(await ask(authorize)).toMatchObject({ verdict: null, why: "silent", retryAfterMs: 0 });
+  ])("says failed when the client %s", async (_, authorize) => {
+    expect(await ask(authorize)).toMatchObject({ verdict: null, why: "failed", retryAfterMs: 0 });
   });
 
   it("gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {

@@ -1,3 +1,4 @@
+import { contextOf } from "./callback.ts";
 import type { Client, Verdict } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./delivery.ts";
@@ -9,13 +10,14 @@ export type Authorizer = Pick<Client, "authorize">;
 
 /**
  * The answer to an authorize call, or why there is none: `refused` (401, 403: our key), `odd` (400, 404, 422: this one
- * signature), `silent` (no connection, no answer in time, 5xx, 429, anything else).
+ * signature), `silent` (no connection, no answer in time, 408, 425, 429, 502, 503, 504: whatever the signature), `failed`
+ * (anything else, such as 500: it may be the signature).
  */
 export type Authorization =
   | { readonly verdict: Verdict }
   | {
       readonly verdict: null;
-      readonly why: "refused" | "odd" | "silent";
+      readonly why: "refused" | "odd" | "silent" | "failed";
       readonly error: unknown;
       readonly retryAfterMs: number;
     };
@@ -26,10 +28,11 @@ const authorizeMs = 30_000;
 /** Asks the service once. Never rejects, never guesses. */
 export async function verify(
   client: Authorizer,
-  { signature, url, headers }: Pick<Job, "signature" | "url" | "headers">,
+  job: Pick<Job, "signature" | "url" | "headers" | "context">,
   clock: Clock,
   parent: AbortSignal,
 ): Promise<Authorization> {
+  const { signature, url, headers } = job;
   const late = `authorize gave no answer within ${authorizeMs} ms`;
   try {
     const verdict = await within({ clock, ms: authorizeMs, late, parent }, (scope) =>
@@ -37,11 +40,11 @@ export async function verify(
         get signal() {
           return scope.signal;
         },
-        delivery: { url, headers },
+        delivery: { url, headers, context: contextOf(job) },
       }),
     );
     if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
-    throw new Error('authorize must resolve to "valid", "invalid" or "expired"');
+    throw new TypeError('authorize must resolve to "valid", "invalid" or "expired"');
   } catch (error) {
     return noVerdict(error);
   }
@@ -53,13 +56,15 @@ function noVerdict(error: unknown): Authorization {
     status?: number;
     retryAfterMs?: unknown;
   };
+  const refused = code === "service_refused" || status === 401 || status === 403;
   const odd = status === 400 || status === 404 || status === 422;
-  const why =
-    code === "service_refused" || status === 401 || status === 403
-      ? "refused"
-      : odd
-        ? "odd"
-        : "silent";
+  const why = refused ? "refused" : odd ? "odd" : isSilence(error, status) ? "silent" : "failed";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
   return { verdict: null, why, error, retryAfterMs: asked };
+}
+
+function isSilence(error: unknown, status: number | undefined): boolean {
+  if (typeof status === "number") return [408, 425, 429, 502, 503, 504].includes(status);
+  // Without a cause it is not fetch that has thrown it, but who could not make the call with this signature.
+  return error instanceof Error && !(error instanceof TypeError && error.cause === undefined);
 }

@@ -25,6 +25,7 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
       registrations,
       expired: "hold",
       reusedSignature: "accept",
+      concurrency: { verify: 16 },
     },
     ...{ retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 }, handlerTimeoutMs: 1_000 },
     ...rest,
@@ -32,7 +33,15 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
   const job = (given: Partial<Job> = {}): Job => ({
     ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
     ...{ receivedAt: new Date(clock.now()), attempts: 0, nextAttemptAt: null, lastError: null },
-    ...{ ackMs: 0, signature: "s", url: "/", headers: {}, verification: null, released: false },
+    ...{
+      ackMs: 0,
+      signature: "s",
+      url: "/",
+      context: null,
+      headers: {},
+      verification: null,
+      released: false,
+    },
     ...{
       memo: null,
       sameSignatureAs: null,
@@ -74,13 +83,17 @@ describe("worker.verify()", () => {
       const outcome = await worker.verify(job(given), signal);
       return JSON.parse((outcome.to === "again" && outcome.memo) || "null");
     };
-    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
+    expect(await memoAfter({})).toEqual({ outage: false, odd: 1, yields: true });
     status = 500;
-    const memo = '{"outage":false,"odd":1}';
-    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const memo = '{"outage":false,"odd":1,"yields":true}';
+    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1, yields: true });
     const late = { receivedAt: new Date(clock.now() - 61_000) };
-    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1 });
-    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({ outage: true, odd: 0 });
+    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1, yields: true });
+    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({
+      outage: true,
+      odd: 0,
+      yields: false,
+    });
   });
 
   it("asks for the last time when the hour is over, and holds it then", async () => {

@@ -1,12 +1,21 @@
 import type { Clock } from "./clock.ts";
-import { again, type Job, leave, type Outcome, type Recognized } from "./delivery.ts";
+import {
+  again,
+  type Job,
+  leave,
+  type Outcome,
+  type Recognized,
+  signatureLifetimeMs,
+} from "./delivery.ts";
 import { dispatch, handlersFor, type Registration } from "./dispatch.ts";
 import { DoNotRetry, describe, ReporthookError, RetryAfter } from "./errors.ts";
 import { toEvent } from "./event.ts";
 import type { EventOf, Schemas } from "./events.ts";
 import { createGate, type Pass } from "./gate.ts";
 import { type Logger, oncePerMinute } from "./log.ts";
+import { type Memo, memoOf, whyExpired } from "./memo.ts";
 import { type Parse, recognize, toObject } from "./parse.ts";
+import { createPlaces } from "./places.ts";
 import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
 import { type Authorization, type Authorizer, verify } from "./verify.ts";
 import { within } from "./within.ts";
@@ -23,16 +32,19 @@ export interface WorkerOptions {
   readonly expired: "hold" | "handle-after-outage" | "refuse";
   readonly reusedSignature: "accept" | "hold";
   readonly retry: RetryOptions;
+  readonly concurrency: { readonly verify: number };
   readonly handlerTimeoutMs: number;
 }
 
 /** The work of the two stages. */
 export interface Worker {
-  /** While the service refuses the key it waits, unless told not to. */
+  /** While the service refuses the key it waits, unless told not to; while it is silent it postpones. */
   verify(job: Job, signal: AbortSignal, options?: { readonly wait: boolean }): Promise<Outcome>;
   handle(job: Job, signal: AbortSignal): Promise<Outcome>;
   /** No authorize call begins any more; one under way goes on. */
   stopVerifying(): void;
+  /** Whether the service was silent within the last 5 minutes. */
+  readonly outage: boolean;
   /** How the service answered last. */
   readonly service: "unknown" | "ok" | "unreachable" | "refused";
 }
@@ -45,22 +57,16 @@ const othersAnsweredMs = 60_000;
 // A hundred years: what comes later than any Date can't be stored.
 const longestWaitMs = 3_155_760_000_000;
 
-/** What is remembered of a delivery between two authorize calls. */
-interface Memo {
-  /** A call was made promptly and went unanswered. */
-  readonly outage?: boolean;
-  /** How many answers were 400, 404 or 422. */
-  readonly odd?: number;
-}
-
 /** Makes the work of both stages: the only place that knows their order, and decides to retry or to park. */
 export function createWorker(options: WorkerOptions): Worker {
   const { client, clock, name, registrations, retry } = options;
   const gate = createGate(clock);
+  const places = createPlaces(options.concurrency.verify);
   const keyRefused = oncePerMinute(clock, options.logger.error);
   const unanswered = oncePerMinute(clock, options.logger.warn);
   const rejected = oncePerMinute(clock, options.logger.warn);
-  let lastVerdictAt = Number.NEGATIVE_INFINITY;
+  const never = Number.NEGATIVE_INFINITY;
+  const last = { verdict: never, refused: never, silent: never };
   let service: Worker["service"] = "unknown";
 
   async function verifyStage(
@@ -70,12 +76,24 @@ export function createWorker(options: WorkerOptions): Worker {
   ): Promise<Outcome> {
     const passing = gate.pass(signal, wait);
     const pass = passing instanceof Promise ? await passing : passing;
-    if (pass === null) return stopped;
+    if (pass === null) return wait && !signal.aborted ? notAsked(job) : stopped;
+    const at = job.receivedAt.getTime();
+    const late = clock.now() - at >= signatureLifetimeMs;
+    const taking = places.take(late ? Number.POSITIVE_INFINITY : at, signal);
+    if (!(taking instanceof Promise ? await taking : taking)) {
+      pass.giveBack();
+      return stopped;
+    }
+    if (pass.stale) {
+      places.leave();
+      return verifyStage(job, signal, { wait });
+    }
     const answer = await verify(client, job, clock, signal);
+    places.leave();
     if (answer.verdict === null) return withoutVerdict(job, answer, pass, signal);
     pass.open();
     service = "ok";
-    lastVerdictAt = clock.now();
+    last.verdict = clock.now();
 
     if (answer.verdict === "invalid") {
       rejected(
@@ -87,7 +105,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (answer.verdict === "expired" && !mayRunExpired(job)) {
       const to = options.expired === "refuse" ? "rejected" : "held";
       return {
-        ...leave(to, "expired", whyExpired(job)),
+        ...leave(to, "expired", whyExpired(job, last.refused)),
         ...{ verification: "expired", ...recognized(job) },
       };
     }
@@ -103,7 +121,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const text = describe(error);
     if (why === "refused") {
       service = "refused";
-      pass.close(retryAfterMs);
+      last.refused = clock.now();
+      pass.refused(retryAfterMs);
       keyRefused(
         { receiver: name, error: text },
         "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
@@ -114,18 +133,36 @@ export function createWorker(options: WorkerOptions): Worker {
       pass.giveBack();
       return stopped;
     }
-    pass.open();
-    if (why === "silent") service = "unreachable";
+    if (why === "odd") pass.open();
+    else {
+      service = "unreachable";
+      pass[why](retryAfterMs);
+    }
     unanswered(
       { receiver: name, id: job.id, error: text },
       "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
     );
+    return postpone(job, why, text, retryAfterMs);
+  }
 
+  function notAsked(job: Job): Outcome {
+    if (gate.silentMs === null) return stopped;
+    last.silent = clock.now();
+    return postpone(job, "not asked", "Not asked: the service does not answer");
+  }
+
+  function postpone(
+    job: Job,
+    why: "odd" | "silent" | "failed" | "not asked",
+    text: string,
+    retryAfterMs = 0,
+  ): Outcome {
     const age = clock.now() - job.receivedAt.getTime();
-    const othersAnswered = clock.now() - lastVerdictAt < othersAnsweredMs;
+    const asked = why !== "not asked";
+    const othersAnswered = asked && clock.now() - last.verdict < othersAnsweredMs;
     const before = memoOf(job);
     const odd = (before.odd ?? 0) + (why === "odd" ? 1 : 0);
-    const outage = before.outage === true || (why === "silent" && age < promptMs);
+    const outage = before.outage === true || (why !== "odd" && age < promptMs);
     if (odd >= oddAnswers && othersAnswered) {
       const message = `The service judges other signatures, but not this one. Last: ${text}`;
       return leave("held", "not_verified", message, text);
@@ -135,13 +172,17 @@ export function createWorker(options: WorkerOptions): Worker {
       const message = `The service gave no verdict for an hour. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
-    const delay = authorizeDelay(job.attempts + 1, age, retryAfterMs);
-    const afterMs = job.released ? delay : Math.min(delay, giveUpMs - age);
-    return again(afterMs, text, {
-      counts: true,
-      // Whoever sends junk must not keep genuine ones waiting.
-      giveWay: othersAnswered || why === "odd" || job.attempts > 0,
-      memo: JSON.stringify({ outage, odd } satisfies Memo),
+    const past = age >= signatureLifetimeMs;
+    const ownMs = asked || past ? authorizeDelay(job.attempts + 1, age, retryAfterMs) : 0;
+    const delay = Math.max(ownMs, gate.silentMs ?? 0);
+    // Whoever sends junk must not keep genuine ones waiting, nor be the probe each time.
+    const tried = job.attempts > 0 || gate.silentMs !== null;
+    const junk = othersAnswered || why === "odd" || (asked && tried);
+    const yields = before.yields === true || past || junk;
+    return again(job.released ? delay : Math.min(delay, giveUpMs - age), text, {
+      counts: asked || job.released,
+      giveWay: yields,
+      memo: JSON.stringify({ outage, odd, yields } satisfies Memo),
     });
   }
 
@@ -226,6 +267,9 @@ export function createWorker(options: WorkerOptions): Worker {
     verify: verifyStage,
     handle: handleStage,
     stopVerifying: gate.stop,
+    get outage() {
+      return clock.now() - last.silent < signatureLifetimeMs;
+    },
     get service() {
       return service;
     },
@@ -241,17 +285,4 @@ function noHandler(job: Job): Outcome {
     `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
     'register one for "unknown" or teach parse its shape, then release it.';
   return { ...leave("held", "no_handler", message), type: "unknown", reportId: null };
-}
-
-function memoOf({ memo }: Job): Memo {
-  return memo === null ? {} : (JSON.parse(memo) as Memo);
-}
-
-function whyExpired(job: Job): string {
-  if (memoOf(job).outage === true) {
-    return "The service did not answer before the signature was 5 minutes old: its fault. Release it if you trust it.";
-  }
-  return job.attempts > 0
-    ? "Authorize was answered too late, after attempts that failed. Release it if you trust it."
-    : "The signature was older than 5 minutes when authorize was asked. Release it if you trust it.";
 }

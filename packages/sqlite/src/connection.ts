@@ -266,11 +266,12 @@ export class Connection {
 }
 
 function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
-  const { id, receiver, receivedAt, ackMs, signature, url, headers, body, key } = delivery;
+  const { id, receiver, receivedAt, ackMs, signature, url, context, headers, body, key } = delivery;
   const text = JSON.stringify(headers);
   const changes = begins === null ? null : changesOf(begins, receivedAt);
   const lengths = [body.byteLength, key?.byteLength ?? 0] as const;
-  return [id, receiver, receivedAt, ackMs, signature, url, text, ...lengths, kind, changes];
+  const head = [id, receiver, receivedAt, ackMs, signature, url, text] as const;
+  return [...head, ...lengths, kind, changes, context];
 }
 
 /** Under which number (0: none), and with which earlier one's signature. */

@@ -16,7 +16,7 @@ export interface Files {
 }
 
 const plain = ["seq", "id", "receiver", "received_at", "ack_ms", "signature", "same_signature_as"];
-const content = ["url", "headers", "body", "state", "queue", "rank", "starts", "due_at"];
+const content = ["url", "context", "headers", "body", "state", "queue", "rank", "starts", "due_at"];
 
 /** Stores deliveries, and what becomes of them. */
 export class Deliveries {
@@ -61,7 +61,8 @@ export class Deliveries {
   /** Stores a delivery, leased to `owner` if there is one. */
   add(delivery: Add, body: Uint8Array, key: Uint8Array | null, owner: number | null): AddResult {
     const { tally, window } = this.#files;
-    const [id, name, receivedAt, ackMs, signature, url, headers, , , kind, changes] = delivery;
+    const [id, name, receivedAt, ackMs, signature, url, headers, , , kind, changes, context] =
+      delivery;
     const seen = key === null ? {} : window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { duplicateOf: seen.duplicateOf };
     const { sameSignatureAs } = seen;
@@ -71,7 +72,7 @@ export class Deliveries {
     const { first, leased } = queues.verify;
     this.#insert.run(
       ...[seq, id, receiver, receivedAt, ackMs],
-      ...[signature, sameSignatureAs ?? null, url, headers, body],
+      ...[signature, sameSignatureAs ?? null, url, context, headers, body],
       ...(owner === null ? [0, first, receivedAt, 0] : [0, leased, owner, 1]),
       receivedAt,
     );

@@ -73,7 +73,7 @@ function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
     key.writeUInt32BE(made, 12);
     return key;
   });
-  const add = (id: string): Add => [id, "a", now, 1, "s", "/", "{}", 0, 24, 0, null];
+  const add = (id: string): Add => [id, "a", now, 1, "s", "/", "{}", 0, 24, 0, null, null];
   return { adds: ids.map(add), bytes: Buffer.concat(keys) };
 }
 
@@ -86,12 +86,12 @@ function held(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
       ...bare,
     };
     const kept = newKept(delivery, { to: "held", verification: "unsigned", reason }, null);
-    return [id, "a", now, 1, null, "/", "{}", 0, 0, kindOf(kept), changesOf(kept, now)];
+    return [id, "a", now, 1, null, "/", "{}", 0, 0, kindOf(kept), changesOf(kept, now), null];
   });
   return { adds: parked, bytes: new Uint8Array() };
 }
 
-const bare = { url: "/", headers: {}, body: new Uint8Array(), ackMs: 1 };
+const bare = { url: "/", context: null, headers: {}, body: new Uint8Array(), ackMs: 1 };
 const of = (receiver: string, [id, , ...rest]: Add): Add => [id, receiver, ...rest];
 const handling = (places: number): LaneState => ({ ...lane(places), lane: 2, stage: "handle" });
 

@@ -29,6 +29,7 @@ export type Add = readonly [
   kind: number,
   /** The values of the columns `changing`, when it does not begin as received. */
   changes: readonly Value[] | null,
+  context: string | null,
 ];
 
 /** What became of one attempt. */

@@ -64,7 +64,7 @@ export function keptOf(row: Row, receiver: string): Kept {
   const state = states[Number(row["state"])] as State;
   return {
     ...{ id: String(row["id"]), receiver, receivedAt: Number(row["received_at"]), state },
-    ...{ url: text("url") ?? "", headers: headersOf(text("headers")) },
+    ...{ url: text("url") ?? "", context: text("context"), headers: headersOf(text("headers")) },
     ...{ ackMs: Number(row["ack_ms"]), body: (row["body"] ?? null) as Uint8Array | null },
     stage: state === "received" ? "verify" : "handle",
     reason: reasonOf(row),

@@ -80,6 +80,8 @@ export const migrations: readonly string[] = [
     beat INTEGER NOT NULL
   );
   `,
+  // JSON text: what its callback URL was made with.
+  "ALTER TABLE delivery ADD COLUMN context TEXT",
 ];
 
 // "rhnb", so that the file of another application is not taken for an inbox.

@@ -37,10 +37,10 @@ export const adding: readonly Written[] = [
     },
   },
   {
-    name: "add() keeps url, headers, signature and the exact bytes for the work",
+    name: "add() keeps url, context, headers, signature and the exact bytes for the work",
     async run({ make, add, work }) {
       const bytes = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256);
-      const delivery = await make({ body: bytes, url: "/hook?a='%22;--" });
+      const delivery = await make({ body: bytes, url: "/hook?a='%22;--", context: '{"a":"é"}' });
       const empty = await make({ body: "" });
       await add(delivery);
       await add(empty);
@@ -68,6 +68,7 @@ export const adding: readonly Written[] = [
         { id, at: delivery.receivedAt, jobUrl: url, jobHeaders: headers, jobSignature: signature },
         "The job",
       );
+      same([job?.context, second?.context], ['{"a":"é"}', null], "The contexts");
       same(job?.stage, "verify", "The stage");
       same(second?.body.length, 0, "An empty body");
     },

@@ -42,6 +42,7 @@ export interface Parts extends AddOptions {
   readonly signature?: string | null;
   readonly body?: string | Uint8Array;
   readonly url?: string;
+  readonly context?: string | null;
   /** When it was received; now. */
   readonly at?: number;
 }
@@ -114,12 +115,17 @@ export function createBench(inbox: Inbox, patienceMs: number): Bench {
 
   async function make(parts: Parts = {}): Promise<NewDelivery> {
     const number = ++made;
-    const { receiver = "a", signature = `signature ${number}`, url = "/hook?x=1" } = parts;
+    const {
+      receiver = "a",
+      signature = `signature ${number}`,
+      url = "/hook?x=1",
+      context = null,
+    } = parts;
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
     const receivedAt = parts.at ?? clock.now();
     return {
-      ...{ id: newId(receivedAt), receiver, receivedAt, signature, url, body, ackMs: 1.5 },
+      ...{ id: newId(receivedAt), receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
       headers: { "content-type": "application/json", "user-agent": "contract" },
       key: signature === null ? null : await fingerprint({ receiver, signature, url, body }),
     };

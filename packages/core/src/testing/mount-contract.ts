@@ -1,6 +1,7 @@
 import { answerCases } from "./mount-answers.ts";
 import type { Definition } from "./mount-bench.ts";
 import { bodyCases } from "./mount-bodies.ts";
+import { callbackCases } from "./mount-callback.ts";
 import type { MountCase, MountHost } from "./mount-host.ts";
 import { wireCases } from "./mount-wire.ts";
 
@@ -11,7 +12,7 @@ import { wireCases } from "./mount-wire.ts";
  * @example for (const one of mountContract(host)) test(one.name, one.run);
  */
 export function mountContract(host: MountHost): MountCase[] {
-  const definitions = [...answerCases, ...bodyCases, ...wireCases];
+  const definitions = [...answerCases, ...bodyCases, ...callbackCases, ...wireCases];
   for (const name of Object.keys(host.skip ?? {})) {
     if (definitions.some((definition) => definition.name === name)) continue;
     throw new TypeError(`mountContract: skip names ${JSON.stringify(name)}, which is no case`);

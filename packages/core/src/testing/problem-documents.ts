@@ -17,6 +17,11 @@ export const problemDocuments: Readonly<Record<ProblemCode, ProblemDocument>> = 
     headers: { allow: "POST" },
     body: '{"type":"about:blank","title":"Method Not Allowed","status":405,"code":"method_not_allowed","detail":"Notifications are sent with POST."}',
   },
+  not_found: {
+    status: 404,
+    headers: close,
+    body: '{"type":"about:blank","title":"Not Found","status":404,"code":"not_found","detail":"There is nothing at this address."}',
+  },
   closing: {
     status: 503,
     headers: retry,

@@ -1,0 +1,65 @@
+/** Makes tokens that stand for a context, and tells whose they are. */
+export interface CallbackTokens {
+  /** The token of a context, given as JSON text; `""` stands for none. */
+  sign(context: string): Promise<string>;
+  /** The context of a token that one of the secrets has made; null for any other text. Constant time. */
+  verify(token: string): Promise<string | null>;
+}
+
+type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+const version = "1";
+const macBytes = 32;
+const algorithm = { name: "HMAC", hash: "SHA-256" };
+const shape = /^1\.([\w-]*)\.([\w-]{43})$/;
+
+/** Makes them with `secrets`: the first signs, each of them verifies. */
+export function createCallbackTokens(secrets: readonly string[]): CallbackTokens {
+  let imported: readonly Key[] | undefined;
+
+  // A promise that two requests await together would be lost with the first one, where requests share nothing.
+  async function keys(): Promise<readonly Key[]> {
+    imported ??= await Promise.all(secrets.map(keyOf));
+    return imported;
+  }
+
+  return {
+    async sign(context) {
+      const signed = `${version}.${encode(utf8.encode(context))}`;
+      const [key] = (await keys()) as [Key];
+      const mac = await crypto.subtle.sign("HMAC", key, utf8.encode(signed));
+      return `${signed}.${encode(new Uint8Array(mac))}`;
+    },
+
+    async verify(token) {
+      const [, context, text] = shape.exec(token) ?? [];
+      if (context === undefined || text === undefined) return null;
+      const mac = decode(text);
+      // The last character has bits to spare: of the texts that decode alike only one is the token.
+      if (mac.byteLength !== macBytes || encode(mac) !== text) return null;
+      const signed = utf8.encode(`${version}.${context}`);
+      for (const key of await keys()) {
+        if (await crypto.subtle.verify("HMAC", key, mac, signed)) {
+          return new TextDecoder().decode(decode(context));
+        }
+      }
+      return null;
+    },
+  };
+}
+
+const utf8 = new TextEncoder();
+
+function keyOf(secret: string): Promise<Key> {
+  return crypto.subtle.importKey("raw", utf8.encode(secret), algorithm, false, ["sign", "verify"]);
+}
+
+function encode(bytes: Uint8Array): string {
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function decode(text: string): Uint8Array<ArrayBuffer> {
+  const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}

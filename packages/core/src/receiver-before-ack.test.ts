@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { ServiceError } from "./errors.ts";
+import { virtualClock } from "./testing/virtual-clock.ts";
+import type { Authorizer } from "./verify.ts";
+
+describe('verify: "before-ack"', () => {
+  it("refuses forged ones, and expired ones when told so, with 401", async () => {
+    const { receiver, send, observed, seen, seeAll } = setUp({
+      ...{ verify: "before-ack", expired: "refuse" },
+    });
+    seeAll();
+    expect(await send("report", { signature: "invalid" })).toMatchObject({
+      ...{ status: 401, body: { code: "invalid_signature" } },
+    });
+    expect(await send("report", { signature: "expired" })).toMatchObject({
+      ...{ status: 401, body: { code: "expired_signature" } },
+    });
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+    expect(observed.map(([name, { state }]) => [name, state])).toEqual([
+      ["verified", "rejected"],
+      ["verified", "rejected"],
+      ["acknowledged", "verified"],
+      ["verified", "verified"],
+      ["handled", "handled"],
+    ]);
+  });
+
+  it("holds an expired one", async () => {
+    const { receiver, send, observed, lines } = setUp({ verify: "before-ack" });
+    const { status, body } = await send("report", { signature: "expired" });
+    expect(status).toBe(200);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "expired" } },
+    });
+    expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified", "parked"]);
+    expect(lines).toMatchObject([{ fields: { id: body.id, reason: "expired" } }]);
+  });
+
+  it("stores and verifies later what has no verdict in time", async () => {
+    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
+      verify: "before-ack",
+    });
+    seeAll();
+    const end = emulator.fault("authorize", { delayMs: 60_000 });
+    let answered = false;
+    const answer = send("report.complete").finally(() => {
+      answered = true;
+    });
+    await turns();
+    emulator.clock.advance(2_400);
+    await turns();
+    expect(answered).toBe(false);
+    emulator.clock.advance(100);
+    expect(await answer).toMatchObject({ status: 200, body: { status: "accepted" } });
+    end();
+    await advanceUntil(() => seen.length === 1);
+    await receiver.idle();
+  });
+
+  it("does not wait while the key is refused", async () => {
+    const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
+      verify: "before-ack",
+    });
+    seeAll();
+    const end = emulator.fault("authorize", { status: 401 });
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    expect((await receiver.inbox.counts()).received).toBe(2);
+    end();
+    await advanceUntil(() => seen.length === 2);
+  });
+
+  it("loses no probe when the time of its request is used up", async () => {
+    const hanging = gate();
+    let refusing = true;
+    let calls = 0;
+    const client: Authorizer = {
+      async authorize() {
+        calls++;
+        if (!refusing) return "valid";
+        if (calls === 1)
+          throw new ServiceError("service_refused", "401", { status: 401, retryable: false });
+        await hanging.opened;
+        return "valid";
+      },
+    };
+    const { emulator, send, seen, seeAll } = setUp({
+      ...{ client, verify: "before-ack", autostart: false },
+    });
+    seeAll();
+    await send("report.complete");
+    emulator.clock.advance(1_000);
+    const probe = send("report.complete");
+    await until(() => calls === 2);
+    emulator.clock.advance(2_500);
+    expect(await probe).toMatchObject({ status: 200 });
+    refusing = false;
+    expect(await send("report.complete")).toMatchObject({ status: 200 });
+    expect(calls).toBe(3);
+    expect(seen).toEqual([]);
+  });
+
+  it("holds an expired one that arrives alone, also with handle-after-outage", async () => {
+    const { receiver, send, seen, seeAll } = setUp({
+      ...{ verify: "before-ack", expired: "handle-after-outage" },
+    });
+    seeAll();
+    const { body } = await send("report", { signature: "expired" });
+    await receiver.idle();
+    expect(await receiver.inbox.get(body.id)).toMatchObject({
+      ...{ state: "held", reason: { code: "expired" } },
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ["verifyMs", { verifyMs: 1_200 }, 0, 1_200],
+    ["what ackMs leaves beside a second to store", { ackMs: 3_000 }, 0, 2_000],
+    ["half of a short ackMs", { ackMs: 1_000 }, 0, 500],
+    ["what a slow body has left", {}, 1_900, 1_100],
+  ])("waits for a verdict as long as %s", async (_, limits, bodyMs, budgetMs) => {
+    const clock = virtualClock();
+    const hanging = gate();
+    const client: Authorizer = { authorize: () => hanging.opened.then(() => "valid") };
+    const { receiver } = setUp({ client, clock, verify: "before-ack", limits });
+    const slow = gate();
+    const body = new ReadableStream({
+      async start(controller) {
+        await slow.opened;
+        controller.enqueue(new TextEncoder().encode('{"status":"complete"}'));
+        controller.close();
+      },
+    });
+    const headers = { "X-svc-authorization": "signature" };
+    const init = { method: "POST", headers, body, duplex: "half" } as const;
+    let status = 0;
+    const answer = receiver.fetch(new Request("http://localhost/", init)).then((response) => {
+      status = response.status;
+    });
+    await turns();
+    clock.advance(bodyMs);
+    slow.open();
+    await turns();
+    clock.advance(budgetMs - 1);
+    await turns();
+    expect(status).toBe(0);
+    clock.advance(1);
+    await answer;
+    expect(status).toBe(200);
+    expect(await receiver.inbox.counts()).toMatchObject({ received: 1 });
+    hanging.open();
+    await receiver.idle();
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 1 });
+  });
+
+  it("makes no more calls at once than concurrency.verify, the worker's included", async () => {
+    let [now, most, calls] = [0, 0, 0];
+    const client: Authorizer = {
+      async authorize() {
+        calls++;
+        most = Math.max(most, ++now);
+        await new Promise<void>((resolve) => void emulator.clock.setTimeout(resolve, 500));
+        now--;
+        return "valid";
+      },
+    };
+    const { emulator, receiver, send, seen, seeAll } = setUp({
+      ...{ client, verify: "before-ack", concurrency: { verify: 4 } },
+    });
+    seeAll();
+    const answers = Promise.all(Array.from({ length: 40 }, () => send("report.complete")));
+    while (seen.length < 40) {
+      emulator.clock.advance(100);
+      await turns(5);
+    }
+    for (const { status } of await answers) expect(status).toBe(200);
+    expect(most).toBe(4);
+    // The four that were cut off are made again by the worker.
+    expect(calls).toBeLessThanOrEqual(44);
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 40 });
+  });
+
+  it("stores at once, and asks nobody, while the service is known to be silent", async () => {
+    let calls = 0;
+    let silent = true;
+    const client: Authorizer = {
+      async authorize() {
+        calls++;
+        if (silent) throw new ServiceError("service_unreachable", "gone", { retryable: true });
+        return "valid";
+      },
+    };
+    const { receiver, send, seen, seeAll, advanceUntil } = setUp({ client, verify: "before-ack" });
+    seeAll();
+    for (let sent = 0; sent < 30; sent++) await send("report.complete");
+    expect(calls).toBeLessThanOrEqual(10);
+    expect(await receiver.inbox.counts()).toMatchObject({ received: 30 });
+    silent = false;
+    await advanceUntil(() => seen.length === 30);
+  });
+});

@@ -1,0 +1,241 @@
+import { describe, expect, it } from "vitest";
+import { type Setup, setUp, turns } from "../../../test/receiver-setup.ts";
+import type { Verdict } from "./client.ts";
+import { ServiceError } from "./errors.ts";
+import type { ReceiverOptions } from "./options.ts";
+import type { Authorizer } from "./verify.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const authorizeMs = 50;
+const everyMs = 100;
+
+type Trouble = "gone" | "hangs" | 503 | 500 | 401 | null;
+
+interface Stressed extends Setup {
+  /** What is wrong with the service. */
+  trouble: Trouble;
+  /** When it was asked, and by which signature. */
+  readonly asked: { readonly at: number; readonly signature: string }[];
+  /** The most calls at once. */
+  readonly most: number;
+  /** Ten deliveries a second for so long, each signed as it is sent. */
+  run(ms: number): Promise<void>;
+  /** No deliveries for so long. */
+  rest(ms: number): Promise<void>;
+  /** One whose signature was made so long ago. */
+  sendOld(ageMs: number): Promise<string>;
+}
+
+/** A receiver, and a service on virtual time that takes 50 ms for a verdict, if it gives one. */
+function stress(options: Partial<ReceiverOptions> = {}): Stressed {
+  let atOnce = 0;
+  let number = 0;
+  const wait = (ms: number) =>
+    new Promise<void>((resolve) => void clock.setTimeout(() => resolve(), ms));
+  const client: Authorizer = {
+    async authorize(signature): Promise<Verdict> {
+      const { trouble } = stressed;
+      stressed.asked.push({ at: clock.now(), signature });
+      stressed.most = Math.max(stressed.most, ++atOnce);
+      await wait(trouble === "hangs" ? 10 * second : authorizeMs);
+      atOnce--;
+      if (trouble === null) {
+        return clock.now() - Number(signature.split(" ")[0]) > 5 * minute ? "expired" : "valid";
+      }
+      const retryable = true;
+      if (trouble === "gone") throw new ServiceError("service_unreachable", "gone", { retryable });
+      if (trouble === "hangs") throw new ServiceError("service_timeout", "hangs", { retryable });
+      const code = trouble === 401 ? "service_refused" : "service_failed";
+      throw new ServiceError(code, `${trouble}`, { status: trouble, retryable });
+    },
+  };
+  const setup = setUp({ client, ...options });
+  const { clock } = setup.emulator;
+  setup.seeAll();
+  const send = async (triggeredAt: number): Promise<string> => {
+    const headers = { "X-svc-authorization": `${triggeredAt} ${++number}` };
+    const { status, body } = await setup.post({ body: '{"status":"complete"}', headers });
+    expect(status).toBe(200);
+    return body.id;
+  };
+  const advance = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += everyMs) {
+      clock.advance(everyMs);
+      await turns(2);
+    }
+  };
+  const stressed: Stressed & { most: number } = {
+    ...{ ...setup, trouble: null, asked: [], most: 0 },
+    async run(ms) {
+      for (let passed = 0; passed < ms; passed += everyMs) {
+        await send(clock.now());
+        await advance(everyMs);
+      }
+    },
+    rest: advance,
+    sendOld: (ageMs) => send(clock.now() - ageMs),
+  };
+  return stressed;
+}
+
+describe("an outage of the service", { timeout: 60_000 }, () => {
+  it.each(["gone", "hangs", 503] as const)(
+    "of 4 minutes (%s) at 10 deliveries a second costs no verdict, and few calls",
+    async (trouble) => {
+      const service = stress();
+      await service.run(10 * second);
+      const before = service.asked.length;
+      service.trouble = trouble;
+      await service.run(4 * minute);
+      const during = service.asked.length - before;
+      service.trouble = null;
+      await service.run(40 * second);
+      await service.rest(5 * second);
+      const { receiver, seen, most } = service;
+      expect(await receiver.inbox.counts()).toMatchObject({ handled: 1_000, received: 0, held: 0 });
+      expect(seen).toHaveLength(2_900);
+      expect(new Set(seen.map(({ verification }) => verification))).toEqual(new Set(["valid"]));
+      // As many as were under way, then one probe after 1, 2, 4, 8, 10, 10, … seconds.
+      expect(during).toBeLessThanOrEqual(16 + 4 + 24 / 0.75);
+      expect(most).toBeLessThanOrEqual(16);
+    },
+  );
+
+  it.each(["hold", "handle-after-outage"] as const)(
+    "of 10 minutes: with %s what is too late is held for a reason, or handled",
+    async (expired) => {
+      const service = stress({ expired });
+      await service.run(5 * second);
+      service.trouble = "gone";
+      await service.run(10 * minute);
+      service.trouble = null;
+      await service.run(20 * second);
+      // Those past their 5 minutes come again after at most 5 minutes.
+      await service.rest(6 * minute);
+      const { receiver, observed, seen } = service;
+      const parked = observed.filter(([name]) => name === "parked").map(([, entry]) => entry);
+      const late = seen.filter(({ verification }) => verification === "expired");
+      const tooLate = expired === "hold" ? parked : late;
+      expect(tooLate.length).toBeGreaterThan(2_900);
+      expect(tooLate.length).toBeLessThan(3_200);
+      expect(parked).toHaveLength(expired === "hold" ? tooLate.length : 0);
+      expect(seen.length + parked.length).toBe(6_250);
+      for (const { reason } of parked) {
+        expect(reason).toMatchObject({
+          code: "expired",
+          message: expect.stringMatching("its fault"),
+        });
+      }
+      const old = await service.sendOld(10 * minute);
+      await service.rest(5 * second);
+      expect(await receiver.inbox.get(old)).toMatchObject({
+        ...{ state: "held", reason: { code: "expired" } },
+      });
+      expect((await receiver.inbox.get(old))?.reason?.message).not.toMatch("its fault");
+    },
+  );
+
+  it("leaves no delivery without a verdict for longer than an hour", async () => {
+    const service = stress();
+    service.trouble = "gone";
+    await service.run(30 * second);
+    const { emulator, receiver } = service;
+    for (let passed = 0; passed < 61 * minute; passed += 5 * second) {
+      emulator.clock.advance(5 * second);
+      await turns(4);
+    }
+    const counts = await receiver.inbox.counts();
+    expect(counts).toMatchObject({ held: 300, received: 0 });
+    const [first] = await receiver.inbox.list({ state: "held", limit: 1 });
+    expect(first?.reason).toMatchObject({ code: "not_verified" });
+  });
+
+  it("is no reason to refuse what comes meanwhile, and after", async () => {
+    const service = stress({ limits: { unverified: 100 } });
+    service.trouble = "gone";
+    await service.run(30 * second);
+    service.trouble = null;
+    await service.run(30 * second);
+    await service.rest(5 * second);
+    expect(await service.receiver.inbox.counts()).toMatchObject({ handled: 600 });
+  });
+
+  it("that only some signatures meet keeps no other waiting for long", async () => {
+    const poison = { body: "{}", headers: { "X-svc-authorization": "poison" } };
+    const client: Authorizer = {
+      async authorize(signature) {
+        if (signature !== "poison") return "valid";
+        throw new ServiceError("service_failed", "503", { status: 503, retryable: true });
+      },
+    };
+    const { emulator, post, send, seen, seeAll } = setUp({ client });
+    seeAll();
+    for (let sent = 0; sent < 8; sent++) await post({ ...poison, body: `{"a":${sent}}` });
+    await turns();
+    await send("report.complete");
+    for (let passed = 0; passed < 90; passed++) {
+      emulator.clock.advance(second);
+      await turns(4);
+    }
+    expect(seen).toHaveLength(1);
+  });
+
+  it("uses up no attempts while nobody is asked", async () => {
+    const service = stress();
+    service.trouble = "gone";
+    await service.run(30 * second);
+    const entries = await service.receiver.inbox.list({ limit: 1_000 });
+    const attempts = entries.reduce((sum, entry) => sum + entry.attempts, 0);
+    expect(entries).toHaveLength(300);
+    // One call may be under way.
+    expect(service.asked.length - attempts).toBeLessThanOrEqual(1);
+    expect(service.asked.length).toBeLessThanOrEqual(16);
+    expect(entries.at(-1)).toMatchObject({
+      attempts: 0,
+      lastError: expect.stringMatching("Not asked"),
+    });
+  });
+
+  it("ends with the earliest deadline first, and with those past it last", async () => {
+    const service = stress({ concurrency: { verify: 4 } });
+    service.trouble = "gone";
+    await service.run(6 * minute);
+    service.trouble = null;
+    const from = service.asked.length;
+    while (service.asked.length < from + 600) await service.rest(second);
+    const order = service.asked.slice(from + 1).map(({ at, signature }) => {
+      const triggered = Number(signature.split(" ")[0]);
+      return { triggered, age: at - triggered };
+    });
+    // Some real time passes, too, between a trigger and its receipt.
+    const young = order.filter(({ age }) => age < 5 * minute - second);
+    const firstPast = order.findIndex(({ age }) => age > 5 * minute + second);
+    expect(young.length).toBeGreaterThan(400);
+    expect(young).toEqual([...young].sort((a, b) => a.triggered - b.triggered));
+    if (firstPast !== -1)
+      expect(firstPast).toBeGreaterThan(
+        order.findLastIndex(({ age }) => age < 5 * minute - second),
+      );
+  });
+
+  it("pauses for a wrong key, with one loud line a minute, and loses nothing", async () => {
+    const service = stress();
+    service.trouble = 401;
+    await service.run(6 * minute);
+    const { lines, receiver, asked, observed } = service;
+    const loud = lines.filter(({ level }) => level === "error");
+    expect(loud.length).toBeGreaterThanOrEqual(4);
+    expect(loud.length).toBeLessThanOrEqual(7);
+    expect(loud[0]?.message).toContain("Check apiKey");
+    expect(asked.length).toBeLessThanOrEqual(40);
+    service.trouble = null;
+    await service.rest(60 * second);
+    const { handled, held, received } = await receiver.inbox.counts();
+    const { length: inTime } = observed.filter(([name]) => name === "handled");
+    expect([inTime + held, received]).toEqual([3_600, 0]);
+    expect([inTime > 2_500, handled]).toEqual([true, 1_000]);
+    const [first] = await receiver.inbox.list({ state: "held", limit: 1 });
+    expect(first?.reason?.message).toContain("refused the API key");
+  });
+});
