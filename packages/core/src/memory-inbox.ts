@@ -36,6 +36,7 @@ import { consumeMemory } from "./memory-consumer.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
 import { DedupeWindow, keyText } from "./memory-window.ts";
+import { endOfTurn } from "./turn.ts";
 
 /** Options of {@link memoryInbox}. */
 export interface MemoryInboxOptions {
@@ -106,9 +107,13 @@ class MemoryInbox implements Inbox {
     this.#kept.set(id, kept);
     if (key !== null) this.#window.add(key, id, receivedAt);
     this.#tally.add(receiver, kept);
-    if (isParked(kept.state)) this.#bound(kept);
-    else this.#enqueue(kept, receivedAt);
-    return { status: "added", id, ...(sameSignatureAs !== undefined && { sameSignatureAs }) };
+    const waits = !isParked(kept.state);
+    if (!waits) this.#bound(kept);
+    await endOfTurn();
+    if (waits) this.#enqueue(kept, receivedAt);
+    return sameSignatureAs === undefined
+      ? { status: "added", id }
+      : { status: "added", id, sameSignatureAs };
   }
 
   consume(stage: Stage, work: Work, policy: Policy): Consumer {

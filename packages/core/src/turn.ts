@@ -1,0 +1,20 @@
+// The real one, where there is one: a virtual clock has no turns.
+const { setImmediate: nextTurn } = globalThis;
+let waiting: (() => void)[] = [];
+
+/**
+ * Resolves at the end of this turn of the event loop, for all who wait at once: answers that are written together wake the
+ * other side once, not each. At once where the runtime has no such moment.
+ */
+export function endOfTurn(): Promise<void> | undefined {
+  if (nextTurn === undefined) return undefined;
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) nextTurn(resume);
+  });
+}
+
+function resume(): void {
+  const all = waiting;
+  waiting = [];
+  for (const resolve of all) resolve();
+}
