@@ -44,8 +44,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "asks no more once its key was refused",
     file: `${core}/gate.ts`,
-    is: "    due = true;\n",
-    becomes: "",
+    is: "if (!probing && clock.now() >= probeAt) {",
+    becomes: 'if (!probing && closed !== "refused" && clock.now() >= probeAt) {',
   },
   {
     name: "leaves what it stores to the operating system",
