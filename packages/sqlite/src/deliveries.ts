@@ -1,5 +1,6 @@
 import type { Stage } from "@reporthook/core";
 import type { Database, Statement, Value } from "./driver.ts";
+import { ManyRows } from "./many-rows.ts";
 import type { Add, AddResult, Recorded } from "./protocol.ts";
 import { queues } from "./queue.ts";
 import type { Receivers } from "./receivers.ts";
@@ -15,27 +16,29 @@ export interface Files {
   readonly window: DedupeWindow;
 }
 
-const plain = ["seq", "id", "receiver", "received_at", "ack_ms", "signature", "same_signature_as"];
-const content = ["url", "context", "headers", "body", "state", "queue", "rank", "starts", "due_at"];
+/** The columns of a delivery that arrives, whose state is `received`. */
+const arriving = [
+  ...["seq", "id", "receiver", "received_at", "ack_ms", "signature", "same_signature_as"],
+  ...["url", "context", "headers", "body", "queue", "rank", "starts", "due_at"],
+];
 
 /** Stores deliveries, and what becomes of them. */
 export class Deliveries {
   readonly #files: Files;
-  readonly #insert: Statement;
+  readonly #insert: ManyRows;
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #dropBody: Statement;
   readonly #last: Statement;
   #nextSeq = 1;
   #isNumbered = false;
+  /** Of new ones that do not begin as received. */
+  #changes: { readonly seq: number; readonly changes: readonly Value[] }[] = [];
 
   constructor(files: Files) {
     this.#files = files;
     const { database } = files;
-    const columns = [...plain, ...content];
-    this.#insert = database.prepare(
-      `INSERT INTO delivery (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-    );
+    this.#insert = new ManyRows(database, "delivery", arriving, { state: "0" });
     const changes = changing.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
@@ -52,13 +55,19 @@ export class Deliveries {
     this.#isNumbered = false;
   }
 
+  /** Forgets what was not written. */
+  rollBack(): void {
+    this.#insert.clear();
+    this.#changes = [];
+  }
+
   /** Writes which numbers this transaction has given. */
   flush(): void {
     if (this.#isNumbered) this.#last.run(this.#nextSeq - 1);
     this.#isNumbered = false;
   }
 
-  /** Stores a delivery, leased to `owner` if there is one. */
+  /** Takes a delivery in, leased to `owner` if there is one; it is there once {@link write} was called. */
   add(delivery: Add, body: Uint8Array, key: Uint8Array | null, owner: number | null): AddResult {
     const { tally, window } = this.#files;
     const [id, name, receivedAt, ackMs, signature, url, headers, , , kind, changes, context] =
@@ -70,16 +79,24 @@ export class Deliveries {
     const seq = this.#nextSeq++;
     this.#isNumbered = true;
     const { first, leased } = queues.verify;
-    this.#insert.run(
-      ...[seq, id, receiver, receivedAt, ackMs],
-      ...[signature, sameSignatureAs ?? null, url, context, headers, body],
-      ...(owner === null ? [0, first, receivedAt, 0] : [0, leased, owner, 1]),
-      receivedAt,
+    const same = sameSignatureAs ?? null;
+    const [queue, rank, starts] = owner === null ? [first, receivedAt, 0] : [leased, owner, 1];
+    this.#insert.add(
+      ...[seq, id, receiver, receivedAt, ackMs, signature, same, url, context, headers, body],
+      ...[queue, rank, starts, receivedAt],
     );
-    if (changes !== null) this.#change.run(...changes, seq);
+    if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, receivedAt, key);
     tally.change(receiver, kind, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
+  }
+
+  /** Writes what was taken in. */
+  write(): void {
+    this.#insert.write();
+    for (const { seq, changes } of this.#changes) this.#change.run(...changes, seq);
+    this.#changes = [];
+    this.#files.window.write();
   }
 
   /** Changes a delivery that its owner has leased, and leases it to a stage again; false when the lease is lost. */

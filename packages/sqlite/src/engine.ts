@@ -89,7 +89,7 @@ export class Engine {
         // That nothing was asked for does not mean that it could be done again.
         if (this.#failing) this.#leases.probe();
         const lost = !this.#leases.beat(this.#monotonic());
-        const results = this.#perform(requests, (step) => step());
+        const results = this.#perform(requests, (step) => step(), false);
         const poisoned = requests.length === 0 ? this.#takeBack() : [];
         const handed = this.#handOut.finish();
         const { owner } = this.#leases;
@@ -111,7 +111,7 @@ export class Engine {
           return this.#failure(thrown);
         }
       };
-      done = { ...this.#perform(requests, alone), ...nothingHanded };
+      done = { ...this.#perform(requests, alone, true), ...nothingHanded };
     }
     const numbers = this.#numbersTold ? null : this.numbers;
     this.#numbersTold = true;
@@ -169,6 +169,7 @@ export class Engine {
       // If that file comes back, its leases are of one that is dead.
       this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
       window.state = before;
+      this.#deliveries.rollBack();
       throw error;
     }
   }
@@ -211,7 +212,7 @@ export class Engine {
     return Number(this.#version.get()?.["data_version"]);
   }
 
-  #perform(requests: readonly Request[], run: Runner): Results {
+  #perform(requests: readonly Request[], run: Runner, isAlone: boolean): Results {
     const adds: AddResult[] = [];
     const records: RecordResult[] = [];
     const calls: CallResult[] = [];
@@ -219,10 +220,17 @@ export class Engine {
       let from = 0;
       for (const add of request.adds) {
         const at = from;
-        adds.push(run(() => this.#add(add, request.bytes, at)));
+        adds.push(
+          run(() => {
+            const result = this.#add(add, request.bytes, at);
+            if (isAlone) this.#deliveries.write();
+            return result;
+          }),
+        );
         const [, , , , , , , bodyBytes, keyBytes] = add;
         from += bodyBytes + keyBytes;
       }
+      this.#deliveries.write();
       for (const recorded of request.records) records.push(run(() => this.#record(recorded)));
       for (const call of request.calls) calls.push(run(() => this.#answer(call)));
     }

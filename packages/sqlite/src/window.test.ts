@@ -41,6 +41,7 @@ describe("DedupeWindow", () => {
     for (let number = 1; number <= many; number++) {
       expect(window.look(keyOf(number, number), 0)).toEqual({});
       window.add(number, `id ${number}`, 0, keyOf(number, number));
+      window.write();
     }
     const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
     expect(Number(inIndex)).toBeGreaterThan(many - 4 * perGeneration);
@@ -64,6 +65,7 @@ describe("DedupeWindow", () => {
         number === 1 ? {} : { sameSignatureAs: expect.any(String) },
       );
       window.add(number, `id ${number}`, 0, keyOf(7, number));
+      window.write();
     }
     for (let number = 1; number <= many; number++) {
       expect(window.look(keyOf(7, number), 0)).toEqual({ duplicateOf: `id ${number}` });
@@ -76,6 +78,7 @@ describe("DedupeWindow", () => {
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
       window.add(number, `id ${number}`, number, keyOf(number, number));
+      window.write();
     }
     expect(window.look(keyOf(500, 500), 500 + dayMs - 1)).toEqual({ duplicateOf: "id 500" });
     expect(window.look(keyOf(500, 500), 500 + dayMs)).toEqual({});
@@ -98,6 +101,7 @@ describe("DedupeWindow", () => {
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
       window.add(number, `id ${number}`, 0, keyOf(number, number));
+      window.write();
     }
     for (const number of [1, 500, many]) {
       window.forget(number);
@@ -106,10 +110,12 @@ describe("DedupeWindow", () => {
     const { state } = window;
     file.exec("BEGIN");
     window.add(many + 1, "undone", 0, keyOf(many + 1, many + 1));
+    window.write();
     file.exec("ROLLBACK");
     window.state = state;
     expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
     window.add(many + 1, "another", 0, keyOf(many + 2, many + 2));
+    window.write();
     expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
     expect(window.look(keyOf(many + 2, many + 2), 0)).toEqual({ duplicateOf: "another" });
     file.close();
@@ -120,6 +126,7 @@ describe("DedupeWindow", () => {
     const [one, other] = [new DedupeWindow(file), new DedupeWindow(file)];
     for (let number = 1; number <= 5_000; number++) {
       one.add(number, `id ${number}`, 0, keyOf(number, number));
+      one.write();
     }
     expect(other.look(keyOf(3, 3), 0)).toEqual({});
     other.catchUp();
@@ -136,10 +143,12 @@ describe("DedupeWindow", () => {
       const { state } = window;
       file.exec("BEGIN");
       window.add(number, "undone", 0, keyOf(many + number, many + number));
+      window.write();
       file.exec("ROLLBACK");
       window.state = state;
       file.exec("BEGIN");
       window.add(number, `id ${number}`, 0, keyOf(number, number));
+      window.write();
       file.exec("COMMIT");
     }
     for (let number = 1; number <= many; number++) {
@@ -147,6 +156,7 @@ describe("DedupeWindow", () => {
     }
     const last = many + perGeneration / 2;
     window.add(last, "new", 0, keyOf(many + 3, 1));
+    window.write();
     expect(window.look(keyOf(many + 3, 2), 0)).toEqual({ sameSignatureAs: "new" });
     file.close();
   });
@@ -155,7 +165,9 @@ describe("DedupeWindow", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     window.add(1, "one", 0, keyOf(1, 1));
+    window.write();
     window.add(2, "two", dayMs, keyOf(1, 2));
+    window.write();
     expect(window.look(keyOf(1, 3), dayMs + 1)).toEqual({ sameSignatureAs: "two" });
     file.close();
   });
@@ -164,8 +176,11 @@ describe("DedupeWindow", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     window.add(1, "future", 100 * dayMs, keyOf(1, 1));
+    window.write();
     window.add(2, "past", 0, keyOf(2, 2));
+    window.write();
     window.add(3, "now", 3 * dayMs, keyOf(3, 3));
+    window.write();
     expect(window.prune(3 * dayMs, 10)).toBe(false);
     expect(
       file

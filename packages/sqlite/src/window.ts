@@ -1,6 +1,7 @@
 import { dayMs } from "@reporthook/core/store";
 import { lastNumber } from "./deliveries.ts";
 import type { Database, Statement } from "./driver.ts";
+import { ManyRows } from "./many-rows.ts";
 import { RecentKeys } from "./recent-keys.ts";
 
 /** What is known of a key. */
@@ -46,7 +47,7 @@ export class DedupeWindow {
   readonly #one: Statement;
   readonly #exactlyBefore: Statement;
   readonly #siblingBefore: Statement;
-  readonly #insert: Statement;
+  readonly #insert: ManyRows;
   readonly #forget: Statement;
   readonly #forgetBefore: Statement;
   #young: Generation;
@@ -55,6 +56,7 @@ export class DedupeWindow {
   #settled = 0;
   #hasBefore: boolean;
   #last = 0;
+  readonly #unwritten = new Map<number, SeenRow>();
 
   constructor(database: Database, perGeneration: number = generationKeys) {
     this.#database = database;
@@ -64,7 +66,7 @@ export class DedupeWindow {
       "SELECT s.seq, s.id, s.at, s.key FROM seen_before b JOIN seen s ON s.seq = b.seq";
     this.#exactlyBefore = database.prepare(`${before} WHERE b.key = ?`);
     this.#siblingBefore = database.prepare(`${before} WHERE b.key >= ? AND b.key < ? LIMIT 1`);
-    this.#insert = database.prepare("INSERT INTO seen (seq, id, at, key) VALUES (?, ?, ?, ?)");
+    this.#insert = new ManyRows(database, "seen", ["seq", "id", "at", "key"]);
     this.#forget = database.prepare("DELETE FROM seen WHERE seq = ?");
     this.#forgetBefore = database.prepare(
       "DELETE FROM seen_before WHERE key = (SELECT key FROM seen WHERE seq = ?)",
@@ -83,6 +85,8 @@ export class DedupeWindow {
   }
 
   set state({ last, settled, young, old }: WindowState) {
+    this.#insert.clear();
+    this.#unwritten.clear();
     this.#last = last;
     this.#settled = settled;
     this.#young = young;
@@ -136,10 +140,22 @@ export class DedupeWindow {
       : {};
   }
 
+  /** Takes a key in; it is in the file once {@link write} was called. */
   add(seq: number, id: string, at: number, key: Uint8Array): void {
-    this.#insert.run(seq, id, at, key);
+    this.#insert.add(seq, id, at, key);
+    this.#unwritten.set(seq, { seq, id, at, key });
     this.#remember(seq, key, at);
-    if (this.#old !== null && this.#young.keys.size * 2 > this.#perGeneration) this.#settle(4);
+  }
+
+  /** Writes the keys that were taken in. */
+  write(): void {
+    const { size } = this.#unwritten;
+    if (size === 0) return;
+    this.#insert.write();
+    this.#unwritten.clear();
+    if (this.#old !== null && this.#young.keys.size * 2 > this.#perGeneration) {
+      this.#settle(4 * size);
+    }
   }
 
   /** Deletes at most `limit` keys that are older than the window; returns whether there are more. */
@@ -203,7 +219,8 @@ export class DedupeWindow {
   }
 
   #confirm(seq: number | null): SeenRow | undefined {
-    return seq === null ? undefined : (this.#one.get(seq) as SeenRow | undefined);
+    if (seq === null) return undefined;
+    return this.#unwritten.get(seq) ?? (this.#one.get(seq) as SeenRow | undefined);
   }
 
   /** The number before the first key that is held in memory at the start. */
