@@ -26,6 +26,7 @@ export function lookFor(all: Iterable<Kept>, query: InboxQuery): Kept[] {
   const { receiver, state, type, reportId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   const found: Kept[] = [];
+  let isSorted = true;
   for (const kept of all) {
     const fits =
       isChosen(kept.state, state) &&
@@ -33,11 +34,13 @@ export function lookFor(all: Iterable<Kept>, query: InboxQuery): Kept[] {
       (type === undefined || type === kept.type) &&
       (reportId === undefined || reportId === kept.reportId) &&
       (reason === undefined || reason === kept.reason?.code);
-    if (fits && kept.id >= first && kept.id < below) found.push(kept);
+    if (!fits || kept.id < first || kept.id >= below) continue;
+    isSorted &&= (found.at(-1)?.id ?? "") < kept.id;
+    found.push(kept);
   }
-  const sign = newestFirst ? -1 : 1;
-  found.sort((one, other) => (one.id < other.id ? -sign : sign));
-  return found.slice(0, limit);
+  // They come in the order of their ids, unless the clock was set back: sorting costs far more than looking.
+  if (!isSorted) found.sort((one, other) => (one.id < other.id ? -1 : 1));
+  return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
 }
 
 /** All in numbers. */
