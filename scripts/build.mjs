@@ -1,8 +1,9 @@
 // Builds the package in the current directory: ESM and CommonJS, each with declarations and maps; one that nobody imports,
 // because it is a program, ESM only.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const modules = {
   esm: { module: "nodenext" },
@@ -15,6 +16,9 @@ const modules = {
     noCheck: true,
   },
 };
+
+// What is served to a browser is built first: it becomes a module of the package.
+if (existsSync("build-page.mjs")) await import(pathToFileURL(resolve("build-page.mjs")).href);
 
 rmSync("dist", { recursive: true, force: true });
 const isProgram = JSON.parse(readFileSync("package.json", "utf8")).bin !== undefined;

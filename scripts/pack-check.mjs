@@ -36,7 +36,11 @@ async function pack(folder) {
   const cwd = join(root, "packages", folder);
   const manifest = JSON.parse(readFileSync(join(cwd, "package.json")));
   if (manifest.private) return [];
-  const packed = await run("pnpm", ["pack", "--json", "--pack-destination", consumer], { cwd });
+  const packed = await run(
+    "pnpm",
+    ["--config.ignore-scripts=true", "pack", "--json", "--pack-destination", consumer],
+    { cwd },
+  );
   const tarball = JSON.parse(packed).filename;
   await run("publint", ["run", tarball, "--strict"]);
   const { name, exports = {} } = manifest;

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type Client, createReceiver, type Entry, type Receiver } from "@reporthook/core";
+import { dashboard } from "@reporthook/dashboard";
+import { onNode } from "@reporthook/dashboard/node";
 import { reporthook } from "@reporthook/express";
 import { sqliteInbox } from "@reporthook/sqlite";
 import express from "express";
@@ -22,6 +24,8 @@ export interface Context {
 /** The app of the tour. */
 export interface App {
   readonly url: string;
+  /** Where a browser shows what became of each delivery. */
+  readonly dashboard: string;
   readonly receiver: Receiver<Context>;
   /** What the last event about a report was asked for with. */
   readonly context: Context | undefined;
@@ -59,13 +63,16 @@ export async function startApp(client: Client, file: string, port: number): Prom
 
   const web = express();
   web.post("/webhooks/reports", reporthook(receiver));
+  web.use("/inbox", onNode(dashboard(receiver)));
   const server = web.listen(port, "127.0.0.1");
   await once(server, "listening").catch(async (error: unknown) => {
     await receiver.close();
     throw error;
   });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const app: App = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/reports`,
+    url: `${origin}/webhooks/reports`,
+    dashboard: `${origin}/inbox/`,
     receiver,
     deliveries,
     get context() {

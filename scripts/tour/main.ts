@@ -188,7 +188,11 @@ function times({ acknowledged, verified, handled }: Steps, from: number): string
 async function stayUp(app: App): Promise<void> {
   const ended = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   process.stdout.write(`
-The app stays up. From another terminal, send it a test notification:
+The app stays up. Look at its inbox in a browser:
+
+  ${app.dashboard}
+
+and from another terminal, send it a test notification, which appears there at once:
 
   curl ${app.url} \\
     -H 'content-type: application/json' \\

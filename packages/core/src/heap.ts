@@ -14,15 +14,14 @@ export class Heap<T> {
 
   /** Elements of equal rank come out in the order they went in. */
   push(rank: number, value: T): void {
-    const items = this.#items;
-    const item = { rank, order: this.#order++, value };
-    let at = items.push(item) - 1;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (this.#before(parent, at)) break;
-      this.#swap(parent, at);
-      at = parent;
-    }
+    this.#add({ rank, order: this.#order++, value });
+  }
+
+  /** Takes one out, wherever it is; false when it is not in here. */
+  remove(value: T): boolean {
+    const items = this.#items.splice(0);
+    for (const item of items) if (item.value !== value) this.#add(item);
+    return this.#items.length < items.length;
   }
 
   pop(): T | undefined {
@@ -42,6 +41,17 @@ export class Heap<T> {
       at = child;
     }
     return first.value;
+  }
+
+  #add(item: Item<T>): void {
+    const items = this.#items;
+    let at = items.push(item) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#before(parent, at)) break;
+      this.#swap(parent, at);
+      at = parent;
+    }
   }
 
   #before(a: number, b: number): boolean {

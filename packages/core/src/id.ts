@@ -22,6 +22,11 @@ export function newId(now: number): string {
   return id;
 }
 
+/** What is smaller than every id made at this moment or later, and greater than all made before. */
+export function idAt(ms: number): string {
+  return base32(Math.min(Math.max(0, Math.floor(ms)), 2 ** 50 - 1), 10);
+}
+
 function begin(ms: number): void {
   lastMs = ms;
   prefix = base32(ms, 10);

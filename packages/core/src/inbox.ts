@@ -6,10 +6,11 @@ import type {
   Job,
   NewDelivery,
   Outcome,
-  Reason,
+  ReasonCode,
   Stage,
   State,
 } from "./delivery.ts";
+import type { EventType } from "./events.ts";
 
 /** What became of a delivery handed to {@link Inbox.add}. */
 export type Added =
@@ -66,16 +67,58 @@ export interface Load {
 export interface InboxQuery {
   readonly receiver?: string;
   readonly state?: State | "parked";
+  readonly type?: EventType;
+  readonly reportId?: string;
+  readonly reason?: ReasonCode;
+  /** Received at this moment or later: told by their ids, which begin with the time of receipt. */
+  readonly from?: Date;
+  /** Received before this moment, told likewise. */
+  readonly until?: Date;
+  /** Only those whose id begins so. */
+  readonly idPrefix?: string;
+  /** Oldest first when left out. */
+  readonly newestFirst?: boolean;
   /** At most this many; 100 when left out. */
   readonly limit?: number;
-  /** Only those after this id. */
+  /** Only those that come after this id, in the order asked for. */
   readonly after?: string;
 }
 
-/** Which parked or handled entries to run: one, or all that are parked for a reason. */
+/** What to sum up: the minutes between two moments. */
+export interface SummaryQuery {
+  readonly receiver?: string;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** What an inbox holds, in numbers. */
+export interface Summary {
+  /** How many are parked, by reason; reasons of none are left out. */
+  readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
+  /** When the oldest in each state was received, or null. */
+  readonly oldest: Readonly<Record<State, Date | null>>;
+  /** Those in which something was received, oldest first. */
+  readonly minutes: readonly Minute[];
+}
+
+/** What was received in one minute. */
+export interface Minute {
+  /** Its beginning. */
+  readonly at: Date;
+  /** By the state that they are in now. */
+  readonly counts: Counts;
+  /** How long the acknowledgement took in milliseconds: median and 99th percentile of up to about 100 of them. */
+  readonly ackMs: { readonly p50: number; readonly p99: number };
+}
+
+/**
+ * Which entries to run: one that is parked or handled; all that are parked for a reason; or the one with the id `retry`,
+ * which waits for its next try and now waits no longer, its attempts counted on.
+ */
 export type ReleaseQuery =
   | { readonly receiver: string; readonly id: string; readonly now: number }
-  | { readonly receiver: string; readonly reason: Reason["code"]; readonly now: number };
+  | { readonly receiver: string; readonly reason: ReasonCode; readonly now: number }
+  | { readonly receiver: string; readonly retry: string; readonly now: number };
 
 /** Whether an inbox can store at this moment. */
 export interface InboxHealth {
@@ -112,8 +155,10 @@ export interface Inbox {
   /** Hands out entries of a stage, leased, and records what became of them. */
   consume(stage: Stage, work: Work, policy: Policy): Consumer;
   get(id: string, receiver?: string): Promise<EntryDetails | null>;
-  /** Oldest first. */
+  /** Oldest first, unless told. */
   list(query?: InboxQuery): Promise<Entry[]>;
+  /** In numbers: all there is, and what was received in a span of time. */
+  summary(query: SummaryQuery): Promise<Summary>;
   counts(receiver?: string): Promise<Counts>;
   /** Without waiting: asked before every body is read. */
   load(receiver: string): Load;

@@ -67,8 +67,11 @@ export type {
   InboxHealth,
   InboxQuery,
   Load,
+  Minute,
   Policy,
   ReleaseQuery,
+  Summary,
+  SummaryQuery,
   Work,
 } from "./inbox.ts";
 export type {

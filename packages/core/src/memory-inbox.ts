@@ -30,8 +30,11 @@ import type {
   Load,
   Policy,
   ReleaseQuery,
+  Summary,
+  SummaryQuery,
   Work,
 } from "./inbox.ts";
+import { lookFor, sumUp } from "./look.ts";
 import { consumeMemory } from "./memory-consumer.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryTally } from "./memory-tally.ts";
@@ -142,16 +145,12 @@ class MemoryInbox implements Inbox {
     return kept === undefined ? null : detailsOf(kept);
   }
 
-  async list({ receiver, state, limit = 100, after = "" }: InboxQuery = {}): Promise<Entry[]> {
-    const found: Kept[] = [];
-    for (const kept of this.#kept.values()) {
-      const fits =
-        state === undefined || state === kept.state || (state === "parked" && isParked(kept.state));
-      const mine = receiver === undefined || receiver === kept.receiver;
-      if (fits && mine && kept.id > after) found.push(kept);
-    }
-    found.sort((a, b) => (a.id < b.id ? -1 : 1));
-    return found.slice(0, limit).map(entryOf);
+  async list(query: InboxQuery = {}): Promise<Entry[]> {
+    return lookFor(this.#kept.values(), query).map(entryOf);
+  }
+
+  async summary(query: SummaryQuery): Promise<Summary> {
+    return sumUp(this.#kept.values(), query);
   }
 
   async counts(receiver?: string): Promise<Counts> {
@@ -181,6 +180,7 @@ class MemoryInbox implements Inbox {
       for (const kept of fitting) this.#run(kept, now);
       return fitting.length;
     }
+    if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const kept = this.#mustFind(query.id, receiver);
     if (!isParked(kept.state) && kept.state !== "handled") {
       throw new ReporthookError(
@@ -234,6 +234,21 @@ class MemoryInbox implements Inbox {
     for (const ended of Object.values(this.#ended)) ended.delete(kept);
     this.#change(kept, () => rerun(kept, now));
     this.#enqueue(kept, now);
+  }
+
+  #retry(id: string, receiver: string, now: number): number {
+    const kept = this.#mustFind(id, receiver);
+    const { state, stage, dueAt } = kept;
+    const waits = (state === "received" || state === "verified") && dueAt > now;
+    if (!waits || !this.#queue(`${stage} ${receiver}`, stage).remove(kept)) {
+      throw new ReporthookError(
+        "not_releasable",
+        `Delivery ${id} waits for no later try: only one that does can be tried at once`,
+      );
+    }
+    kept.dueAt = now;
+    this.#enqueue(kept, now);
+    return 1;
   }
 
   /** Handled, rejected and parked ones without a verdict are kept up to a number: the oldest make room. */

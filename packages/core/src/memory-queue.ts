@@ -29,6 +29,11 @@ export class MemoryQueue<T extends Waiting> {
     else this.#ready(value);
   }
 
+  /** Takes out what waits to come due; false when it is not among those. */
+  remove(value: T): boolean {
+    return this.#later.remove(value);
+  }
+
   /** The next that is due, or undefined. */
   pop(now: number): T | undefined {
     while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {

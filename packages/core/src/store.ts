@@ -12,3 +12,5 @@ export {
   rerun,
 } from "./entry.ts";
 export { describe } from "./errors.ts";
+export { idAt } from "./id.ts";
+export { idRange, isChosen, minuteMs, minuteOf, noCounts } from "./look.ts";

@@ -1,4 +1,4 @@
-import type { InboxQuery, ReleaseQuery, Stage } from "@reporthook/core";
+import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
 import type { Row, Value } from "./driver.ts";
 
 /** What the thread is started with. */
@@ -68,7 +68,7 @@ export type Call =
   /** They come with the reply. */
   | { readonly ask: "counts" }
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly ask: "list"; readonly query: InboxQuery }
+  | { readonly ask: "list"; readonly query: InboxQuery | { readonly sumUp: SummaryQuery } }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
   /** The next of those parked for a reason, with ids after that one. */
   | { readonly ask: "release"; readonly query: ReleaseQuery; readonly after: string }

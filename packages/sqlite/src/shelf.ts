@@ -5,10 +5,11 @@ import {
   type ReleaseQuery,
   ReporthookError,
   type State,
+  type Summary,
+  type SummaryQuery,
 } from "@reporthook/core";
 import {
   detailsOf,
-  entryOf,
   isParked,
   type Kept,
   leave,
@@ -18,6 +19,7 @@ import {
 } from "@reporthook/core/store";
 import type { Deliveries, Files } from "./deliveries.ts";
 import type { Row, Statement } from "./driver.ts";
+import { Look } from "./look.ts";
 import type { Pruned, Released } from "./protocol.ts";
 import { queues } from "./queue.ts";
 import { changesOf, keptAs, keptOf, retentionOf } from "./row.ts";
@@ -35,7 +37,7 @@ export class Shelf {
   readonly #deliveries: Deliveries;
   readonly #retention: readonly number[];
   readonly #find: Statement;
-  readonly #list: Statement;
+  readonly #look: Look;
   readonly #reason: Statement;
   readonly #over: Statement;
   readonly #leased: Statement;
@@ -54,10 +56,7 @@ export class Shelf {
     this.#find = prepare(
       "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
     );
-    this.#list = prepare(
-      `SELECT id, receiver, received_at, ack_ms, state, queue, attempts, due_at, type, report, reason, reason_message, last_error
-       FROM delivery WHERE receiver = ? AND state = ? AND id > ? ORDER BY id LIMIT ?`,
-    );
+    this.#look = new Look(files);
     this.#reason = prepare(
       `SELECT * FROM delivery WHERE receiver = ? AND reason = ? AND id > ? AND queue IS NULL AND state IN (3, 5) ORDER BY id LIMIT ${atOnce}`,
     );
@@ -74,22 +73,14 @@ export class Shelf {
     return row === null ? null : detailsOf(this.kept(row));
   }
 
-  list({ receiver, state, limit = 100, after = "" }: InboxQuery): Entry[] {
-    const most = Math.min(Math.max(0, Math.floor(limit) || 0), Number.MAX_SAFE_INTEGER);
-    const chosen = states.flatMap((one, number) =>
-      state === undefined || state === one || (state === "parked" && isParked(one)) ? [number] : [],
-    );
-    const rows = this.#files.receivers
-      .chosen(receiver)
-      .flatMap((number) => chosen.flatMap((one) => this.#list.all(number, one, after, most)));
-    const entries = rows.map((row) => entryOf(this.kept(row)));
-    entries.sort((one, other) => (one.id < other.id ? -1 : 1));
-    return entries.slice(0, most);
+  /** Entries, or all of them in numbers. */
+  list(query: InboxQuery | { readonly sumUp: SummaryQuery }): Entry[] | Summary {
+    return "sumUp" in query ? this.#look.summary(query.sumUp) : this.#look.list(query);
   }
 
   oldestWaiting(receiver: string): Date | null {
     const waiting = (["received", "verified"] as const).flatMap((state) =>
-      this.list({ receiver, state, limit: 1 }),
+      this.#look.list({ receiver, state, limit: 1 }),
     );
     const times = waiting.map(({ receivedAt }) => receivedAt.getTime());
     return times.length === 0 ? null : new Date(Math.min(...times));
@@ -105,6 +96,7 @@ export class Shelf {
       for (const row of rows) this.#change(row, now, (kept) => rerun(kept, now));
       return { released: rows.length, last: String(rows.at(-1)?.["id"] ?? after) };
     }
+    if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const row = this.#mustFind(query.id, receiver);
     const state = stateOf(row);
     if (!isParked(state) && state !== "handled") {
@@ -115,6 +107,20 @@ export class Shelf {
     }
     this.#change(row, now, (kept) => rerun(kept, now));
     return { released: 1, last: query.id };
+  }
+
+  #retry(id: string, receiver: string, now: number): Released {
+    const row = this.#mustFind(id, receiver);
+    if (row["queue"] !== queues.verify.later && row["queue"] !== queues.handle.later) {
+      throw new ReporthookError(
+        "not_releasable",
+        `Delivery ${id} waits for no later try: only one that does can be tried at once`,
+      );
+    }
+    this.#change(row, now, (kept) => {
+      kept.dueAt = now;
+    });
+    return { released: 1, last: id };
   }
 
   discard(id: string, receiver: string | undefined): void {

@@ -17,6 +17,8 @@ import type {
   ReleaseQuery,
   ReporthookError,
   Stage,
+  Summary,
+  SummaryQuery,
   Work,
 } from "@reporthook/core";
 import { dayMs, describe } from "@reporthook/core/store";
@@ -127,6 +129,10 @@ class SqliteInbox implements Inbox {
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
     return (await this.#connect().call({ ask: "list", query })) as Entry[];
+  }
+
+  async summary(query: SummaryQuery): Promise<Summary> {
+    return (await this.#connect().call({ ask: "list", query: { sumUp: query } })) as Summary;
   }
 
   async counts(receiver?: string): Promise<Counts> {

@@ -5,6 +5,7 @@ import { createBench, type Need } from "./inbox-bench.ts";
 import { ending } from "./inbox-ending.ts";
 import { handingOut } from "./inbox-handing-out.ts";
 import { keeping } from "./inbox-keeping.ts";
+import { looking } from "./inbox-looking.ts";
 import { recording } from "./inbox-recording.ts";
 import { releasing } from "./inbox-releasing.ts";
 
@@ -28,7 +29,15 @@ export interface ContractCase {
   readonly skipped?: string;
 }
 
-const cases = [...adding, ...handingOut, ...recording, ...ending, ...releasing, ...keeping];
+const cases = [
+  ...adding,
+  ...handingOut,
+  ...recording,
+  ...ending,
+  ...releasing,
+  ...keeping,
+  ...looking,
+];
 
 /**
  * Everything that an {@link Inbox} promises, as cases for any test runner.

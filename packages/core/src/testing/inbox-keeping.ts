@@ -152,7 +152,6 @@ export const keeping: readonly Written[] = [
 
 type Ids = Record<(typeof states)[number], string>;
 
-/** Puts one entry into each state, for receiver `a`; resolves to their ids. */
 /** Puts one delivery into each state in which it may stay. */
 export async function oneInEachState({ put, work }: Bench): Promise<Ids> {
   const rejected = await put();

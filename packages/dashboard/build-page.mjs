@@ -1,0 +1,31 @@
+// Builds the page in page/ into one module of texts, so that whoever installs the package has nothing to build or to serve.
+import { writeFileSync } from "node:fs";
+import { build } from "vite";
+
+const types = { html: "text/html", js: "text/javascript", css: "text/css" };
+
+const { output } = await build({
+  root: new URL("./page", import.meta.url).pathname,
+  base: "./",
+  logLevel: "warn",
+  configFile: false,
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: { write: false, target: "es2022", modulePreload: false, assetsInlineLimit: 0 },
+});
+
+const assets = output.map(({ fileName, code, source }) => {
+  const name = fileName.replace("assets/", "");
+  const type = `${types[name.split(".").at(-1)]}; charset=utf-8`;
+  return [name, { type, text: code ?? String(source) }];
+});
+
+const declared = `/** A file of the page. */
+export interface Asset {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** The files of the page by name. */
+export const assets: Readonly<Record<string, Asset>> = `;
+const json = JSON.stringify(Object.fromEntries(assets), null, 2);
+writeFileSync(new URL("./src/page.generated.ts", import.meta.url), `${declared}${json};\n`);

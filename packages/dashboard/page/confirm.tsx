@@ -1,0 +1,92 @@
+import { createContext, type JSX } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+
+/** Something to be done once a person has agreed. */
+export interface Question {
+  readonly title: string;
+  readonly text: string;
+  /** What the button says. */
+  readonly verb: string;
+  /** Does it; resolves to what to say about it. */
+  readonly run: () => Promise<string>;
+}
+
+type Ask = (question: Question) => void;
+
+const Asking = createContext<Ask>(() => {});
+
+/** Asks before something is done. */
+export function useConfirm(): Ask {
+  return useContext(Asking);
+}
+
+/** Where questions are asked, and what came of them is said. */
+export function Confirming({ children }: { readonly children: JSX.Element }): JSX.Element {
+  const [question, setQuestion] = useState<Question | null>(null);
+  const [said, setSaid] = useState<{ readonly text: string; readonly failed: boolean } | null>(
+    null,
+  );
+  useEffect(() => {
+    if (said === null || said.failed) return;
+    const timer = setTimeout(() => setSaid(null), 6_000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const run = async (): Promise<void> => {
+    try {
+      setSaid({ text: (await question?.run()) ?? "", failed: false });
+    } catch (error) {
+      setSaid({ text: error instanceof Error ? error.message : String(error), failed: true });
+    }
+  };
+  return (
+    <Asking.Provider value={setQuestion}>
+      {children}
+      {question !== null && (
+        <Dialog question={question} run={run} close={() => setQuestion(null)} />
+      )}
+      <div class="said" role="status">
+        {said !== null && (
+          <p class={said.failed ? "is-failed" : ""}>
+            {said.text}
+            <button type="button" class="quiet" onClick={() => setSaid(null)}>
+              Close
+            </button>
+          </p>
+        )}
+      </div>
+    </Asking.Provider>
+  );
+}
+
+function Dialog({
+  question: { title, text, verb },
+  run,
+  close,
+}: {
+  readonly question: Question;
+  readonly run: () => Promise<void>;
+  readonly close: () => void;
+}): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  const agree = async (): Promise<void> => {
+    setBusy(true);
+    await run();
+    dialog.current?.close();
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="question" aria-describedby="consequence" onClose={close}>
+      <h2 id="question">{title}</h2>
+      <p id="consequence">{text}</p>
+      <div class="buttons">
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Cancel
+        </button>
+        <button type="button" class="primary" disabled={busy} onClick={() => void agree()}>
+          {verb}
+        </button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,163 @@
+import type { JSX } from "preact";
+import type { WireDelivery, WireOne } from "../src/wire.ts";
+import { Actions } from "./actions.tsx";
+import { Frame } from "./app.tsx";
+import { useLive } from "./live.ts";
+import { Ago, Copy, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";
+import { timelineOf } from "./timeline.ts";
+import { duration, reasonHint, reasonName, states } from "./words.ts";
+
+/** One delivery: where it stands and why, its way, and what it said. */
+export function Delivery({ id }: { readonly id: string }): JSX.Element {
+  const told = useLive<WireOne>(`api/deliveries/${encodeURIComponent(id)}`);
+  const { data } = told;
+  return (
+    <Frame title={`Delivery ${id}`} screen="delivery" told={told}>
+      {data === null ? (
+        <Pending lines={12} />
+      ) : data.delivery === null ? (
+        <Missing id={id} />
+      ) : (
+        <Whole delivery={data.delivery} one={data} />
+      )}
+    </Frame>
+  );
+}
+
+function Missing({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <>
+      <h1>No such delivery</h1>
+      <Empty title="It is not kept, or never came">
+        <p>
+          Handled ones are kept for 7 days, parked ones for 30. The id was <code>{id}</code>.
+        </p>
+        <To route={{ screen: "deliveries", filters: {} }}>All deliveries</To>
+      </Empty>
+    </>
+  );
+}
+
+function Whole({
+  delivery,
+  one: { viewer, sameReason },
+}: {
+  readonly delivery: WireDelivery;
+  readonly one: WireOne;
+}): JSX.Element {
+  const { id, state, type, reportId, reason, receivedAt, headers } = delivery;
+  return (
+    <article>
+      <div class="title">
+        <h1>
+          {type ?? "Not verified yet"}{" "}
+          {reportId !== null && (
+            <To route={{ screen: "deliveries", filters: { report: reportId } }}>
+              <bdi>{reportId}</bdi>
+            </To>
+          )}
+        </h1>
+        <StateBadge state={state} />
+      </div>
+      <p class="identity">
+        <code>{id}</code>, received <Moment at={receivedAt} /> (<Ago at={receivedAt} />)
+        <Copy text={location.href}>Copy link</Copy>
+      </p>
+      <section class={`verdict is-${state}`} aria-label="Where it stands">
+        {reason === null ? (
+          <Standing delivery={delivery} />
+        ) : (
+          <>
+            <p class="why-title">
+              {states[state].name}: {reasonName(reason.code)}
+            </p>
+            <p>
+              <bdi>{reason.message}</bdi>
+            </p>
+            <p class="hint">{reasonHint(reason.code)}</p>
+          </>
+        )}
+        {viewer.may === "act" && <Actions delivery={delivery} sameReason={sameReason} />}
+      </section>
+      <section aria-labelledby="way">
+        <h2 id="way">Its way</h2>
+        <ol class="way">
+          {timelineOf(delivery).map(({ at, title, tone, ms, detail }, index) => (
+            <li key={index} class={`is-${tone}`}>
+              <span class="when">{at === null ? "" : <Moment at={at} />}</span>
+              <div>
+                <span class="step">{title}</span>
+                {ms !== null && <span class="took"> {duration(ms)}</span>}
+                {detail !== null && (
+                  <pre class="error">
+                    <bdi>{detail}</bdi>
+                  </pre>
+                )}
+              </div>
+            </li>
+          ))}
+        </ol>
+      </section>
+      <section aria-labelledby="headers">
+        <h2 id="headers">Headers that are kept</h2>
+        {Object.keys(headers).length === 0 ? (
+          <p>None came of those that are kept: content-type, user-agent, traceparent.</p>
+        ) : (
+          <dl>
+            {Object.entries(headers).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  <bdi>{value}</bdi>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </section>
+      <Body body={delivery.body} />
+    </article>
+  );
+}
+
+function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  const { state, nextAttemptAt, lastError, attempts } = delivery;
+  const { name, meaning } = states[state];
+  return (
+    <>
+      <p class="why-title">
+        {name}: {meaning}
+      </p>
+      {nextAttemptAt !== null && attempts > 0 && (
+        <p>
+          {attempts === 1 ? "1 attempt failed" : `${attempts} attempts failed`}, next try{" "}
+          <Ago at={nextAttemptAt} />.
+        </p>
+      )}
+      {nextAttemptAt !== null && lastError !== null && (
+        <p>
+          <bdi>{lastError}</bdi>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Body({ body }: { readonly body: WireDelivery["body"] }): JSX.Element {
+  return (
+    <section aria-labelledby="body">
+      <div class="title">
+        <h2 id="body">Body</h2>
+        {body !== null && <Copy text={body.text}>Copy</Copy>}
+      </div>
+      {body === null ? (
+        <p>It is not kept: of rejected ones no body is.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached with the keyboard.
+        <section class="body" tabIndex={0} aria-label="What it said">
+          <pre>{body.text}</pre>
+        </section>
+      )}
+    </section>
+  );
+}

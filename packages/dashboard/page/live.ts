@@ -1,0 +1,86 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** How it stands with the server. */
+export type Link = "connecting" | "live" | "lost" | "refused";
+
+/** What the server last told, and whether it still tells. */
+export interface Told<T> {
+  readonly data: T | null;
+  readonly link: Link;
+  /** Why it refuses. */
+  readonly problem: string | null;
+}
+
+// A connection that is made anew within this time was never away.
+const patienceMs = 2_500;
+const againMs = 2_000;
+
+/** Follows an address of the API: told at once, and at each change. */
+export function useLive<T>(address: string): Told<T> {
+  const [told, setTold] = useState<Told<T> & { readonly of: string }>({
+    ...{ data: null, link: "connecting", problem: null },
+    of: address,
+  });
+  useEffect(() => {
+    let source: EventSource | undefined;
+    let missing: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const set = (part: Partial<Told<T>>): void =>
+      setTold((before) => {
+        const data = before.of === address ? before.data : null;
+        return { ...before, data, of: address, ...part };
+      });
+    const stop = (): void => {
+      source?.close();
+      clearTimeout(missing);
+      clearTimeout(again);
+      missing = undefined;
+    };
+    const lose = (): void => {
+      missing ??= setTimeout(() => set({ link: "lost" }), patienceMs);
+      if (source?.readyState !== EventSource.CLOSED) return;
+      clearTimeout(again);
+      again = setTimeout(start, againMs);
+      void whyRefused(address).then((problem) => {
+        if (problem !== null) set({ link: "refused", problem, data: null });
+      });
+    };
+    const start = (): void => {
+      stop();
+      if (document.hidden) return;
+      source = new EventSource(address);
+      source.onmessage = ({ data }: MessageEvent<string>) => {
+        clearTimeout(missing);
+        missing = undefined;
+        set({ data: JSON.parse(data) as T, link: "live", problem: null });
+      };
+      source.onerror = lose;
+    };
+    // Browsers open only a few connections to a server: pages that nobody sees do without.
+    document.addEventListener("visibilitychange", start);
+    start();
+    return () => {
+      document.removeEventListener("visibilitychange", start);
+      stop();
+    };
+  }, [address]);
+  return told.of === address ? told : { ...told, data: null };
+}
+
+async function whyRefused(address: string): Promise<string | null> {
+  try {
+    const response = await fetch(address);
+    if (response.status !== 403) return null;
+    return ((await response.json()) as { detail: string }).detail;
+  } catch {
+    return null;
+  }
+}
+
+/** Has something done; rejects with what the server says when it was not. */
+export async function post(address: string): Promise<number> {
+  const response = await fetch(address, { method: "POST", headers: { "X-Reporthook": "1" } });
+  const body = (await response.json()) as { done?: number; detail?: string };
+  if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
+  return body.done ?? 0;
+}

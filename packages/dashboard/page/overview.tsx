@@ -1,0 +1,155 @@
+import type { Counts, State } from "@reporthook/core";
+import type { JSX } from "preact";
+import type { WireEntry, WireOverview } from "../src/wire.ts";
+import { ReleaseAll } from "./actions.tsx";
+import { Frame } from "./app.tsx";
+import { AckChart, OutcomeChart } from "./charts.tsx";
+import { useLive } from "./live.ts";
+import { Ago, Empty, Pending, StateBadge, To } from "./parts.tsx";
+import { count, deliveries, reasonHint, reasonName, states } from "./words.ts";
+
+/** How it stands: what needs a person first, then the numbers. */
+export function Overview(): JSX.Element {
+  const told = useLive<WireOverview>("api/overview");
+  const { data } = told;
+  return (
+    <Frame title="Overview" screen="overview" told={told}>
+      {data === null ? <Pending lines={12} /> : <Known overview={data} />}
+    </Frame>
+  );
+}
+
+function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
+  const { counts, oldest, minutes, inbox } = overview;
+  return (
+    <>
+      <h1>{headline(overview)}</h1>
+      <p class="service">
+        {inbox.ok ? service(overview) : `The inbox fails: ${inbox.error ?? "unknown why"}`}
+      </p>
+      <Parked overview={overview} />
+      {overview.stuck.length > 0 && <Stuck entries={overview.stuck} />}
+      <section aria-labelledby="states">
+        <h2 id="states">All deliveries</h2>
+        <ul class="counts">
+          {(Object.keys(states) as State[]).map((state) => (
+            <li key={state}>
+              <To route={{ screen: "deliveries", filters: { state } }}>
+                <StateBadge state={state} />
+                <span class="number">{count(counts[state])}</span>
+                <span class="meaning">{states[state].meaning}</span>
+                <span class="oldest">
+                  {oldest[state] === null ? (
+                    "none"
+                  ) : (
+                    <>
+                      oldest <Ago at={oldest[state] ?? ""} />
+                    </>
+                  )}
+                </span>
+              </To>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <div class="charts">
+        <AckChart minutes={minutes} />
+        <OutcomeChart minutes={minutes} />
+      </div>
+    </>
+  );
+}
+
+function Parked({
+  overview: { parked, viewer, counts },
+}: {
+  readonly overview: WireOverview;
+}): JSX.Element {
+  const found = Object.entries(parked).sort(([, one], [, other]) => other - one);
+  if (found.length === 0) {
+    return total(counts) === 0 ? (
+      <Empty title="No delivery yet">
+        <p>
+          Send a test to your webhook: <code>await client.testWebhook("https://…")</code>, or{" "}
+          <code>npx reporthook test --to URL</code>. It appears here at once.
+        </p>
+      </Empty>
+    ) : (
+      <p class="calm">✓ Nothing is parked. Whatever fails is tried again by itself.</p>
+    );
+  }
+  return (
+    <section aria-labelledby="parked" class="parked">
+      <h2 id="parked">Why they are parked</h2>
+      <ul>
+        {found.map(([reason, number]) => (
+          <li key={reason}>
+            <span class="number">{count(number)}</span>
+            <div>
+              <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
+                {reasonName(reason)}
+              </To>
+              <p>{reasonHint(reason)}</p>
+            </div>
+            {viewer.may === "act" && <ReleaseAll reason={reason} number={number} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Element {
+  return (
+    <section aria-labelledby="stuck">
+      <h2 id="stuck">Stuck deliveries</h2>
+      <ul class="stuck">
+        {entries.map((entry) => (
+          <li key={entry.id}>
+            <To route={{ screen: "delivery", id: entry.id }}>
+              <StateBadge state={entry.state} />
+              <span class="what">
+                {entry.type ?? "not verified"}{" "}
+                {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
+              </span>
+              <span class="why">
+                <bdi>{whyStuck(entry)}</bdi>
+              </span>
+              <Ago at={entry.receivedAt} />
+            </To>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** In one line, why a delivery does not go on. */
+export function whyStuck({ reason, lastError }: WireEntry): string {
+  if (reason === null) return lastError ?? "";
+  return `${reasonName(reason.code)}${lastError === null ? "" : `: ${lastError}`}`;
+}
+
+function headline({ counts, inbox }: WireOverview): string {
+  const parked = counts.held + counts.dead;
+  const waiting = counts.received + counts.verified;
+  if (!inbox.ok) return "The inbox can’t be read";
+  if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
+  if (waiting > 0) return `${deliveries(waiting)} on the way`;
+  return total(counts) === 0 ? "The inbox is empty" : "All is handled";
+}
+
+function service({ service: state, ready }: WireOverview): string {
+  const closing = ready ? "" : " The receiver is closing.";
+  const texts = {
+    ok: "The service answers.",
+    unknown: "The service was not asked yet, as far as is known here.",
+    unreachable: "The service does not answer: verification is tried again by itself.",
+    refused: "The service refuses the API key: verification is paused until it is right.",
+  };
+  return texts[state] + closing;
+}
+
+function total(counts: Counts): number {
+  return Object.values(counts).reduce((sum, one) => sum + one, 0);
+}

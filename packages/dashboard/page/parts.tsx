@@ -1,0 +1,136 @@
+import type { State } from "@reporthook/core";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { addressOf, go, type Route } from "./route.ts";
+import { duration, states } from "./words.ts";
+
+/** A link to a screen, which a click follows without loading the page again. */
+export function To({
+  route,
+  isCurrent = false,
+  children,
+}: {
+  readonly route: Route;
+  /** Whether it leads to what is shown. */
+  readonly isCurrent?: boolean;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <a
+      aria-current={isCurrent ? "page" : undefined}
+      href={addressOf(route)}
+      onClick={(event: MouseEvent) => {
+        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        go(route);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+/** A state, told by sign, word and colour. */
+export function StateBadge({ state }: { readonly state: State }): JSX.Element {
+  const { name, sign } = states[state];
+  return (
+    <span class={`badge is-${state}`}>
+      <span aria-hidden="true">{sign}</span> {name}
+    </span>
+  );
+}
+
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
+/** A moment in the viewer's zone; the day too, when it is another. */
+export function Moment({ at }: { readonly at: string }): JSX.Element {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return (
+    <time dateTime={at} title={full.format(date)}>
+      {isToday ? "" : `${day.format(date)}, `}
+      {time.format(date)}
+    </time>
+  );
+}
+
+/** Hours and minutes in the viewer's zone. */
+export function clockTime(at: Date): string {
+  return clock.format(at);
+}
+
+/** How long ago, or in how long; kept true while it is shown. */
+export function Ago({ at }: { readonly at: string }): JSX.Element {
+  const now = useNow();
+  const ms = Math.round((now - new Date(at).getTime()) / 1_000) * 1_000;
+  return (
+    <time dateTime={at} title={full.format(new Date(at))}>
+      {ms < 0 ? `in ${duration(-ms)}` : ms < 1_000 ? "now" : `${duration(ms)} ago`}
+    </time>
+  );
+}
+
+function useNow(): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** Copies a text, and says so. */
+export function Copy({
+  text,
+  children,
+}: {
+  readonly text: string;
+  readonly children: string;
+}): JSX.Element {
+  const [said, setSaid] = useState<string | null>(null);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid("Copied");
+    } catch {
+      setSaid("Not allowed here");
+    }
+    setTimeout(() => setSaid(null), 2_000);
+  };
+  return (
+    <button type="button" class="quiet" onClick={() => void copy()}>
+      <span aria-live="polite">{said ?? children}</span>
+    </button>
+  );
+}
+
+/** What stands where nothing is. */
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** Holds the place of what is still to come. */
+export function Pending({ lines }: { readonly lines: number }): JSX.Element {
+  return (
+    <div class="pending" role="status">
+      <span class="unseen">Loading</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} class="pending-line" />
+      ))}
+    </div>
+  );
+}

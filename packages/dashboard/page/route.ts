@@ -1,0 +1,61 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** What of the deliveries is shown; the names are those of the address. */
+export interface Filters {
+  readonly state?: string;
+  readonly event?: string;
+  readonly reason?: string;
+  readonly report?: string;
+  readonly id?: string;
+  readonly from?: string;
+  readonly until?: string;
+}
+
+/** Which of the three screens. */
+export type Route =
+  | { readonly screen: "overview" }
+  | { readonly screen: "deliveries"; readonly filters: Filters }
+  | { readonly screen: "delivery"; readonly id: string };
+
+const names = ["state", "event", "reason", "report", "id", "from", "until"] as const;
+
+/** The address of a screen, relative to the dashboard. */
+export function addressOf(route: Route): string {
+  if (route.screen === "overview") return "./";
+  if (route.screen === "delivery") return `?${new URLSearchParams({ delivery: route.id })}`;
+  return `?${new URLSearchParams({ show: "deliveries", ...route.filters })}`;
+}
+
+function routeOf(search: string): Route {
+  const query = new URLSearchParams(search);
+  const id = query.get("delivery");
+  if (id !== null) return { screen: "delivery", id };
+  if (query.get("show") !== "deliveries") return { screen: "overview" };
+  const filters = Object.fromEntries(
+    names.flatMap((name) => {
+      const value = query.get(name);
+      return value ? [[name, value]] : [];
+    }),
+  );
+  return { screen: "deliveries", filters };
+}
+
+/** Goes to a screen, as a link would. */
+export function go(route: Route, { replace = false }: { readonly replace?: boolean } = {}): void {
+  const address = addressOf(route);
+  if (replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  dispatchEvent(new PopStateEvent("popstate"));
+  if (!replace) scrollTo(0, 0);
+}
+
+/** The screen that the address names. */
+export function useRoute(): Route {
+  const [search, setSearch] = useState(location.search);
+  useEffect(() => {
+    const change = (): void => setSearch(location.search);
+    addEventListener("popstate", change);
+    return () => removeEventListener("popstate", change);
+  }, []);
+  return routeOf(search);
+}

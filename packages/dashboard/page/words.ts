@@ -1,0 +1,96 @@
+import type { ReasonCode, State } from "@reporthook/core";
+
+/** What a state is called, and what it means. */
+export const states: Readonly<
+  Record<State, { readonly name: string; readonly meaning: string; readonly sign: string }>
+> = {
+  received: { name: "Received", meaning: "waits for the service’s verdict", sign: "○" },
+  verified: { name: "Verified", meaning: "waits for your handlers", sign: "◐" },
+  handled: { name: "Handled", meaning: "your handlers succeeded", sign: "✓" },
+  held: { name: "Held", meaning: "waits for a person to decide", sign: "‖" },
+  dead: { name: "Dead", meaning: "failed for good until released", sign: "✕" },
+  rejected: { name: "Rejected", meaning: "not from the service", sign: "⊘" },
+};
+
+/** What a reason is called, and what to do about it. */
+export const reasons: Readonly<
+  Record<ReasonCode, { readonly name: string; readonly hint: string }>
+> = {
+  attempts_used_up: {
+    name: "All attempts failed",
+    hint: "Mend what the handlers fail with, then release.",
+  },
+  do_not_retry: {
+    name: "A handler gave up",
+    hint: "A handler threw DoNotRetry. Release if that has changed.",
+  },
+  no_handler: {
+    name: "No handler for it",
+    hint: "Register one for “unknown”, or teach parse its shape, then release.",
+  },
+  not_understood: { name: "Not understood", hint: "The body is not what the handlers expect." },
+  schema_mismatch: { name: "Does not fit its schema", hint: "Mend the schema, then release." },
+  not_verified: {
+    name: "No verdict from the service",
+    hint: "Release to ask the service again.",
+  },
+  expired: {
+    name: "Signature too old",
+    hint: "Genuine when it was sent, asked about too late. Release if you trust it.",
+  },
+  reused_signature: {
+    name: "Signature came twice",
+    hint: "The same signature with other bytes. Look before you release.",
+  },
+  unsigned: {
+    name: "No signature",
+    hint: "Anybody may have sent it. Release only if you trust it.",
+  },
+  invalid_signature: { name: "Forged", hint: "The service did not make its signature." },
+  poison: {
+    name: "Ends the process",
+    hint: "Work on it ended the app several times. Mend that, then release.",
+  },
+};
+
+/** The names under which handlers are registered. */
+export const events: readonly string[] = [
+  "report.complete",
+  "report.processing",
+  "report.internal_error",
+  "test_webhook_endpoint",
+  "unknown",
+];
+
+/** What a reason is called; its code when a newer server knows more. */
+export function reasonName(code: string): string {
+  return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].name : code;
+}
+
+/** What to do about a reason. */
+export function reasonHint(code: string): string {
+  return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].hint : "";
+}
+
+const number = new Intl.NumberFormat();
+/** 1,234 */
+export function count(value: number): string {
+  return number.format(value);
+}
+
+/** 1 delivery, 2 deliveries */
+export function deliveries(value: number): string {
+  return `${count(value)} ${value === 1 ? "delivery" : "deliveries"}`;
+}
+
+/** A duration: 3 ms, 1.2 s, 5 min, 3 h, 2 d. */
+export function duration(ms: number): string {
+  if (ms < 1) return "under 1 ms";
+  if (ms < 10) return `${Math.round(ms * 10) / 10} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${Math.round(ms / 100) / 10} s`;
+  if (ms < 60_000) return `${Math.round(ms / 1_000)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  if (ms < 172_800_000) return `${Math.floor(ms / 3_600_000)} h`;
+  return `${Math.floor(ms / 86_400_000)} d`;
+}

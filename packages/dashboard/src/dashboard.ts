@@ -1,0 +1,129 @@
+import { ReporthookError } from "@reporthook/core";
+import { createActions } from "./actions.ts";
+import { answer, json, problem } from "./answer.ts";
+import { assetOf, pageOf } from "./assets.ts";
+import { isLocal, isSameOrigin } from "./guard.ts";
+import { createLive } from "./live.ts";
+import { type Asked, read } from "./route.ts";
+import type { Source } from "./source.ts";
+import { createViews } from "./views.ts";
+import type { Viewer } from "./wire.ts";
+
+/** Who looks at the dashboard, and whether they may release and retry. */
+export type Person = Viewer;
+
+/** Tells who asks, by a session or a header of theirs; null for nobody who may look. */
+export type Authorize = (request: Request) => Person | null | Promise<Person | null>;
+
+/** Where the dashboard tells of what was done: pino and the console fit. */
+export interface DashboardLogger {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Options of {@link dashboard}. */
+export interface DashboardOptions {
+  /** Left out, only this machine may look, and may do everything. */
+  readonly authorize?: Authorize;
+  /** Who released what, and what went wrong: the console; `false` silences it. */
+  readonly logger?: DashboardLogger | false;
+}
+
+/**
+ * Answers a web standard request to the dashboard; never rejects. Without `authorize` the context has to tell where the request
+ * came from: `{ peer: address }`, or `c.env` of Hono on Node.
+ */
+export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
+
+const onlyHere: Viewer = { name: "local", may: "act" };
+
+/**
+ * A page on which a person sees what became of each delivery, and releases and retries; mounted where the app likes, at a path
+ * of its own.
+ *
+ * @throws TypeError that names a wrong option
+ * @example
+ * const page = dashboard(receiver, { authorize: (request) => personOf(request.headers.get("cookie")) });
+ * app.all("/inbox/*", (c) => page(c.req.raw, c.env));
+ */
+export function dashboard(source: Source, options: DashboardOptions = {}): Dashboard {
+  const { authorize, logger = console, ...unknown } = options;
+  for (const name of Object.keys(unknown)) {
+    throw new TypeError(`dashboard: ${name} is no option; these are: authorize, logger`);
+  }
+  if (authorize !== undefined && typeof authorize !== "function") {
+    throw new TypeError("dashboard: authorize must be a function");
+  }
+  const views = createViews(source);
+  const act = createActions(source, logger);
+  const live = createLive(async () => {
+    const { ready, inbox } = await source.health();
+    return !ready && inbox.ok;
+  });
+
+  async function viewerOf(request: Request, context: unknown): Promise<Viewer | null> {
+    if (authorize === undefined) return isLocal(request, context) ? onlyHere : null;
+    const person = await authorize(request);
+    if (person === null || person === undefined) return null;
+    return { name: String(person.name), may: person.may === "act" ? "act" : "view" };
+  }
+
+  async function respond(request: Request, context: unknown): Promise<Response> {
+    const viewer = await viewerOf(request, context);
+    if (viewer === null) return forbidden(authorize === undefined);
+    const asked = read(request);
+    if (asked === null) return problem(404, "not_found", "There is no such page.");
+    if ("moved" in asked) return answer(308, null, { Location: asked.moved });
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const allowed = "action" in asked ? "POST" : "GET";
+    if (method !== allowed) {
+      const detail = `This address takes ${allowed}.`;
+      return problem(405, "method_not_allowed", detail, { Allow: allowed });
+    }
+    if ("page" in asked) return pageOf(request);
+    if ("asset" in asked) {
+      const asset = assetOf(request, asked.asset);
+      return asset ?? problem(404, "not_found", "There is no such file.");
+    }
+    if (!isSameOrigin(request)) {
+      return problem(403, "cross_site", "Only the dashboard's own page may ask for this.");
+    }
+    if ("action" in asked) return await act(viewer, asked, request);
+    return await show(request, viewer, asked);
+  }
+
+  async function show(
+    request: Request,
+    viewer: Viewer,
+    asked: Extract<Asked, { readonly view: string }>,
+  ): Promise<Response> {
+    const look = (): Promise<unknown> => {
+      if (asked.view === "overview") return views.overview(viewer);
+      if (asked.view === "one") return views.one(viewer, asked.id);
+      return views.list(viewer, asked.query);
+    };
+    if (request.headers.get("accept") !== "text/event-stream") return json(await look());
+    const tooMany = (): Response =>
+      problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
+    return live.open(look, request) ?? tooMany();
+  }
+
+  return async (request, context) => {
+    try {
+      const response = await respond(request, context);
+      return request.method === "HEAD" ? new Response(null, response) : response;
+    } catch (error) {
+      const isOurs = error instanceof ReporthookError;
+      if (logger) logger.error({ error: String(error) }, "The dashboard could not answer.");
+      const detail = isOurs ? error.message : "Something failed: the app's log says what.";
+      return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
+    }
+  };
+}
+
+function forbidden(isLocalOnly: boolean): Response {
+  const detail = isLocalOnly
+    ? "Without the option authorize, the dashboard answers only this machine, at localhost or 127.0.0.1 and without a proxy."
+    : "You may not look at this dashboard.";
+  return problem(403, "forbidden", detail);
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { isLocal, isSameOrigin } from "./guard.ts";
+
+const from = (url: string, headers: Record<string, string> = {}, method = "GET"): Request =>
+  new Request(url, { method, headers });
+
+describe("isLocal()", () => {
+  const here = { peer: "127.0.0.1" };
+
+  it.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])(
+    "is true for the peer %s",
+    (peer) => {
+      expect(isLocal(from("http://localhost:3000/"), { peer })).toBe(true);
+      const incoming = { socket: { remoteAddress: peer } };
+      expect(isLocal(from("http://localhost:3000/"), { incoming })).toBe(true);
+    },
+  );
+
+  it.each(["10.0.0.1", "::ffff:10.0.0.1", "1127.0.0.1", "127.0.0.1.evil", "fe80::1", ""])(
+    "is false for the peer %j",
+    (peer) => {
+      expect(isLocal(from("http://localhost/"), { peer })).toBe(false);
+    },
+  );
+
+  it.each([undefined, null, {}, { peer: 1 }, { incoming: null }, "127.0.0.1"])(
+    "is false when %j is all that is known of the peer",
+    (context) => {
+      expect(isLocal(from("http://localhost/"), context)).toBe(false);
+    },
+  );
+
+  it.each(["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "[::1].evil", "0.0.0.0"])(
+    "is false for the host %s",
+    (host) => {
+      expect(isLocal(from("http://localhost/", { host }), here)).toBe(false);
+    },
+  );
+
+  it("is false for what a proxy has passed on", () => {
+    for (const name of ["forwarded", "via", "x-forwarded-for", "x-real-ip"]) {
+      expect(isLocal(from("http://localhost/", { [name]: "x" }), here), name).toBe(false);
+    }
+  });
+});
+
+describe("isSameOrigin()", () => {
+  it("goes by Sec-Fetch-Site, then by Origin, and lets only a GET have neither", () => {
+    const url = "http://app.example:8080/inbox/api/overview";
+    const site = (value: string) => ({ "sec-fetch-site": value });
+    expect(isSameOrigin(from(url, site("same-origin"), "POST"))).toBe(true);
+    expect(
+      isSameOrigin(from(url, { ...site("cross-site"), origin: "http://app.example:8080" })),
+    ).toBe(false);
+    expect(isSameOrigin(from(url, { origin: "http://app.example:8080" }, "POST"))).toBe(true);
+    for (const origin of [
+      "http://app.example",
+      "http://app.example:80",
+      "null",
+      "app.example:8080",
+    ]) {
+      expect(isSameOrigin(from(url, { origin }, "POST")), origin).toBe(false);
+    }
+    const standard = { host: "app.example", origin: "https://app.example:443" };
+    expect(isSameOrigin(from(url, standard, "POST"))).toBe(true);
+    expect(isSameOrigin(from(url))).toBe(true);
+    expect(isSameOrigin(from(url, {}, "POST"))).toBe(false);
+  });
+});

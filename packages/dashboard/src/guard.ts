@@ -1,0 +1,56 @@
+/**
+ * Whether both ends are this machine: the peer by its address, and the host by its name, which a rebound name is not. The
+ * context is `{ peer: address }`, or what @hono/node-server passes as `c.env`.
+ */
+export function isLocal(request: Request, context: unknown): boolean {
+  if (forwarded.some((name) => request.headers.has(name))) return false;
+  const address = addressOf(context)?.replace(/^::ffff:/, "");
+  const isLocalPeer = address === "::1" || /^127(\.\d{1,3}){3}$/.test(address ?? "");
+  return isLocalPeer && isLocalHost(hostOf(request));
+}
+
+/** Whether a page of ours asks: another site's may reach us with the cookies of whoever looks at it. */
+export function isSameOrigin(request: Request): boolean {
+  const site = request.headers.get("sec-fetch-site");
+  const origin = request.headers.get("origin");
+  if (site !== null) return site === "same-origin";
+  // Browsers leave the first out where they trust no connection, but name the origin of every POST.
+  if (origin !== null) return sameHost(origin, hostOf(request));
+  return request.method === "GET";
+}
+
+// Whoever asks through a proxy on this machine is not on this machine.
+const forwarded = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
+
+function addressOf(context: unknown): string | undefined {
+  if (typeof context !== "object" || context === null) return undefined;
+  const { peer, incoming } = context as {
+    peer?: unknown;
+    incoming?: { socket?: { remoteAddress?: unknown } };
+  };
+  const address = peer ?? incoming?.socket?.remoteAddress;
+  return typeof address === "string" ? address : undefined;
+}
+
+function hostOf(request: Request): string {
+  return request.headers.get("host") ?? new URL(request.url).host;
+}
+
+function isLocalHost(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+}
+
+function sameHost(origin: string, host: string): boolean {
+  try {
+    return new URL(origin).host === new URL(`${new URL(origin).protocol}//${host}`).host;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,86 @@
+import { answer } from "./answer.ts";
+
+const everyMs = 1_000;
+const silentMs = 15_000;
+// Whoever looks is asked anew who they are.
+const longestMs = 300_000;
+const most = 100;
+
+/** Answers that stay open and tell of each change. */
+export interface Live {
+  /** Null when too many are open. */
+  open(look: () => Promise<unknown>, request: Request): Response | null;
+}
+
+/** Makes server-sent events of whatever can be looked at; `isOver` ends them all. */
+export function createLive(isOver: () => Promise<boolean>): Live {
+  let number = 0;
+
+  async function* changes(
+    look: () => Promise<unknown>,
+    ended: () => boolean,
+  ): AsyncGenerator<string> {
+    const until = performance.now() + longestMs;
+    let last = "";
+    let told = performance.now();
+    yield "retry: 1000\n\n";
+    while (!ended() && performance.now() < until) {
+      const now = JSON.stringify(await look());
+      const isNews = now !== last;
+      if (isNews || performance.now() - told > silentMs) {
+        yield isNews ? `data: ${now}\n\n` : ": still here\n\n";
+        told = performance.now();
+      }
+      last = now;
+      await pause(everyMs);
+      if (await isOver()) return;
+    }
+  }
+
+  return {
+    open(look, request) {
+      if (number >= most) return null;
+      number++;
+      let isEnded = false;
+      const end = (): void => {
+        if (isEnded) return;
+        isEnded = true;
+        number--;
+      };
+      request.signal.addEventListener("abort", end, { once: true });
+      const events = changes(look, () => isEnded);
+      const encoder = new TextEncoder();
+      const stream = new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            try {
+              const { done, value } = await events.next();
+              if (!done && !isEnded) return controller.enqueue(encoder.encode(value));
+            } catch {
+              // The page connects again, and is then told what is wrong.
+            }
+            end();
+            controller.close();
+          },
+          cancel: end,
+        },
+        { highWaterMark: 0 },
+      );
+      const headers = {
+        "Content-Type": "text/event-stream",
+        // Whatever compresses ahead would wait for more.
+        "Cache-Control": "no-store, no-transform",
+        "X-Accel-Buffering": "no",
+      };
+      return answer(200, stream, headers);
+    },
+  };
+}
+
+/** Keeps no process alive. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer: unknown = setTimeout(resolve, ms);
+    (timer as { unref?: () => void }).unref?.();
+  });
+}

@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream } from "node:stream/web";
+import type { Dashboard } from "./dashboard.ts";
+
+/** The members used of a Koa context. */
+export interface KoaContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly originalUrl: string;
+  respond?: boolean;
+}
+
+/**
+ * A dashboard for `http.createServer` and Express.
+ *
+ * @example app.use("/inbox", onNode(dashboard(receiver)));
+ */
+export function onNode(
+  page: Dashboard,
+): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  return (req, res) => {
+    const { originalUrl } = req as IncomingMessage & { originalUrl?: string };
+    return serve(page, req, res, originalUrl ?? req.url ?? "/");
+  };
+}
+
+/**
+ * A dashboard for Koa.
+ *
+ * @example app.use(mount("/inbox", onKoa(dashboard(receiver))));
+ */
+export function onKoa(page: Dashboard): (ctx: KoaContext) => Promise<void> {
+  return (ctx) => {
+    ctx.respond = false;
+    return serve(page, ctx.req, ctx.res, ctx.originalUrl);
+  };
+}
+
+async function serve(
+  page: Dashboard,
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+): Promise<void> {
+  const gone = new AbortController();
+  res.once("close", () => gone.abort());
+  const request = requestOf(req, path, gone.signal);
+  if (request === null) {
+    res.writeHead(400).end();
+    return;
+  }
+  const response = await page(request, { peer: req.socket.remoteAddress });
+  res.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) {
+    res.end();
+    return;
+  }
+  // Live answers begin before there is anything to tell.
+  res.flushHeaders();
+  // Who closes the page cuts its answer off.
+  await pipeline(Readable.fromWeb(response.body as ReadableStream), res).catch(() => {});
+}
+
+/** Null for an address that is none. Bodies are not passed on: no request of the dashboard has one. */
+function requestOf(req: IncomingMessage, path: string, signal: AbortSignal): Request | null {
+  const headers = new Headers();
+  for (let at = 0; at < req.rawHeaders.length; at += 2) {
+    const name = req.rawHeaders[at] ?? "";
+    if (!name.startsWith(":")) headers.append(name, req.rawHeaders[at + 1] ?? "");
+  }
+  try {
+    const host = headers.get("host") ?? req.headers[":authority"] ?? "unknown.invalid";
+    const url = new URL(`http://${host}`);
+    const [pathname = "", search = ""] = path.split(/\?(.*)/s);
+    url.pathname = pathname;
+    url.search = search;
+    return new Request(url, { method: req.method ?? "GET", headers, signal });
+  } catch {
+    return null;
+  }
+}

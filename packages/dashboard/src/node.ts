@@ -1,0 +1,1 @@
+export { type KoaContext, onKoa, onNode } from "./node-handler.ts";

@@ -1,0 +1,42 @@
+/** What a request asks for. The path may begin with anything: the dashboard is found by its end. */
+export type Asked =
+  | { readonly page: true }
+  /** Relative addresses need the slash at the end. */
+  | { readonly moved: string }
+  | { readonly asset: string }
+  | { readonly view: "overview" }
+  | { readonly view: "list"; readonly query: URLSearchParams }
+  | { readonly view: "one"; readonly id: string }
+  | { readonly action: "release" | "retry"; readonly id: string }
+  | { readonly action: "release"; readonly reason: string };
+
+const one = /\/api\/deliveries\/([^/]+)$/;
+const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry)$/;
+
+/** Reads the address of a request; null when it leads nowhere. */
+export function read(request: Request): Asked | null {
+  const { pathname, search, searchParams: query } = new URL(request.url);
+  const asset = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
+  if (asset !== undefined) return { asset };
+  if (pathname.endsWith("/api/overview")) return { view: "overview" };
+  if (pathname.endsWith("/api/deliveries")) return { view: "list", query };
+  const [, of] = one.exec(pathname) ?? [];
+  if (of !== undefined) return { view: "one", id: textOf(of) };
+  const [, to, what] = action.exec(pathname) ?? [];
+  if (to !== undefined) return { action: what as "release" | "retry", id: to };
+  if (pathname.endsWith("/api/release")) {
+    return { action: "release", reason: query.get("reason") ?? "" };
+  }
+  if (pathname.endsWith("/")) return { page: true };
+  const last = pathname.slice(pathname.lastIndexOf("/") + 1);
+  return last.includes(".") ? null : { moved: `./${last}/${search}` };
+}
+
+/** Whatever it is: there is no delivery with an odd id, and the page says so. */
+function textOf(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+}

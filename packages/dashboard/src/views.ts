@@ -1,0 +1,143 @@
+import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
+import { isParked, states } from "@reporthook/core/store";
+import { readableJson, withoutSecrets } from "./json-text.ts";
+import type { Source } from "./source.ts";
+import type { Viewer, WireDelivery, WireList, WireOne, WireOverview } from "./wire.ts";
+
+const hourMs = 3_600_000;
+const pageLength = 50;
+const stuckLength = 5;
+const noTime = { from: new Date(0), until: new Date(0) };
+/** Of its time, the store spends at most so much on summing up for us. */
+const share = 1 / 20;
+const leastMs = 1_000;
+
+/** What the page shows, as it is now. */
+export interface Views {
+  overview(viewer: Viewer): Promise<WireOverview>;
+  list(viewer: Viewer, query: URLSearchParams): Promise<WireList>;
+  one(viewer: Viewer, id: string): Promise<WireOne>;
+}
+
+/** Makes the views of a source. */
+export function createViews({ inbox, health }: Source): Views {
+  const summed = seldom(() =>
+    inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
+  );
+  const parkedNow = seldom(async () => (await inbox.summary(noTime)).parked);
+  return {
+    async overview(viewer) {
+      const { ready, inbox: state, service, counts } = await health();
+      if (!state.ok) return { ...nothing, viewer, inbox: state, service };
+      const [{ parked, oldest, minutes }, stuck, waiting] = await Promise.all([
+        summed(),
+        inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
+        inbox.list({ state: "verified", limit: 4 * stuckLength }),
+      ]);
+      const failing = waiting.filter(({ lastError }) => lastError !== null);
+      const shown = [...stuck, ...failing.slice(0, stuckLength)];
+      const numbers = { ready, inbox: state, service, counts, oldest, parked, minutes };
+      return wire({ viewer, ...numbers, stuck: shown.map(clean) });
+    },
+    async list(viewer, query) {
+      const asked = { ...inboxQuery(query), newestFirst: true, limit: pageLength + 1 };
+      const found = await inbox.list(asked);
+      const { reason } = asked;
+      const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
+      const entries = found.slice(0, pageLength).map(clean);
+      return wire({ viewer, entries, more: found.length > pageLength, sameReason });
+    },
+    async one(viewer, id) {
+      const details = await inbox.get(id);
+      if (details === null) return { viewer, delivery: null, sameReason: 0 };
+      const { reason, state } = details;
+      const parked = reason !== null && isParked(state) ? await parkedNow() : {};
+      const sameReason = reason === null ? 0 : (parked[reason.code] ?? 0);
+      return wire({ viewer, delivery: deliveryOf(details), sameReason });
+    },
+  };
+}
+
+const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
+  ready: false,
+  counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
+  oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
+  parked: {},
+  stuck: [],
+  minutes: [],
+};
+
+/** What the page's address asks for; what it does not understand is left out. */
+function inboxQuery(query: URLSearchParams): Omit<InboxQuery, "receiver"> {
+  const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
+  const [state, type, reason] = [text("state"), text("event"), text("reason")];
+  const [reportId, idPrefix, after] = [text("report"), text("id"), text("after")];
+  const [from, until] = [dateOf(text("from")), dateOf(text("until"))];
+  const isState = state === "parked" || states.includes(state as State);
+  return {
+    ...(state !== undefined && isState && { state: state as State | "parked" }),
+    ...(type !== undefined && { type: type as EventType }),
+    ...(reason !== undefined && { reason: reason as ReasonCode }),
+    ...(reportId !== undefined && { reportId }),
+    ...(idPrefix !== undefined && { idPrefix: idPrefix.toLowerCase() }),
+    ...(from !== undefined && { from }),
+    ...(until !== undefined && { until }),
+    ...(after !== undefined && { after }),
+  };
+}
+
+function dateOf(text: string | undefined): Date | undefined {
+  const date = new Date(text ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+function deliveryOf({ body, headers, history, ...entry }: EntryDetails): unknown {
+  const json = body === null ? null : readableJson(body);
+  const shown: WireDelivery["body"] =
+    body === null ? null : { text: json ?? withoutSecrets(body), isJson: json !== null };
+  return {
+    ...clean(entry),
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, withoutSecrets(value)]),
+    ),
+    history: history.map((attempt) => ({ ...attempt, error: cleanText(attempt.error) })),
+    body: shown,
+  };
+}
+
+/** Without what an error may have quoted. */
+function clean<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): T {
+  const { lastError, reason } = entry;
+  return {
+    ...entry,
+    lastError: cleanText(lastError),
+    reason: reason === null ? null : { ...reason, message: withoutSecrets(reason.message) },
+  };
+}
+
+function cleanText(text: string | null): string | null {
+  return text === null ? null : withoutSecrets(text);
+}
+
+function wire<T>(value: unknown): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Asks again only after a second, or after twenty times as long as the last answer took. */
+function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | undefined;
+  let next = 0;
+  return () => {
+    if (last !== undefined && performance.now() < next) return last;
+    const began = performance.now();
+    next = Number.POSITIVE_INFINITY;
+    last = ask().finally(() => {
+      const ended = performance.now();
+      next = ended + Math.max(leastMs, (ended - began) / share);
+    });
+    last.catch(() => {
+      last = undefined;
+    });
+    return last;
+  };
+}

@@ -1,0 +1,68 @@
+import type { Counts, Entry, EntryDetails, Health, ReasonCode, State } from "@reporthook/core";
+
+// What the page is told, as it arrives there: times are texts.
+
+/** An object of ours after its way through JSON. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends object
+    ? { readonly [K in keyof T]: Wire<T[K]> }
+    : T;
+
+/** Who looks, and whether they may do something. */
+export interface Viewer {
+  readonly name: string;
+  readonly may: "view" | "act";
+}
+
+/** A delivery in a list. */
+export type WireEntry = Wire<Entry>;
+
+/** A delivery in full. */
+export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
+  readonly body: { readonly text: string; readonly isJson: boolean } | null;
+}
+
+/** `api/deliveries`. */
+export interface WireList {
+  readonly viewer: Viewer;
+  readonly entries: readonly WireEntry[];
+  /** Whether there are more. */
+  readonly more: boolean;
+  /** How many are parked for the reason asked for; 0 when none was. */
+  readonly sameReason: number;
+}
+
+/** `api/deliveries/ID`. */
+export interface WireOne {
+  readonly viewer: Viewer;
+  /** Null when there is none with this id. */
+  readonly delivery: WireDelivery | null;
+  /** How many are parked for the same reason. */
+  readonly sameReason: number;
+}
+
+/** `api/overview`. */
+export interface WireOverview {
+  readonly viewer: Viewer;
+  readonly ready: boolean;
+  readonly inbox: Health["inbox"];
+  readonly service: Health["service"];
+  readonly counts: Counts;
+  readonly oldest: Readonly<Record<State, string | null>>;
+  readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
+  /** The newest that are parked, and the oldest of those whose last try failed. */
+  readonly stuck: readonly WireEntry[];
+  /** The last 60, each with its beginning, those with nothing left out. */
+  readonly minutes: readonly {
+    readonly at: string;
+    readonly counts: Counts;
+    readonly ackMs: { readonly p50: number; readonly p99: number };
+  }[];
+}
+
+/** What an action answers. */
+export interface WireDone {
+  /** How many were released or are tried at once. */
+  readonly done: number;
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { InboxQuery } from "@reporthook/core";
+import { afterAll, expect, test } from "vitest";
+import { type Database, loadDriver } from "./driver.ts";
+import { Look } from "./look.ts";
+import { Receivers } from "./receivers.ts";
+import { prepareSchema } from "./schema.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-look-"));
+const path = join(folder, "inbox.db");
+const database = loadDriver(undefined).open(path);
+prepareSchema(database, path, true);
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const queries: InboxQuery[] = [
+  {},
+  { newestFirst: true },
+  { state: "parked", newestFirst: true },
+  { type: "report.complete" },
+  { type: "report.complete", state: "handled", newestFirst: true },
+  { type: "report.complete", state: "dead" },
+  { reportId: "r-1", newestFirst: true },
+  { reportId: "r-1", type: "unknown", state: "parked" },
+  { reason: "poison", newestFirst: true },
+  { reason: "poison", state: "dead", type: "unknown" },
+  { from: new Date(1), until: new Date(2), newestFirst: true },
+  { idPrefix: "01", after: "01m", newestFirst: true },
+];
+
+test("Look finds and counts through an index, without scanning or sorting", () => {
+  const receivers = new Receivers(database);
+  receivers.numberOf("a");
+  const asked = new Set<string>();
+  const noting: Pick<Database, "prepare"> = {
+    prepare(sql) {
+      asked.add(sql);
+      return database.prepare(sql);
+    },
+  };
+  const look = new Look({ receivers, database: noting as Database } as never);
+  for (const query of queries) look.list({ receiver: "a", ...query });
+  look.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
+  expect(asked.size).toBeGreaterThan(queries.length);
+  for (const sql of asked) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+    const places = Array.from({ length: sql.split("?").length - 1 }, () => 0);
+    const steps = plan.all(...places).map(({ detail }) => String(detail));
+    expect(steps, sql).toEqual([expect.stringMatching(/^SEARCH delivery USING .*INDEX/)]);
+  }
+});

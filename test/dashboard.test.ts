@@ -1,0 +1,242 @@
+import type { ReasonCode } from "@reporthook/core";
+import { describe, expect } from "vitest";
+import { missingForBrowser } from "./dashboard/browser.ts";
+import { faults, rows } from "./dashboard/look.ts";
+import { onStage } from "./dashboard/on-stage.ts";
+import { failingHandlers, play } from "./dashboard/scene.ts";
+import { frameworks, type StageOptions } from "./dashboard/stage.ts";
+import { testWith } from "./durability/needs.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+const ada = { name: "Ada", may: "act" } as const;
+
+describe("the five minutes of a delivery", () => {
+  for (const name of ["express", "koa", "hono", "node"] as const) {
+    testInBrowser(`it comes live, fails, is retried, parked, released and handled: ${name}`, () => {
+      let isMended = false;
+      const options: StageOptions = {
+        framework: frameworks[name],
+        authorize: () => ada,
+        receiver: { retry: { attempts: 2, minMs: 3_600_000, maxMs: 3_600_000 } },
+        handlers: (receiver) =>
+          receiver.on("report", () => {
+            if (!isMended) throw new Error("The warehouse is away");
+          }),
+      };
+      return onStage(options, async (page, { send, logged, url }) => {
+        await page.goto(`${url}?show=deliveries`);
+        await page.getByText("No delivery yet").waitFor();
+        const id = await send("report.complete", { reportId: "r-77" });
+        const row = page.locator(".list li", { hasText: "r-77" });
+        await row.getByText("The warehouse is away").waitFor();
+        await row.getByText("1 tried, next in").waitFor();
+
+        await row.getByRole("link").click();
+        await page.getByRole("heading", { name: "report.complete r-77" }).waitFor();
+        await page.getByText("Asked the service: valid").waitFor();
+        await page.getByRole("button", { name: "Retry now" }).click();
+        await page.getByRole("dialog", { name: "Try 1 delivery now?" }).waitFor();
+        await page.getByRole("button", { name: "Try 1 delivery now" }).click();
+        await page.getByText("Dead: All attempts failed").waitFor();
+
+        isMended = true;
+        await page.getByRole("link", { name: "Overview" }).click();
+        await page.getByRole("heading", { name: "1 delivery needs a person" }).waitFor();
+        await page.locator(".stuck").getByRole("link").click();
+        await page.getByText("2 attempts failed. Last: Error: The warehouse is away").waitFor();
+        await page.getByRole("button", { name: "Release", exact: true }).click();
+        await page.getByRole("button", { name: "Release 1 delivery" }).click();
+        await page.getByText("Handled at attempt 1").waitFor();
+        await page.getByText("Released by a person").waitFor();
+        await page.getByText("1 delivery released.").waitFor();
+        expect(logged).toEqual([
+          { by: "Ada", id, message: "A delivery is tried at once." },
+          { by: "Ada", id, message: "A delivery was released." },
+        ]);
+      });
+    });
+  }
+});
+
+describe("the list", () => {
+  testInBrowser("shows what fits each filter, and what to do when nothing does", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      const { inbox } = stage.receiver;
+      await page.goto(`${stage.url}?show=deliveries`);
+      await rows(page, 50);
+      const [dead] = await inbox.list({ state: "dead" });
+      const id = dead?.id ?? "";
+
+      const choose = (name: string, value: string) =>
+        page.locator(`[name=${name}]`).selectOption(value);
+      const clear = () => page.getByRole("button", { name: "Clear" }).click();
+      await choose("state", "parked");
+      await rows(page, 5);
+      await choose("reason", "do_not_retry");
+      await rows(page, 3);
+      await clear();
+      await choose("event", "test_webhook_endpoint");
+      await rows(page, 1);
+      await clear();
+      await page.locator("[name=report]").fill("q3-sales-7");
+      await rows(page, 2);
+      await clear();
+      await page.locator("[name=id]").fill(id.slice(0, 18));
+      await rows(page, (await inbox.list({ idPrefix: id.slice(0, 18) })).length);
+      await page.locator("[name=id]").fill(id);
+      await rows(page, 1);
+      await clear();
+      await page.locator("[name=until]").fill("2020-01-01T00:00");
+      await page.getByText("No delivery fits these filters").waitFor();
+      await page.getByRole("button", { name: "Show all deliveries" }).click();
+      await page.locator("[name=from]").fill("2020-01-01T00:00");
+      await rows(page, 50);
+
+      // The address is the filter: a reload shows the same.
+      await choose("state", "held");
+      await rows(page, 2);
+      await page.reload();
+      await rows(page, 2);
+      await page.goBack();
+      await rows(page, 50);
+      await page.getByRole("button", { name: "Show older ones" }).click();
+      const { length } = await inbox.list({ limit: 1_000 });
+      await rows(page, length);
+    }),
+  );
+
+  testInBrowser("moves nothing under the pointer or the focus while it is live", () =>
+    onStage({}, async (page, { send, url }) => {
+      await send("report.complete", { reportId: "first" });
+      await page.goto(`${url}?show=deliveries`);
+      const first = page.locator(".list li", { hasText: "first" });
+      await first.hover();
+      const before = await first.boundingBox();
+      await send("report.complete", { reportId: "second" });
+      await page.getByRole("button", { name: "1 new: show" }).waitFor();
+      expect(await first.boundingBox()).toEqual(before);
+      await page.getByRole("button", { name: "1 new: show" }).click();
+      await rows(page, 2);
+      await page.mouse.move(0, 0);
+      await page.locator(".list a").first().focus();
+      await send("report.complete", { reportId: "third" });
+      await page.getByRole("button", { name: "1 new: show" }).waitFor();
+      await page.locator("h1").click();
+      await rows(page, 3);
+    }),
+  );
+});
+
+describe("releasing", () => {
+  testInBrowser("all with the same reason says how many, and does so many", () => {
+    let isMended = false;
+    const handlers: StageOptions["handlers"] = (receiver) =>
+      isMended ? receiver.on("report", () => {}) : failingHandlers(receiver);
+    return onStage({ handlers }, async (page, stage) => {
+      await play(stage);
+      isMended = true;
+      await stage.restart();
+      await page.goto(stage.url);
+      const { handled } = await stage.receiver.inbox.counts();
+      await page.getByRole("button", { name: "Release all 3 with the reason" }).click();
+      await page.getByRole("dialog", { name: "Release 3 deliveries?" }).waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      expect((await stage.receiver.inbox.counts()).dead).toBe(3);
+      await page.getByRole("button", { name: "Release all 3 with the reason" }).click();
+      await page.getByRole("button", { name: "Release 3 deliveries" }).click();
+      await page.getByText("3 deliveries released.").waitFor();
+      await page.getByRole("heading", { name: "2 deliveries need a person" }).waitFor();
+      await stage.receiver.idle().catch(() => {});
+      expect((await stage.receiver.inbox.counts()).handled).toBeGreaterThanOrEqual(handled + 3);
+      const reason: ReasonCode = "do_not_retry";
+      expect(stage.logged.at(-1)).toMatchObject({ by: "local", reason, done: 3 });
+
+      await page.goto(`${stage.url}?show=deliveries&state=parked&reason=no_handler`);
+      await page.getByRole("button", { name: "Release it" }).click();
+      await page.getByRole("dialog", { name: "Release 1 delivery?" }).waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.locator("[name=event]").selectOption("unknown");
+      await rows(page, 1);
+      expect(await page.getByRole("button", { name: "Release" }).count()).toBe(0);
+    });
+  });
+
+  testInBrowser("is not offered to who may only look", () =>
+    onStage(
+      { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
+      async (page, stage) => {
+        await play(stage);
+        await page.goto(stage.url);
+        await page.getByText("Bob (may look)").waitFor();
+        await page.locator(".stuck a").first().waitFor();
+        expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
+        await page.locator(".stuck a").first().click();
+        await page.getByRole("heading", { name: "Its way" }).waitFor();
+        expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
+      },
+    ),
+  );
+});
+
+describe("the page", () => {
+  testInBrowser("connects again after the server restarts", () =>
+    onStage({}, async (page, stage) => {
+      await page.goto(`${stage.url}?show=deliveries`);
+      await page.getByText("No delivery yet").waitFor();
+      await stage.restart();
+      await stage.send("report.complete", { reportId: "after" });
+      await page.locator(".list li", { hasText: "after" }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+    }),
+  );
+
+  testInBrowser("says why it refuses", () =>
+    onStage(
+      { authorize: ({ headers }) => (headers.get("x-once") ? ada : null) },
+      async (page, { url }) => {
+        // Who was signed out while the page was open.
+        await page.route("**/inbox/", (route) =>
+          route.continue({ headers: { ...route.request().headers(), "x-once": "1" } }),
+        );
+        await page.route("**/assets/*", (route) =>
+          route.continue({ headers: { ...route.request().headers(), "x-once": "1" } }),
+        );
+        await page.goto(url);
+        await page.getByText("You may not look at this dashboard.").waitFor();
+        faults(page).length = 0;
+      },
+    ),
+  );
+
+  testInBrowser("shows a hostile delivery as the text that it is", () => {
+    const script = `"><img src=x onerror="hacked=1"><script>hacked=1</script><b>`;
+    const handlers: StageOptions["handlers"] = (receiver) =>
+      receiver.on("report", () => {
+        throw new Error(script);
+      });
+    return onStage({ handlers }, async (page, { send, url, receiver }) => {
+      const body = {
+        [script]: script,
+        status: "complete",
+        report_id: script,
+        note: "\u202egnp.exe",
+      };
+      const id = await send("report.complete", { body });
+      await page.goto(`${url}?show=deliveries`);
+      await page.locator(".list li", { hasText: "onerror" }).getByText("Error:").waitFor();
+      await page.goto(url);
+      await page.locator(".stuck").getByText("onerror").first().waitFor();
+      await page.goto(`${url}?delivery=${id}`);
+      await page.locator(".body").getByText("onerror").waitFor();
+      await page.goto(`${url}?show=deliveries&report=${encodeURIComponent(script)}`);
+      await rows(page, 1);
+      await page.goto(`${url}?delivery=${encodeURIComponent(script)}`);
+      await page.getByText("No such delivery").waitFor();
+      await page.locator("main").getByText("onerror").waitFor();
+      expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
+      expect(await page.locator("main b, main img, main script").count()).toBe(0);
+      expect((await receiver.inbox.get(id))?.reportId).toBe(script);
+    });
+  });
+});

@@ -1,0 +1,20 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+
+const path = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** What is missing to open a page, or null. */
+export function missingForBrowser(): string | null {
+  return existsSync(path) ? null : `${path} is not installed (or name another in CHROMIUM)`;
+}
+
+/** Opens the machine's Chromium, which asks nobody for anything. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: path,
+    args: [
+      ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+      ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    ],
+  });
+}

@@ -1,0 +1,71 @@
+import { sqliteInbox } from "@reporthook/sqlite";
+import { idAt } from "../../packages/core/src/id.ts";
+import { loadDriver } from "../../packages/sqlite/src/driver.ts";
+
+// Per thousand: how many are in each state, by the number of the state.
+const shares = [
+  { state: 2, kind: 2, share: 970, type: "report.complete", reason: null },
+  { state: 3, kind: 3, share: 8, type: "unknown", reason: "no_handler" },
+  { state: 5, kind: 5, share: 12, type: "report.complete", reason: "attempts_used_up" },
+  { state: 5, kind: 5, share: 2, type: "report.processing", reason: "do_not_retry" },
+  { state: 4, kind: 4, share: 8, type: null, reason: "invalid_signature" },
+] as const;
+const types = ["report.complete", "report.processing", "report.internal_error"];
+
+/** Fills a new file with so many deliveries, as an app would have left them in the last week; resolves to the id of one. */
+export async function fill(path: string, number: number): Promise<string> {
+  const inbox = sqliteInbox(path);
+  await inbox.open();
+  await inbox.close();
+  const database = loadDriver(undefined).open(path);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; BEGIN");
+  database.exec("INSERT INTO receiver (number, name) VALUES (1, 'reports')");
+  const insert = database.prepare(
+    `INSERT INTO delivery (seq, id, receiver, received_at, ack_ms, state, attempts, due_at, verification, type, report,
+       reason, reason_message, last_error, ended_at, kept_as, url, headers, body)
+     VALUES (?, ?, 1, ?, ?, ?, 1, ?, 'valid', ?, ?, ?, ?, ?, ?, 2, '/webhooks/reports', '{}', ?)`,
+  );
+  const body = new TextEncoder().encode(
+    JSON.stringify({ status: "complete", pad: "x".repeat(500) }),
+  );
+  const counts = new Map<number, number>();
+  const weekMs = 6 * 86_400_000;
+  const begin = Date.now() - weekMs;
+  let one = "";
+  for (let seq = 1; seq <= number; seq++) {
+    const at = begin + Math.floor((weekMs * seq) / number);
+    const id =
+      idAt(at) +
+      seq
+        .toString(32)
+        .replace(/[ilou]/g, "z")
+        .padStart(16, "0");
+    const chosen = shareOf((seq * 7_919) % 1_000);
+    const { state, kind, reason } = chosen;
+    const type = state === 2 ? (types[seq % 3] ?? null) : chosen.type;
+    const error = reason === "attempts_used_up" ? "Error: ENOSPC: no space left on device" : null;
+    insert.run(
+      ...[seq, id, at, (seq % 200) / 10, state, at, type, `report-${seq % (number / 4)}`],
+      ...[reason, reason === null ? null : `because: ${reason}`, error, at, body],
+    );
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    if (seq === Math.floor(number / 2)) one = id;
+  }
+  for (const [kind, count] of counts) {
+    database
+      .prepare("INSERT INTO tally (receiver, kind, number) VALUES (1, ?, ?)")
+      .run(kind, count);
+  }
+  database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  database.close();
+  return one;
+}
+
+function shareOf(place: number): (typeof shares)[number] {
+  let before = 0;
+  for (const one of shares) {
+    before += one.share;
+    if (place < before) return one;
+  }
+  return shares[0];
+}

@@ -1,0 +1,69 @@
+import { DoNotRetry, type Receiver, RetryAfter } from "@reporthook/core";
+import { idAt } from "../../packages/core/src/id.ts";
+import type { Stage } from "./stage.ts";
+
+/** Handlers that fail in the ways in which handlers fail. */
+export function failingHandlers(receiver: Receiver): void {
+  receiver.on("test_webhook_endpoint", () => {});
+  receiver.on("report.complete", ({ reportId }, { attempt }) => {
+    if (reportId?.startsWith("lost")) {
+      throw new DoNotRetry(`No account for report ${reportId}: it was deleted`);
+    }
+    if (reportId?.startsWith("slow")) {
+      throw new RetryAfter(attempt * 90_000);
+    }
+    if (reportId?.startsWith("full")) throw new Error("ENOSPC: no space left on device, write");
+  });
+}
+
+/** Deliveries as an app has them after a while: most are handled, some are stuck. */
+export async function play({ send, receiver }: Stage): Promise<void> {
+  await send("test_webhook_endpoint");
+  for (let number = 1; number <= 24; number++) {
+    await send("report.processing", { reportId: `q3-sales-${number}` });
+    await send("report.complete", { reportId: `q3-sales-${number}` });
+  }
+  for (const number of [31, 32, 33]) {
+    await send("report.complete", { reportId: `lost-${number}`, body: report(`lost-${number}`) });
+  }
+  await send("report.complete", { reportId: "slow-41" });
+  await send("report.complete", { signature: "expired", reportId: "q2-sales-8" });
+  await send("report.complete", { signature: "invalid", reportId: "q3-sales-2" });
+  await send("report.complete", { body: { kind: "invoice.created", number: 7 } });
+  while ((await receiver.inbox.counts()).received > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function report(id: string): Record<string, unknown> {
+  return {
+    event_type: "report_status_changed",
+    report: { id, status: "complete", rows: 18_204, download_token: "must not be shown" },
+    requested_by: "Zoë",
+  };
+}
+
+/** What an hour brings, as if it had just passed. */
+export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
+  const now = Date.now();
+  const arrival = { to: "verified", verification: "valid", type: "report.complete" } as const;
+  let number = 0;
+  for (let minute = 58; minute > 0; minute--) {
+    const many = Math.round(5 + 4 * Math.sin(minute / 6) + 3 * Math.cos(minute / 2.3));
+    for (let count = 0; count < many; count++) {
+      const receivedAt = now - minute * 60_000 - count * 1_500;
+      const id = `${idAt(receivedAt)}${String(++number).padStart(16, "0")}`;
+      const reportId = `hourly-${number}`;
+      const body = new TextEncoder().encode(JSON.stringify({ status: "complete", id: reportId }));
+      const ackMs = (number % 17 === 0 ? 40 : 2) + ((number * 13) % 10) / 4;
+      await inbox.add(
+        {
+          ...{ id, receiver: "reports", receivedAt, body, ackMs, headers: {} },
+          ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
+        },
+        { ...arrival, reportId },
+      );
+    }
+  }
+  await receiver.idle({ timeoutMs: 30_000 });
+}
