@@ -284,7 +284,9 @@ export class Engine {
       case "get":
         return this.#shelf.get(call.id, call.receiver);
       case "list":
-        return this.#shelf.list(call.query);
+        return this.#shelf.look.list(call.query);
+      case "summary":
+        return this.#shelf.look.summary(call.query);
       case "oldestWaiting":
         return this.#shelf.oldestWaiting(call.receiver);
       case "release":

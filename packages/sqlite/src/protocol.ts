@@ -68,7 +68,8 @@ export type Call =
   /** They come with the reply. */
   | { readonly ask: "counts" }
   | { readonly ask: "get"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly ask: "list"; readonly query: InboxQuery | { readonly sumUp: SummaryQuery } }
+  | { readonly ask: "list"; readonly query: InboxQuery }
+  | { readonly ask: "summary"; readonly query: SummaryQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
   /** The next of those parked for a reason, with ids after that one. */
   | { readonly ask: "release"; readonly query: ReleaseQuery; readonly after: string }

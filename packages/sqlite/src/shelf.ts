@@ -1,12 +1,8 @@
 import {
-  type Entry,
   type EntryDetails,
-  type InboxQuery,
   type ReleaseQuery,
   ReporthookError,
   type State,
-  type Summary,
-  type SummaryQuery,
 } from "@reporthook/core";
 import {
   detailsOf,
@@ -37,7 +33,7 @@ export class Shelf {
   readonly #deliveries: Deliveries;
   readonly #retention: readonly number[];
   readonly #find: Statement;
-  readonly #look: Look;
+  readonly look: Look;
   readonly #reason: Statement;
   readonly #over: Statement;
   readonly #leased: Statement;
@@ -56,7 +52,7 @@ export class Shelf {
     this.#find = prepare(
       "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
     );
-    this.#look = new Look(files);
+    this.look = new Look(files);
     this.#reason = prepare(
       `SELECT * FROM delivery WHERE receiver = ? AND reason = ? AND id > ? AND queue IS NULL AND state IN (3, 5) ORDER BY id LIMIT ${atOnce}`,
     );
@@ -73,14 +69,9 @@ export class Shelf {
     return row === null ? null : detailsOf(this.kept(row));
   }
 
-  /** Entries, or all of them in numbers. */
-  list(query: InboxQuery | { readonly sumUp: SummaryQuery }): Entry[] | Summary {
-    return "sumUp" in query ? this.#look.summary(query.sumUp) : this.#look.list(query);
-  }
-
   oldestWaiting(receiver: string): Date | null {
     const waiting = (["received", "verified"] as const).flatMap((state) =>
-      this.#look.list({ receiver, state, limit: 1 }),
+      this.look.list({ receiver, state, limit: 1 }),
     );
     const times = waiting.map(({ receivedAt }) => receivedAt.getTime());
     return times.length === 0 ? null : new Date(Math.min(...times));

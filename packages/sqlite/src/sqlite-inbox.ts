@@ -132,7 +132,7 @@ class SqliteInbox implements Inbox {
   }
 
   async summary(query: SummaryQuery): Promise<Summary> {
-    return (await this.#connect().call({ ask: "list", query: { sumUp: query } })) as Summary;
+    return (await this.#connect().call({ ask: "summary", query })) as Summary;
   }
 
   async counts(receiver?: string): Promise<Counts> {
