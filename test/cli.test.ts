@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { type Installed, installCli } from "./cli/install.ts";
 import { endAll, useProgram } from "./cli/process.ts";
+import "./cli/dashboard.ts";
 import "./cli/dev.ts";
 import "./cli/doctor.ts";
 import "./cli/inbox.ts";

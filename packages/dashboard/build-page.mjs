@@ -1,5 +1,5 @@
 // Builds the page in page/ into one module of texts, so that whoever installs the package has nothing to build or to serve.
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "vite";
 
 const types = { html: "text/html", js: "text/javascript", css: "text/css" };
@@ -28,4 +28,7 @@ export interface Asset {
 /** The files of the page by name. */
 export const assets: Readonly<Record<string, Asset>> = `;
 const json = JSON.stringify(Object.fromEntries(assets), null, 2);
-writeFileSync(new URL("./src/page.generated.ts", import.meta.url), `${declared}${json};\n`);
+const file = new URL("./src/page.generated.ts", import.meta.url);
+const text = `${declared}${json};\n`;
+// What has not changed is left alone: somebody may be reading it.
+if (!existsSync(file) || readFileSync(file, "utf8") !== text) writeFileSync(file, text);

@@ -7,7 +7,8 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // In this order: a build reads the builds of what it imports.
-const needed = ["core", "emulator", "sqlite", "cli"];
+const needed = ["core", "emulator", "sqlite", "dashboard", "cli"];
+const noScripts = ["--config.ignore-scripts=true"];
 
 /** A folder in which somebody has run `npm install reporthook`. */
 export interface Installed {
@@ -30,7 +31,7 @@ export async function installCli(): Promise<Installed> {
   for (const cwd of folders) await run("node", [join(root, "scripts/build.mjs")], cwd);
   const tarballs = needed.map((name) => join(folder, `${name}.tgz`));
   await Promise.all(
-    folders.map((cwd, index) => pnpm(["pack", "--out", tarballs[index] ?? ""], cwd)),
+    folders.map((cwd, index) => pnpm([...noScripts, "pack", "--out", tarballs[index] ?? ""], cwd)),
   );
 
   const files = needed.map((name, index) => [nameOf(name), `file:${tarballs[index]}`] as const);

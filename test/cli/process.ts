@@ -13,7 +13,10 @@ export interface Setting {
 export interface Ended {
   readonly code: number | null;
   readonly out: string;
+  /** Without the progress. */
   readonly err: string;
+  /** What it told because it took long, be it that the machine is busy. */
+  readonly progress: string;
 }
 
 /** A command that runs. */
@@ -65,7 +68,11 @@ export function startCli(args: readonly string[], { cwd, env = {} }: Setting = {
     },
     async ended() {
       const [code] = (await closed) as [number | null];
-      return { code, ...text };
+      const isProgress = / …\n$/;
+      const lines = text.err.split(/(?<=\n)/);
+      const err = lines.filter((line) => !isProgress.test(line)).join("");
+      const progress = lines.filter((line) => isProgress.test(line)).join("");
+      return { code, out: text.out, err, progress };
     },
   };
 }
@@ -85,7 +92,7 @@ export async function cli(args: readonly string[], setting: Setting = {}): Promi
   const running = startCli(args, setting);
   running.child.stdin?.end();
   const ended = await running.ended();
-  expect(ended.out + ended.err, args.join(" ")).not.toContain("\u001b");
+  expect(ended.out + ended.progress + ended.err, args.join(" ")).not.toContain("\u001b");
   expect(ended.err, args.join(" ")).not.toMatch(/^ +at /m);
   return ended;
 }
@@ -95,8 +102,8 @@ export async function cliJson(
   args: readonly string[],
   setting: Setting = {},
 ): Promise<{ readonly code: number | null; readonly value: any }> {
-  const { code, out, err } = await cli([...args, "--json"], setting);
-  expect(err).toBe("");
+  const { code, out, err, progress } = await cli([...args, "--json"], setting);
+  expect(progress + err).toBe("");
   return { code, value: JSON.parse(out) };
 }
 

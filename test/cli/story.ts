@@ -51,6 +51,8 @@ describe("the newcomer's five minutes, as the README tells them", () => {
       "npx reporthook trigger report.complete",
       "npx reporthook inbox list --state parked --db .reporthook/dev.db",
       "npx reporthook inbox release ",
+      "npx reporthook dashboard --db ",
+      "http://127.0.0.1:4747/dashboard/",
     ]) {
       expect(readme.includes(line), line).toBe(true);
     }

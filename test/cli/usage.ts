@@ -16,6 +16,8 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["no address", ["test"], "'--to <url>' not specified"],
     ["a port that is none", ["dev", "--port", "70000"], "from 0 to 65535"],
     ["an inbox for the app's own", ["dev", "--forward", "http://a", "--db", "b"], "--db"],
+    ["no inbox to show", ["dashboard"], "'--db <file>' not specified"],
+    ["a page for everybody", ["dashboard", "--db", "a", "--host", "0.0.0.0"], "authorize"],
     ["no inbox", ["inbox", "list"], "'--db <file>' not specified"],
     ["an unknown state", ["inbox", "list", "--db", "a", "--state", "lost"], "parked"],
     ["nothing to release", ["inbox", "release", "--db", "a"], "--reason"],
@@ -62,6 +64,7 @@ describe("--help", () => {
     [["request"]],
     [["doctor"]],
     [["inbox"]],
+    [["dashboard"]],
   ])("%j shows examples, in 80 columns", async (command) => {
     const { code, out, err } = await cli([...command, "--help"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -106,6 +109,7 @@ describe("the API key is never printed", () => {
     ["where it is given as an option", ["dev", `--${key}`]],
     ["where the service can't be reached", ["test", "--to", `http://a.invalid/?key=${encoded}`]],
     ["where it is given as a file", ["inbox", "list", "--db", key]],
+    ["where it is given as a file to show", ["dashboard", "--db", key]],
   ])("%s", async (_, args) => {
     for (const json of [[], ["--json"]]) {
       const { code, out, err } = await cli([...args, ...json], { env });

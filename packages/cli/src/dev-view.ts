@@ -25,12 +25,13 @@ const styles: Readonly<Record<Happening["what"], Style>> = {
 
 /** What to know and what to do, when the playground is up. */
 export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal): string[] {
-  const { url, webhook } = playground;
+  const { url, webhook, dashboard } = playground;
   const title = terminal.paint("bold", "The playground is up; Ctrl-C ends it.");
   const facts: (readonly [string, string])[] = [
     ["  service", `${url} (emulated)`],
     ["  webhook", webhook],
     "forward" in to ? ["  passed on", to.forward] : ["  inbox", to.db],
+    ...(dashboard === null ? [] : [["  dashboard", dashboard] as const]),
   ];
   const key = apiKey === publicKey ? ` REPORTS_API_KEY=${apiKey}` : "";
   const yours = ["", "Start your app with these variables:", "", `  REPORTS_URL=${url}${key}`];

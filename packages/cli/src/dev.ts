@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { type Command, Option } from "commander";
 import { happeningLines, letters, type Setting, welcome } from "./dev-view.ts";
 import { emulatorKey, playgroundPort } from "./environment.ts";
 import { endingOf, UsageError } from "./errors.ts";
+import { isLoopback, untilEnd } from "./listen.ts";
 import { integer, jsonOption, url, withExamples } from "./options.ts";
 import { type Happening, type Playground, startPlayground } from "./playground.ts";
 import type { Terminal } from "./terminal.ts";
@@ -25,7 +25,8 @@ export function addDev(program: Command, terminal: Terminal): void {
     .command("dev")
     .summary("a playground: the emulated service and a webhook")
     .description(
-      "A playground on one port: the emulated service, and a webhook with an inbox.\n" +
+      "A playground on one port: the emulated service, and a webhook with an inbox,\n" +
+        "which a browser shows under /dashboard.\n" +
         "With --forward, notifications go to your own app instead.",
     )
     .addOption(new Option("--forward <url>", "your app's webhook").argParser(url))
@@ -64,10 +65,12 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
     startPlayground({ port, host, apiKey, to, tell }),
   );
   try {
-    terminal.emit({ what: "ready", url: playground.url, webhook: playground.webhook, ...to });
+    const { url, webhook, dashboard } = playground;
+    terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...to });
     for (const line of welcome({ playground, apiKey, to }, terminal)) terminal.print(line);
-    if (!["127.0.0.1", "localhost", "::1"].includes(host)) {
-      terminal.tell(`Everyone who reaches ${host} can use the playground.`);
+    if (!isLoopback(host)) {
+      const rest = dashboard === null ? "" : "; its dashboard answers this machine alone";
+      terminal.tell(`Everyone who reaches ${host} can use the playground${rest}.`);
     }
     await told(terminal, playground, to);
   } finally {
@@ -95,11 +98,7 @@ async function told(terminal: Terminal, playground: Playground, to: Setting["to"
   input.on("line", (line) => {
     act(line.trim()).catch((error: unknown) => terminal.print(endingOf(error).message));
   });
-  const { signal } = ending;
-  await Promise.race([
-    once(process, "SIGINT", { signal }),
-    once(process, "SIGTERM", { signal }),
-  ]).catch(() => {});
+  await untilEnd(ending.signal);
   ending.abort();
   input.close();
   process.stdin.destroy();

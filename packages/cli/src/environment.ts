@@ -5,8 +5,14 @@ import { publicKey } from "./redact.ts";
 /** Where the playground's service listens unless told otherwise. */
 export const playgroundPort = 4747;
 
+/** Where a dashboard listens unless told otherwise. */
+export const dashboardPort = 4748;
+
 /** Where the playground takes notifications. */
 export const webhookPath = "/webhooks/reports";
+
+/** Where the playground shows its inbox. */
+export const dashboardPath = "/dashboard/";
 
 /** A client of the service that `REPORTS_URL` and `REPORTS_API_KEY` name; the key is taken from nowhere else. */
 export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = {}): Client {

@@ -1,8 +1,7 @@
-import { statSync } from "node:fs";
 import type { Entry, Inbox, ReasonCode, State } from "@reporthook/core";
-import { sqliteInbox } from "@reporthook/sqlite";
 import { type Command, Option } from "commander";
 import { Failure, UsageError } from "./errors.ts";
+import { openInbox, sizeOf } from "./inbox-file.ts";
 import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
 import { integer, jsonOption, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -184,27 +183,20 @@ async function prune(
     terminal.emit({ pruned });
     terminal.print(`Deleted ${pruned}.`);
   };
-  await withInbox(terminal, db, "Deleting what is no longer kept", work, retention);
+  await withInbox(terminal, db, "Deleting what is no longer kept", work, { retention });
 }
 
-/** Opens an inbox that is there, for one piece of work: neither makes a file nor changes its version. */
+/** Opens an inbox that is there, for one piece of work. */
 async function withInbox(
   terminal: Terminal,
   db: string,
   what: string,
   work: (inbox: Inbox) => Promise<void>,
-  retention?: { readonly handledMs: number; readonly parkedMs: number },
+  options?: { readonly retention: { readonly handledMs: number; readonly parkedMs: number } },
 ): Promise<void> {
-  if (db === "" || sizeOf(db) === 0) {
-    throw new Failure(
-      "no_inbox",
-      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: give the file that the app opens with sqliteInbox`,
-    );
-  }
-  const inbox = sqliteInbox(db, { migrate: false, ...(retention && { retention }) });
   await terminal.during(what, async () => {
+    const inbox = await openInbox(db, options);
     try {
-      await inbox.open();
       await work(inbox);
     } finally {
       await inbox.close();
@@ -250,8 +242,4 @@ async function* allOf(
 
 function noSuch(id: string, db: string): Failure {
   return new Failure("not_found", `${db} holds no delivery ${id}: inbox list shows what there is`);
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -1,10 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { isLoopback } from "./listen.ts";
 
 /** An absolute http(s) address. */
 export function url(given: string): string {
   if (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)) return given;
   const hint = /^[\w.-]+(:\d+)?(\/\S*)?$/.test(given) ? `, like http://${given}` : "";
   throw new InvalidArgumentError(`It must be an absolute http(s) URL${hint}.`);
+}
+
+/** An address that only this machine reaches. */
+export function loopback(given: string): string {
+  if (isLoopback(given)) return given;
+  throw new InvalidArgumentError(
+    "It must be 127.0.0.1, ::1 or localhost: there is no login; for others, mount it in your app with authorize.",
+  );
 }
 
 /** A whole number within bounds. */

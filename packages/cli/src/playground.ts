@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import {
   type Client,
   createClient,
@@ -10,10 +8,12 @@ import {
   type Receiver,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
+import { type DashboardLogger, dashboard } from "@reporthook/dashboard";
+import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Delivery } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { webhookPath } from "./environment.ts";
-import { Failure } from "./errors.ts";
+import { dashboardPath, webhookPath } from "./environment.ts";
+import { isLoopback, listen } from "./listen.ts";
 import { forwardTo, type Handle, type Sent, serveFetch } from "./serve.ts";
 
 /** Something that happened in the playground. */
@@ -41,6 +41,8 @@ export interface PlaygroundOptions {
 export interface Playground {
   readonly url: string;
   readonly webhook: string;
+  /** Where its own inbox is shown to this machine; null where there is none, or this machine has another name there. */
+  readonly dashboard: string | null;
   /** Whether its own handler fails. */
   broken: boolean;
   /** Has the service test the webhook. */
@@ -76,6 +78,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
     "forward" in to
       ? forwardTo(to.forward, (sent) => tell({ what: "sent", sent }))
       : nodeHandler(receiver as Receiver);
+  const atDashboard = receiver && onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
   const atService = serveFetch(emulator.fetch);
   const completing = new Map<string, NodeJS.Timeout>();
   let told = 0;
@@ -101,6 +104,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const server = createServer(async (req, res) => {
     const [path] = (req.url ?? "/").split("?");
     if (path === webhookPath) return atWebhook(req, res);
+    if (atDashboard && `${path}/`.startsWith(dashboardPath)) return atDashboard(req, res);
     await atService(req, res);
     completeReports();
   });
@@ -108,6 +112,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const playground: Playground = {
     url: "",
     webhook: "",
+    dashboard: null,
     broken: false,
     test: async () => void (await client.testWebhook(playground.webhook)),
     async request() {
@@ -125,7 +130,12 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   try {
     await receiver?.start();
     const url = await listen(server, options.port, options.host);
-    return Object.assign(playground, { url, webhook: url + webhookPath });
+    const isShown = receiver !== null && isLoopback(new URL(url).hostname);
+    return Object.assign(playground, {
+      url,
+      webhook: url + webhookPath,
+      dashboard: isShown ? url + dashboardPath : null,
+    });
   } catch (error) {
     await receiver?.close();
     throw error;
@@ -141,11 +151,7 @@ function createOwnReceiver(
 ): Receiver {
   const step = (what: "received" | "handled" | "failed" | "parked") => (entry: Entry) =>
     tell({ what, entry });
-  const warn: Logger["warn"] = (fields, message) => {
-    const { headers, error } = fields;
-    const detail = Array.isArray(headers) ? `These came: ${headers.join(", ")}.` : (error ?? "");
-    tell({ what: "warning", message: `${message} ${detail}`.trim() });
-  };
+  const warn = warnTo(tell);
   const receiver = createReceiver({
     client,
     inbox: sqliteInbox(db),
@@ -170,16 +176,15 @@ function createOwnReceiver(
   });
 }
 
-async function listen(server: Server, port: number, host: string): Promise<string> {
-  try {
-    server.listen(port, host);
-    await once(server, "listening");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const problem = code === "EADDRINUSE" ? "is taken" : `of ${host} can't be had (${code})`;
-    throw new Failure("port_unavailable", `Port ${port} ${problem}: choose another with --port`);
-  }
-  const named = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  const shown = named.includes(":") ? `[${named}]` : named;
-  return `http://${shown}:${(server.address() as AddressInfo).port}`;
+function dashboardLogger(tell: PlaygroundOptions["tell"]): DashboardLogger {
+  // What is released is told on its way.
+  return { info: () => {}, error: warnTo(tell) };
+}
+
+function warnTo(tell: PlaygroundOptions["tell"]): Logger["warn"] {
+  return (fields, message) => {
+    const { headers, error } = fields;
+    const detail = Array.isArray(headers) ? `These came: ${headers.join(", ")}.` : (error ?? "");
+    tell({ what: "warning", message: `${message} ${detail}`.trim() });
+  };
 }

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
+import { addDashboard } from "./dashboard.ts";
 import { addDev } from "./dev.ts";
 import { addDoctor } from "./doctor.ts";
 import { addInbox } from "./inbox.ts";
@@ -32,6 +33,7 @@ export function createProgram(terminal: Terminal): Command {
   addRequest(program, terminal);
   addDoctor(program, terminal);
   addInbox(program, terminal);
+  addDashboard(program, terminal);
   withExamples(program, [
     ["a playground: the emulated service, a webhook and its inbox", "reporthook dev"],
     ["send it a notification", "reporthook trigger report.complete"],

@@ -1,0 +1,97 @@
+import { createServer } from "node:http";
+import type { Counts, Inbox } from "@reporthook/core";
+import { type DashboardLogger, dashboard, ofInbox } from "@reporthook/dashboard";
+import { onNode } from "@reporthook/dashboard/node";
+import { type Command, Option } from "commander";
+import { dashboardPort } from "./environment.ts";
+import { openInbox } from "./inbox-file.ts";
+import { pairs } from "./layout.ts";
+import { listen, untilEnd } from "./listen.ts";
+import { integer, jsonOption, loopback, withExamples } from "./options.ts";
+import { plain, type Terminal } from "./terminal.ts";
+
+interface ShownOptions {
+  readonly db: string;
+  readonly receiver: string;
+  readonly port: number;
+  readonly host: string;
+}
+
+/** `dashboard`: a SQLite inbox in a browser, until it is told to end. */
+export function addDashboard(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("dashboard")
+    .summary("look at a SQLite inbox in a browser")
+    .description(
+      "A SQLite inbox in a browser: look, release and retry, also while the app runs.\n" +
+        "It answers this machine alone.",
+    )
+    .requiredOption("--db <file>", "the inbox file of the app")
+    .option("--receiver <name>", "the receiver whose deliveries are shown", "reports")
+    .option(
+      "--port <port>",
+      "where to listen; 0 takes a free one",
+      integer(0, 65_535),
+      dashboardPort,
+    )
+    .addOption(
+      new Option("--host <host>", "127.0.0.1, ::1 or localhost")
+        .argParser(loopback)
+        .default("127.0.0.1"),
+    )
+    .addOption(jsonOption())
+    .action((options: ShownOptions) => show(terminal, options));
+  withExamples(command, [
+    ["what became of each delivery", "reporthook dashboard --db inbox.db"],
+    [
+      "on a server, seen from your machine",
+      "ssh -t -L 4748:127.0.0.1:4748 server \\\n      npx reporthook dashboard --db /srv/app/inbox.db",
+    ],
+  ]);
+}
+
+async function show(terminal: Terminal, { db, receiver, port, host }: ShownOptions): Promise<void> {
+  const inbox = await terminal.during("Opening the inbox", () => openInbox(db));
+  const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
+  const server = createServer(onNode(page));
+  try {
+    const url = `${await listen(server, port, host)}/`;
+    terminal.emit({ url });
+    const facts = pairs(
+      [
+        ["  page", url],
+        ["  inbox", db],
+      ],
+      terminal.columns,
+    );
+    const title = terminal.paint("bold", "The dashboard is up; Ctrl-C ends it.");
+    for (const line of [title, "", ...facts, ""]) terminal.print(line);
+    if (await isOfOthers(inbox, receiver)) {
+      terminal.tell(
+        plain(`${db} holds nothing of a receiver ${receiver}: name the app's with --receiver`),
+      );
+    }
+    await untilEnd();
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    await inbox.close();
+  }
+}
+
+/** Whether there is something, but nothing of this receiver. */
+async function isOfOthers(inbox: Inbox, receiver: string): Promise<boolean> {
+  return total(await inbox.counts(receiver)) === 0 && total(await inbox.counts()) > 0;
+}
+
+function total(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function loggerOf(terminal: Terminal): DashboardLogger {
+  const tell: DashboardLogger["info"] = ({ id, reason, error }, message) => {
+    const time = new Date().toTimeString().slice(0, 8);
+    terminal.tell(plain(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
+  };
+  return { info: tell, error: tell };
+}

@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Failure } from "./errors.ts";
+
+/**
+ * Has a server listen, and resolves to its URL without a path; port 0 takes a free one.
+ *
+ * @throws Failure `port_unavailable` when the port can't be had
+ */
+export async function listen(server: Server, port: number, host: string): Promise<string> {
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const problem = code === "EADDRINUSE" ? "is taken" : `of ${host} can't be had (${code})`;
+    throw new Failure("port_unavailable", `Port ${port} ${problem}: choose another with --port`);
+  }
+  const named = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const shown = named.includes(":") ? `[${named}]` : named;
+  return `http://${shown}:${(server.address() as AddressInfo).port}`;
+}
+
+/** Whether only this machine reaches what listens there. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** Resolves when the process is told to end, by Ctrl-C or SIGTERM, or by the signal given. */
+export async function untilEnd(signal?: AbortSignal): Promise<void> {
+  await Promise.race([
+    once(process, "SIGINT", { signal }),
+    once(process, "SIGTERM", { signal }),
+  ]).catch(() => {});
+}
