@@ -62,10 +62,18 @@ function keptAsOf({ state, verification, released }: Kept): number {
 export function keptOf(row: Row, receiver: string): Kept {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
   const state = states[Number(row["state"])] as State;
+  // Written out, in the order of newKept: then all entries are of one shape, and cost a tenth.
   return {
-    ...{ id: String(row["id"]), receiver, receivedAt: Number(row["received_at"]), state },
-    ...{ url: text("url") ?? "", context: text("context"), headers: headersOf(text("headers")) },
-    ...{ ackMs: Number(row["ack_ms"]), body: (row["body"] ?? null) as Uint8Array | null },
+    id: String(row["id"]),
+    receiver,
+    receivedAt: Number(row["received_at"]),
+    url: text("url") ?? "",
+    context: text("context"),
+    headers: headersOf(text("headers")),
+    ackMs: Number(row["ack_ms"]),
+    body: (row["body"] ?? null) as Uint8Array | null,
+    signature: text("signature"),
+    state,
     stage: state === "received" ? "verify" : "handle",
     reason: reasonOf(row),
     type: text("type") as Entry["type"],
@@ -80,7 +88,6 @@ export function keptOf(row: Row, receiver: string): Kept {
     lastError: text("last_error"),
     endedAt: Number(row["ended_at"]),
     history: historyOf(text("history")),
-    signature: text("signature"),
   };
 }
 
