@@ -131,3 +131,19 @@ describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
     expect(lines.length).toBeLessThan(60);
   });
 });
+
+it("with an old genuine signature and ever new bodies leaves room for others in memory", async () => {
+  const inbox = memoryInbox({ maxBytes: 1_000_000 });
+  const { emulator, receiver, post, send, seen, seeAll } = setUp({ inbox });
+  seeAll();
+  const { headers } = emulator.notification("report", { signature: "expired" });
+  for (let sent = 0; sent < 50; sent++) {
+    const body = JSON.stringify({ status: "complete", sent, filler: "x".repeat(100_000) });
+    expect((await post({ headers, body })).status).toBe(200);
+    await receiver.idle();
+  }
+  expect((await send("report.complete", { body: filler(100_000) })).status).toBe(200);
+  await receiver.idle();
+  expect(seen).toHaveLength(1);
+  expect(await receiver.inbox.counts()).toMatchObject({ held: 8, handled: 1 });
+});
