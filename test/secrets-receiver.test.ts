@@ -11,6 +11,7 @@ import {
   type ReceiverOptions,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
+import { dashboard } from "@reporthook/dashboard";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -111,8 +112,16 @@ async function run(
 
   output.add(receiver, inbox, await receiver.health());
   if (options.ack !== "handled") {
+    const shown = dashboard(receiver, { authorize: () => ({ name: "me", may: "act" }) });
+    const pageOf = async (page: string): Promise<string> => {
+      const answer = await shown(new Request(`http://localhost/inbox/api/${page}`));
+      expect(answer.status).toBe(200);
+      return await answer.text();
+    };
+    output.add(await pageOf("overview"), await pageOf("deliveries"), shown);
     for (const { id } of await receiver.inbox.list({ limit: 1_000 })) {
       output.add(await receiver.inbox.get(id));
+      output.add(await pageOf(`deliveries/${id}`));
     }
   }
   await receiver.close({ timeoutMs: 0 });
