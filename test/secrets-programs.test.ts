@@ -75,10 +75,10 @@ describe("the command line", () => {
       "a redirect to the same query",
       "nobody there",
     ];
-    const runs = wanted.flatMap((name) => {
+    const runs = wanted.map((name, index) => {
       const REPORTS_URL = services.urls.get(name) ?? "";
       const args = ["request", "--to", to, "--report-auth", "query"];
-      return [cli(args, { REPORTS_URL }), cli([...args, "--json"], { REPORTS_URL })];
+      return cli(index % 2 === 0 ? args : [...args, "--json"], { REPORTS_URL });
     });
     for (const one of await Promise.all(runs.map((run) => run.ended()))) {
       expect(one.code).toBe(1);
