@@ -1,7 +1,9 @@
 import { defaultServerConditions } from "vite";
 import type { ViteUserConfig } from "vitest/config";
 
-const conditions = ["@reporthook/source", ...defaultServerConditions];
+// "module" is for bundlers: what some packages have there Node can't load.
+const ofNode = defaultServerConditions.filter((condition) => condition !== "module");
+const conditions = ["@reporthook/source", ...ofNode];
 
 const config: ViteUserConfig = {
   resolve: { conditions },

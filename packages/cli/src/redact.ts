@@ -1,13 +1,18 @@
 /** The emulator's own key, which is no secret: it is printed for the user to copy. */
 export const publicKey = "test-api-key";
 
-/** Takes an API key out of text: as it is, percent-encoded and JSON-escaped. */
+/** Takes an API key out of text, as it is, percent-encoded and JSON-escaped, and the tokens of callback URLs. */
 export function createRedactor(apiKey: string | undefined): (text: string) => string {
-  if (apiKey === undefined || apiKey === "" || apiKey === publicKey) return (text) => text;
+  if (apiKey === undefined || apiKey === "" || apiKey === publicKey) return withoutTokens;
   const forms = new Set([apiKey, encoded(apiKey), JSON.stringify(apiKey).slice(1, -1)]);
   // The longest first: a form may be part of another.
   const sorted = [...forms].sort((one, other) => other.length - one.length);
-  return (text) => sorted.reduce((left, form) => left.replaceAll(form, "[api key]"), text);
+  return (text) =>
+    sorted.reduce((left, form) => left.replaceAll(form, "[api key]"), withoutTokens(text));
+}
+
+function withoutTokens(text: string): string {
+  return text.replaceAll(/(callback_token(?:=|%3D))[\w.-]+/gi, "$1[token]");
 }
 
 function encoded(text: string): string {

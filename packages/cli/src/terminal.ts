@@ -5,7 +5,7 @@ import { createRedactor } from "./redact.ts";
 /** How text may be painted. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** Where a command writes: for a person, or as JSON. The API key in the environment is taken out of everything. */
+/** Where a command writes: for a person, or as JSON. The API key in the environment and callback tokens are taken out of everything. */
 export interface Terminal {
   readonly json: boolean;
   /** Characters to a line: 80, or more on a wider terminal. */

@@ -1,5 +1,6 @@
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "./errors.ts";
-import { createRedactor, type Redactor } from "./redact.ts";
+import { createRedactor, type Redactor, type Secrets } from "./redact.ts";
+import { untraced } from "./untraced.ts";
 
 /** What `fetch` is called with. */
 export interface FetchInit {
@@ -42,6 +43,8 @@ export interface ServiceCall {
     readonly headers: Record<string, string>;
     readonly body?: string;
   };
+  /** What of it no error may show, beside the key. */
+  readonly secrets: Secrets;
   /** Whether the status is one that the operation can end with. */
   readonly expects: (status: number) => boolean;
 }
@@ -84,16 +87,18 @@ export async function callService(call: ServiceCall): Promise<Answer> {
     };
     let answer: Received;
     try {
-      const response = await call.fetch(call.endpoint + query, init);
+      const send = () => call.fetch(call.endpoint + query, init);
+      const response = await (query === "" ? send() : untraced(send));
       status = response.status === 0 ? undefined : response.status;
       answer = { response, ...(await readBody(response, signal)) };
     } catch (thrown) {
-      throw unreachable(call, redactor, thrown, status);
+      throw unreachable(call, createRedactor(key, call.secrets), thrown, status);
     }
     if (answer.response.redirected || !call.expects(answer.response.status)) {
-      throw refused(call, redactor, answer);
+      throw refused(call, createRedactor(key, call.secrets), answer);
     }
-    if ("broken" in answer) throw unreachable(call, redactor, answer.broken, status);
+    if ("broken" in answer)
+      throw unreachable(call, createRedactor(key, call.secrets), answer.broken, status);
     return { status: answer.response.status, body: parse(answer.text, redactor) };
   });
 }

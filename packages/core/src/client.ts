@@ -1,4 +1,5 @@
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
+import { split } from "./callback.ts";
 import {
   checkApiKey,
   checkBaseUrl,
@@ -7,7 +8,7 @@ import {
   checkTimeoutMs,
   type ReportAuth,
 } from "./client-options.ts";
-import { read } from "./redact.ts";
+import { read, type Secrets } from "./redact.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";
@@ -109,7 +110,8 @@ export function createClient(options: ClientOptions): Client {
   }
   const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
 
-  const call = (path: string, rest: Pick<ServiceCall, "request" | "expects" | "signal">) =>
+  type Rest = Pick<ServiceCall, "request" | "expects" | "secrets" | "signal">;
+  const call = (path: string, rest: Rest) =>
     callService({ endpoint: baseUrl + path, fetch, timeoutMs, apiKey, ...rest });
 
   return {
@@ -117,6 +119,7 @@ export function createClient(options: ClientOptions): Client {
       checkHeaderValue(signature, "The signature");
       const { status } = await call("/v1/webhooks/authorize", {
         signal,
+        secrets: { signature },
         request: (key) => ({
           query: keyQuery(key),
           headers: { "X-svc-authorization": signature },
@@ -129,6 +132,7 @@ export function createClient(options: ClientOptions): Client {
     async testWebhook(webhookUrl) {
       const body = webhookTestBody(webhookUrl);
       return await call("/v3/batch/webhooks/test", {
+        secrets: tokenIn(webhookUrl),
         request: (key) => ({ headers: { ...json, ...keyHeader(key) }, body }),
         expects: is2xx,
       });
@@ -137,6 +141,7 @@ export function createClient(options: ClientOptions): Client {
     async requestReport(report) {
       const body = reportBody(report);
       return await call("/batch/v4/request-report", {
+        secrets: tokenIn(report.webhook_url),
         request: (key) => ({
           query: reportAuth === "query" ? keyQuery(key) : "",
           headers: reportAuth === "header" ? { ...json, ...keyHeader(key) } : json,
@@ -152,6 +157,12 @@ const json = { "content-type": "application/json" };
 
 function is2xx(status: number): boolean {
   return status >= 200 && status < 300;
+}
+
+/** The token of a callback URL. */
+function tokenIn(url: string | undefined): Secrets {
+  const token = url === undefined ? null : split(url).token;
+  return token === null || token === "" ? {} : { "callback token": token };
 }
 
 function keyQuery(key: string): string {

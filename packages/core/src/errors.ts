@@ -138,15 +138,16 @@ export class RetryAfter extends Error {
   }
 }
 
-/** One line of text for a log or an entry: name and message, cut at 500 characters. */
-export function describe(error: unknown): string {
+/** One line of text for a log or an entry: name and message as `clean` leaves them, cut at 500 characters. */
+export function describe(error: unknown, clean = (text: string): string => text): string {
   const text =
     error instanceof Error
       ? error instanceof AggregateError
-        ? `${error.message}: ${error.errors.map(describe).join("; ")}`
+        ? `${error.message}: ${error.errors.map((each) => describe(each, clean)).join("; ")}`
         : `${error.name}: ${error.message}`
       : typeof error === "string"
         ? error
         : `Thrown value of type ${typeof error}`;
-  return text.length > 500 ? `${text.slice(0, 499)}…` : text;
+  const shown = clean(text);
+  return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
 }

@@ -3,13 +3,16 @@ import { fingerprint } from "./fingerprint.ts";
 import type { Notification } from "./receive.ts";
 
 /** A notification as work, before anything is known of it. */
-export function newJob(notification: Notification, id: string, arrivedAt: number): Job {
+export function newJob(
+  notification: Notification,
+  { id, arrivedAt, context }: Pick<Job, "id" | "context"> & { readonly arrivedAt: number },
+): Job {
   // Written out, here and below: made of spreads, an object costs more than hashing the body.
   return {
     id,
     signature: notification.signature,
     url: notification.url,
-    context: null,
+    context,
     headers: notification.headers,
     body: notification.body,
     receivedAt: new Date(arrivedAt),
@@ -38,9 +41,10 @@ export function verifiedJob(job: Job, arrival: Extract<Arrival, { to: "verified"
   };
 }
 
-/** The key by which an inbox tells duplicates; null without a signature. */
+/** The key by which an inbox tells duplicates, `url` being the whole one; null without a signature. */
 export function keyOf(
-  { signature, url, body }: Job,
+  { signature, body }: Job,
+  url: string,
   receiver: string,
 ): Uint8Array | null | Promise<Uint8Array> {
   return signature === null ? null : fingerprint({ receiver, signature, url, body });

@@ -251,15 +251,12 @@ class MemoryInbox implements Inbox {
     return 1;
   }
 
-  /** Handled, rejected and parked ones without a verdict are kept up to a number: the oldest make room. */
+  /** Handled, rejected and parked ones that nobody vouches for are kept up to a number: the oldest make room. */
   #bound(kept: Kept): void {
-    const kind =
-      kept.state === "handled" || kept.state === "rejected"
-        ? kept.state
-        : kept.verification === null
-          ? "notVerified"
-          : undefined;
-    if (kind === undefined) return;
+    const { state, verification, released } = kept;
+    const done = state === "handled" || state === "rejected";
+    if (!done && (verification === "valid" || released)) return;
+    const kind = done ? state : "notVerified";
     const ended = this.#ended[kind];
     ended.add(kept);
     const [oldest] = ended;

@@ -100,12 +100,14 @@ export interface Settings {
  * @throws TypeError that names the option
  */
 export function settingsOf(options: ReceiverOptions): Settings {
-  if (typeof options !== "object" || options === null) wrong("options", "an object", options);
+  // Neither is quoted: somebody may have given the API key.
+  if (typeof options !== "object" || options === null)
+    wrong("options", "an object", `a ${typeof options}`);
   for (const name of Object.keys(options)) {
     if (!known.has(name)) wrong(name, `one of ${[...known].join(", ")}`, "an unknown option");
   }
   if (typeof options.client?.authorize !== "function")
-    wrong("client", "a client with authorize", options.client);
+    wrong("client", "a client with authorize", `a ${typeof options.client}`);
   const { retry = {}, limits = {}, concurrency = {} } = options;
   return {
     client: options.client,

@@ -10,6 +10,7 @@ import {
   readAlready,
 } from "./incoming.ts";
 import { type JsonObject, type Parse, type Recognition, recognize, toObject } from "./parse.ts";
+import { without } from "./redact.ts";
 
 /** The `signature` option: a header's name, or a function that finds the signature. */
 export type SignatureSource =
@@ -51,13 +52,14 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
   late: "body_timeout",
 };
 
-/** Reads a request, bounded in size and time; refuses only what can't be genuine. */
+/** Reads a request, bounded in size and time; refuses only what can't be genuine. `url` is the one without a token. */
 export async function receive(
   incoming: Incoming,
+  url: string,
   { bodyBytes, bodyMs, parse, signature: source }: ReceiveOptions,
   deadline: Deadline,
 ): Promise<Notification | ProblemCode> {
-  const { url, headers } = incoming;
+  const { headers } = incoming;
   const named =
     typeof source === "string" ? nonBlank(headerOf(headers, source.toLowerCase())) : undefined;
   // Without a signature not even as much as a signed body is kept in memory.
@@ -71,9 +73,9 @@ export async function receive(
     return refusals[body];
   }
   const signature =
-    typeof source === "string" ? (named ?? null) : signatureIn(source, incoming, body);
+    typeof source === "string" ? (named ?? null) : signatureIn(source, { headers, url }, body);
   const notification: Notification = {
-    url,
+    url: typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
     headers: kept(incoming),
     body,
     signature,
@@ -99,11 +101,19 @@ function start(incoming: Incoming, limit: number): BodyReading {
 
 function signatureIn(
   source: Exclude<SignatureSource, string>,
-  { headers, url }: Incoming,
+  { headers, url }: Pick<Incoming, "headers" | "url">,
   body: Uint8Array,
 ): string | null {
   const text = new TextDecoder().decode(body);
   return nonBlank(source({ headers: plainHeaders(headers), url, body: text }));
+}
+
+/** A signature that arrives in the URL is forgotten at the verdict as any other. */
+function withoutSignature(url: string, signature: string): string {
+  const shown = without(url, { signature });
+  return shown.replaceAll(/(?<=[?&][^?&=]*=)[^&]+/g, (value) =>
+    new URLSearchParams(`=${value}`).get("")?.trim() === signature ? "[signature]" : value,
+  );
 }
 
 function nonBlank(given: unknown): string | null {

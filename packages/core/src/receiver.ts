@@ -103,11 +103,11 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     const turnedAway = refusal();
     if (turnedAway !== null) return turnedAway;
 
-    const notification = await receive(incoming, reading, deadline);
+    const { url = incoming.url, context = null } = called ?? {};
+    const notification = await receive(incoming, url, reading, deadline);
     if (typeof notification === "string") return unread(notification);
-    const arrived = newJob(notification, id, deadline.startedAt);
-    const hashed = keyOf(arrived, name);
-    const job = called === undefined ? arrived : { ...arrived, ...called };
+    const job = newJob(notification, { id, arrivedAt: deadline.startedAt, context });
+    const hashed = keyOf(job, incoming.url, name);
     const key = hashed instanceof Promise ? await hashed : hashed;
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
     const admitted = admit(notification, incoming);

@@ -1,30 +1,60 @@
-/** Takes one API key out of whatever is about to be shown. */
+/** Takes an API key, and what else is secret in a call, out of whatever is about to be shown. */
 export interface Redactor {
-  /** The text without the key, cut at `limit` characters. */
+  /** The text without them, cut at `limit` characters. */
   text(text: string, limit?: number): string;
-  /** A copy of parsed JSON without the key in any string, number or property name. */
+  /** A copy of parsed JSON without them in any string, number or property name. */
   value(value: unknown): unknown;
   /**
    * A fresh error with no more than the name, code and message of what was thrown, and of its causes:
-   * the original may carry the request, and with it the key, in any property.
+   * the original may carry the request, and with it a secret, in any property.
    */
   error(thrown: unknown): Error;
 }
 
+/** Secrets by what is shown in their place, in brackets. */
+export type Secrets = Readonly<Record<string, string>>;
+
 const placeholder = "[api key]";
 const maxCauses = 4;
+// What is shorter is anybody's guess, and taken out it would leave holes in every text.
+const shortestSecret = 8;
+
+/**
+ * The text without secrets, as they are, percent-encoded and JSON-escaped. Anybody may have sent one, so that no pattern
+ * is made of it: that could be made to cost much.
+ */
+export function without(text: string, secrets: Secrets): string {
+  let shown = text;
+  for (const [name, secret] of Object.entries(secrets)) {
+    if (secret.length < shortestSecret) continue;
+    const form = new URLSearchParams({ "": secret }).toString().slice(1);
+    const forms = [JSON.stringify(secret).slice(1, -1), encoded(secret), form, secret];
+    for (const each of forms) shown = shown.replaceAll(each, () => `[${name}]`);
+  }
+  return shown;
+}
+
+function encoded(secret: string): string {
+  try {
+    return encodeURIComponent(secret);
+  } catch {
+    // No well-formed text: nothing can have encoded it.
+    return secret;
+  }
+}
 
 /**
  * Creates the {@link Redactor} of a key. It knows the key as it is, percent-encoded (once or more often, in
- * either case, all of it or in part), form-encoded and JSON-escaped.
+ * either case, all of it or in part), form-encoded and JSON-escaped; others as {@link without} does.
  */
-export function createRedactor(apiKey: string): Redactor {
+export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   const pattern = new RegExp(
     (apiKey.match(/\\+|[^\\]/gu) ?? []).map((part) => formsOf(part)).join(""),
     "gu",
   );
 
-  const text = (input: string, limit: number = Number.POSITIVE_INFINITY): string => {
+  const text = (given: string, limit: number = Number.POSITIVE_INFINITY): string => {
+    const input = without(given, others);
     let end = limit;
     for (const match of input.matchAll(pattern)) {
       // A key that straddles the cut would be left in part, which no pattern finds.

@@ -16,6 +16,7 @@ import { type Logger, oncePerMinute } from "./log.ts";
 import { type Memo, memoOf, whyExpired } from "./memo.ts";
 import { type Parse, recognize, toObject } from "./parse.ts";
 import { createPlaces } from "./places.ts";
+import { without } from "./redact.ts";
 import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
 import { type Authorization, type Authorizer, verify } from "./verify.ts";
 import { within } from "./within.ts";
@@ -118,7 +119,7 @@ export function createWorker(options: WorkerOptions): Worker {
     pass: Pass,
     signal: AbortSignal,
   ): Outcome {
-    const text = describe(error);
+    const text = describe(error, (line) => without(line, { signature: job.signature ?? "" }));
     if (why === "refused") {
       service = "refused";
       last.refused = clock.now();

@@ -4,6 +4,7 @@ import type { FaultOptions, Faults } from "./faults.ts";
 import { keepAlive } from "./keep-alive.ts";
 import type { Notification, NotificationName } from "./notification.ts";
 import { readUpTo } from "./read-up-to.ts";
+import { untraced } from "./untraced.ts";
 
 /** Carries a notification to its receiver; stands in for the network. */
 export type Deliver = (request: Request) => Promise<Response>;
@@ -66,7 +67,7 @@ export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
   const deliveries: Delivery[] = [];
   const onTheWay = new Set<() => void>();
   const underWay = new Map<Promise<Delivery>, (outcome: Outcome) => void>();
-  const carry: Deliver = deliver ?? ((request) => globalThis.fetch(request));
+  const carry: Deliver = deliver ?? ((request) => untraced(() => globalThis.fetch(request)));
 
   function dispatch(parcel: Parcel, fault: FaultOptions): Promise<Delivery> {
     const { promise, resolve } = deferred<Delivery>();

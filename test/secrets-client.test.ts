@@ -1,0 +1,119 @@
+import { type Client, createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Canaries } from "./secrets/canaries.ts";
+import { Output } from "./secrets/output.ts";
+import { failingFetches, failingServices } from "./secrets/services.ts";
+import { startTracing, type Tracing } from "./secrets/tracing.ts";
+
+const canaries = new Canaries();
+const apiKey = canaries.plant("api key", `key+/="'%41\\KeyCanary4fq81zt7w`);
+const signature = canaries.plant("signature", `v1,"'%2f\\SignatureCanary0d5k3`);
+const token = canaries.plant("callback token", "TokenCanary8s2m5v1xTokenCanary8s2m5v1x-4_z9");
+const webhook_url = `https://app.example/hook?a=b&callback_token=1.eyJhIjoxfQ.${token}`;
+let services: Awaited<ReturnType<typeof failingServices>>;
+let tracing: Tracing;
+
+beforeAll(async () => {
+  services = await failingServices();
+  tracing = startTracing();
+});
+afterAll(async () => {
+  await tracing.stop();
+  await services.close();
+});
+
+async function callAll(client: Client, output: Output): Promise<number> {
+  output.add(client);
+  const answers = await Promise.all([
+    output.settled(client.authorize(signature)),
+    output.settled(client.testWebhook(webhook_url)),
+    output.settled(client.requestReport({ webhook_url, domains: ["a.example"] })),
+  ]);
+  return answers.filter((answer) => answer instanceof Error).length;
+}
+
+describe("what a client shows when a call fails", () => {
+  it("is found where it is shown, also encoded: the search can fail", async () => {
+    const output = Output.capture();
+    const [url = ""] = services.urls.values();
+    await fetch(`${url}?api_key=${encodeURIComponent(apiKey)}`, { method: "POST" });
+    expect(canaries.foundIn(tracing.text())).toEqual(["api key"]);
+    output.add(Object.assign(new Error("failed"), { headers: { s: btoa(` ${signature}`) } }));
+    output.add(new Error("failed", { cause: new Error(webhook_url) }));
+    expect(canaries.foundIn(output.text)).toEqual(["callback token", "signature"]);
+    await tracing.stop();
+    tracing = startTracing();
+  });
+
+  it.each(["header", "query"] as const)("holds no secret, the key in a %s", async (reportAuth) => {
+    const output = Output.capture();
+    let failures = 0;
+    for (const baseUrl of services.urls.values()) {
+      const client = createClient({ baseUrl, apiKey, timeoutMs: 300, reportAuth });
+      failures += await callAll(client, output);
+    }
+    expect(failures).toBe(3 * services.urls.size);
+    expect(canaries.foundIn(output.text)).toEqual([]);
+  });
+
+  it.each(Object.entries(failingFetches))(
+    "holds no secret when the user's fetch %s",
+    async (_, own) => {
+      const output = Output.capture();
+      const options = { baseUrl: "http://service.invalid", apiKey, fetch: own, timeoutMs: 50 };
+      const client = createClient({ ...options, reportAuth: "query" });
+      expect(await callAll(client, output)).toBeGreaterThan(0);
+      expect(canaries.foundIn(output.text)).toEqual([]);
+    },
+  );
+
+  it("holds no secret when what is given is wrong", async () => {
+    const output = Output.capture();
+    const baseUrl = "http://service.invalid";
+    const throwing = (): never => {
+      throw Object.assign(new Error(apiKey), { apiKey });
+    };
+    const given: unknown[] = [
+      { baseUrl, apiKey: `[${apiKey}]` },
+      { baseUrl, apiKey: `${apiKey} ` },
+      { baseUrl, apiKey: `${apiKey}\ud800` },
+      { baseUrl, apiKey: { apiKey } },
+      { baseUrl: `${baseUrl}?api_key=${apiKey}`, apiKey },
+      { baseUrl: `http://${apiKey}@service.invalid`, apiKey },
+      { baseUrl: apiKey, apiKey },
+      { baseUrl, apiKey, reportAuth: apiKey },
+      apiKey,
+    ];
+    for (const options of given) await output.settled(tried(() => createClient(options as any)));
+    for (const key of [
+      throwing,
+      () => `<${apiKey}>`,
+      () => ({ apiKey }) as any,
+      () => `${apiKey}漢`,
+    ]) {
+      await callAll(createClient({ baseUrl, apiKey: key }), output);
+    }
+    const client = createClient({ baseUrl, apiKey });
+    for (const odd of [`${signature}\n`, `${signature}漢`, { signature } as any]) {
+      await output.settled(client.authorize(odd));
+    }
+    const report = { webhook_url: `ftp:${webhook_url}`, start_date: token, domains: [{ token }] };
+    await output.settled(client.requestReport(report as any));
+    for (const options of [apiKey, { client: apiKey }, { client: { apiKey } }]) {
+      await output.settled(tried(() => createReceiver(options as any)));
+    }
+    await output.settled(tried(() => createEmulator({ apiKey: `<${apiKey}>` })));
+    expect(canaries.foundIn(output.text)).toEqual([]);
+  });
+
+  it("is in no span", () => {
+    // The calls that carry the key in a header, or none, are traced like any other.
+    expect(tracing.count).toBeGreaterThan(0);
+    expect(canaries.foundIn(tracing.text())).toEqual([]);
+  });
+});
+
+async function tried(run: () => unknown): Promise<unknown> {
+  return run();
+}
