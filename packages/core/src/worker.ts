@@ -149,7 +149,8 @@ export function createWorker(options: WorkerOptions): Worker {
   function notAsked(job: Job): Outcome {
     if (gate.silentMs === null) return stopped;
     last.silent = clock.now();
-    return postpone(job, "not asked", "Not asked: the service does not answer");
+    // What its own last call met says more.
+    return postpone(job, "not asked", job.lastError ?? "Not asked: the service does not answer");
   }
 
   function postpone(
