@@ -1,4 +1,5 @@
 import { quietTimeout } from "./clock.ts";
+import { logOutcome } from "./decisions.ts";
 import type { Job, Outcome, Stage } from "./delivery.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
@@ -66,26 +67,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
 
   function report(job: Job, outcome: Outcome): void {
     observe(hooks, job, outcome, clock.now(), onError);
-    const log = { receiver: name, id: job.id };
-    if (!keeps) {
-      const failed = job.stage === "handle" ? outcome.to !== "handled" : outcome.to === "again";
-      const error = "error" in outcome ? outcome.error : null;
-      const told = outcome.to === "again" && !outcome.counts;
-      if (failed && !told)
-        logger.warn({ ...log, error }, "A notification was not handled: answered 503.");
-      return;
-    }
-    if (outcome.to === "held" || outcome.to === "dead") {
-      const { code: reason, message } = outcome.reason;
-      logger.warn(
-        { ...log, reason, error: outcome.error },
-        `A delivery is ${outcome.to}: ${message}`,
-      );
-    } else if (job.stage === "handle" && outcome.to === "again" && outcome.counts) {
-      const { error, afterMs } = outcome;
-      const fields = { ...log, attempt: job.attempts + 1, error, afterMs };
-      logger.warn(fields, "A handler failed: it is tried again.");
-    }
+    logOutcome(settings, keeps, job, outcome);
   }
 
   function consume(stage: Stage): Consumer {

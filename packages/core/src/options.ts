@@ -64,7 +64,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
   readonly callback?: CallbackOptions<Context>;
   readonly clock?: Clock;
-  /** Where log lines go; `false` silences. Warnings and errors to the console. */
+  /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
   readonly logger?: Partial<Logger> | false;
   readonly observe?: Observe;
 }
@@ -270,7 +270,8 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
   const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
   const error: Logger["error"] = (fields, message) =>
     logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
-  return safely({ warn, error });
+  const info: Logger["warn"] = (fields, message) => logger.info?.(fields, message);
+  return safely(typeof logger.info === "function" ? { warn, error, info } : { warn, error });
 }
 
 function observeOf(observe: Observe): Observe {

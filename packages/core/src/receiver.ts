@@ -2,6 +2,7 @@ import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
 import { createCallbacks } from "./callback.ts";
 import { Deadline } from "./deadline.ts";
+import { logAnswer } from "./decisions.ts";
 import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
@@ -214,7 +215,11 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     };
     show(acknowledged);
     if (outcome !== null) engine.report({ ...job, ackMs }, outcome);
-    if (held && outcome?.to !== "held") show(parked);
+    if (held && outcome?.to !== "held") {
+      const fields = { receiver: name, id: job.id, reason: arrival.reason.code };
+      logger.info?.(fields, "A delivery is held on arrival.");
+      show(parked);
+    }
   }
 
   function unexpected(error: unknown): Decision {
@@ -242,6 +247,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     }
     deadline.end();
     requests.delete(deciding);
+    logAnswer(settings, id, decision, clock.now() - deadline.startedAt);
     const goesOn = "id" in decision && decision.id === id && engine.started;
     if (!goesOn || settings.ack === "handled") engine.forget(id);
     return acknowledge(decision);
