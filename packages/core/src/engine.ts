@@ -1,3 +1,4 @@
+import type { Around } from "./around.ts";
 import { quietTimeout } from "./clock.ts";
 import { logOutcome } from "./decisions.ts";
 import type { Job, Outcome, Stage } from "./delivery.ts";
@@ -42,7 +43,7 @@ const realNow = performance.now.bind(performance);
 const longestMs = 2_147_483_647;
 
 /** Makes the engine of one receiver; nothing runs before `start` or `autostart`. */
-export function createEngine(settings: Settings, worker: Worker): Engine {
+export function createEngine(settings: Settings, worker: Worker, around?: Around): Engine {
   const { clock, inbox, logger, name } = settings;
   const watchers = new Map<string, () => void>();
   const ending = new AbortController();
@@ -68,6 +69,7 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
   function report(job: Job, outcome: Outcome): void {
     observe(hooks, job, outcome, clock.now(), onError);
     logOutcome(settings, keeps, job, outcome);
+    around?.settled(job, outcome);
   }
 
   function consume(stage: Stage): Consumer {

@@ -1,3 +1,4 @@
+import { type Seam, seam } from "./around.ts";
 import type { CallbackOptions } from "./callback.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { eventNames, type Schemas } from "./events.ts";
@@ -67,6 +68,8 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
   readonly logger?: Partial<Logger> | false;
   readonly observe?: Observe;
+  /** Not for apps: where telemetry is plugged in. */
+  readonly [seam]?: Seam;
 }
 
 /** Options with every default filled in. */
@@ -92,6 +95,7 @@ export interface Settings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observe: Observe;
+  readonly seam: Seam | undefined;
 }
 
 /**
@@ -131,6 +135,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     clock: clockOf(options.clock ?? systemClock),
     logger: loggerOf(options.logger),
     observe: observeOf(options.observe ?? {}),
+    seam: options[seam],
   };
 }
 

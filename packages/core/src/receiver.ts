@@ -85,8 +85,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
-  const worker = createWorker({ ...settings, registrations });
-  const engine = createEngine(settings, worker);
+  const health = () => healthOf(settings, worker.service, engine.closing);
+  const around = settings.seam?.({ name, health });
+  const worker = createWorker({ ...settings, registrations, around });
+  const engine = createEngine(settings, worker, around);
   const unsigned = admitUnsigned(settings);
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
@@ -232,7 +234,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
-    const deciding = decide(incoming, id, deadline);
+    const run = (given: Incoming) => decide(given, id, deadline);
+    const deciding = around === undefined ? run(incoming) : around.receive(incoming, id, run);
     requests.add(deciding);
     try {
       context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
@@ -257,6 +260,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     await engine.close(timeoutMs, () => Promise.allSettled(requests));
     drained = true;
     await Promise.allSettled(requests);
+    around?.end();
     await claim.giveBack();
   }
 
@@ -286,7 +290,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
       if (callbacks === null) throw new TypeError("callbackUrl needs the option callback");
       return callbacks.url(base, context);
     },
-    health: () => healthOf(settings, worker.service, engine.closing),
+    health,
     inbox: receiverInbox(settings, () => engine.prune(lookMs)),
   };
   return Object.freeze(receiver);
