@@ -178,6 +178,23 @@ test("the authorize call shows up without its key, though fetch itself is instru
   await receiver.idle({ timeoutMs: 30_000 });
 });
 
+test("a span says why there is no verdict, and not the signature", async () => {
+  const repeats = async (signature: string): Promise<never> => {
+    throw Object.assign(new Error(`no connection for ${signature}`), { code: `E-${signature}` });
+  };
+  receiver = createReceiver({
+    ...{ client: { authorize: repeats }, name: "own", logger: false, ...telemetryHere() },
+  });
+  const signature = "a-signature-of-some-length";
+  await receiver.start();
+  await send({ "X-svc-authorization": signature });
+  await expect.poll(() => named("verify own").length).toBe(1);
+  const [verify] = named("verify own");
+  expect(verify?.attributes).toMatchObject({ "error.type": "Error", "reporthook.verdict": "none" });
+  expect(verify?.status.message).toContain("no connection for");
+  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).not.toContain(signature);
+});
+
 test("metrics say what was acknowledged, judged, handled, and what waits", async () => {
   receiver = createReceiver({
     ...{ client, name: "metrics", logger: false, retry: { attempts: 1 }, ...telemetryHere() },

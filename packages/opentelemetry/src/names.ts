@@ -15,9 +15,9 @@ export const names = {
   attempt: "reporthook.attempt",
 } as const;
 
-/** What an error is called: its code, or its name. */
+/** What an error is called: its code, or its name; neither if they are no words, which may hold anything. */
 export function errorType(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  if (typeof code === "string") return code;
-  return typeof name === "string" && name !== "" ? name : "_OTHER";
+  const isShort = (text: unknown) => typeof text === "string" && /^[A-Za-z_]{1,40}$/.test(text);
+  return String([code, name].find(isShort) ?? "_OTHER");
 }

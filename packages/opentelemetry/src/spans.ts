@@ -12,7 +12,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Incoming, Job } from "@reporthook/core";
-import { type Around, describe, headerOf } from "@reporthook/core/telemetry";
+import { type Around, describe, headerOf, without } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
 const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
@@ -71,7 +71,10 @@ export function createSpans(
       return ending(span, async () => {
         const answer = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
         span.setAttribute(names.verdict, answer.verdict ?? "none");
-        if (answer.verdict === null) failed(span, errorType(answer.error), describe(answer.error));
+        if (answer.verdict !== null) return answer;
+        // What an authorize of the app's own throws may repeat what it was given.
+        const clean = (line: string) => without(line, { signature: job.signature ?? "" });
+        failed(span, errorType(answer.error), describe(answer.error, clean));
         return answer;
       });
     },
