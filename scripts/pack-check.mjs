@@ -14,9 +14,16 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 const root = resolve(import.meta.dirname, "..");
-const { libsql } = JSON.parse(
-  readFileSync(join(root, "packages/sqlite/package.json")),
-).devDependencies;
+// What our packages leave to their users to install.
+const peers = Object.fromEntries(
+  [
+    ["sqlite", "libsql"],
+    ["opentelemetry", "@opentelemetry/api"],
+  ].map(([folder, name]) => {
+    const manifest = readFileSync(join(root, "packages", folder, "package.json"));
+    return [name, JSON.parse(manifest).devDependencies[name]];
+  }),
+);
 const consumer = mkdtempSync(join(tmpdir(), "reporthook-"));
 
 async function run(command, args, options = {}) {
@@ -54,7 +61,7 @@ async function pack(folder) {
 
 async function install(packages) {
   const dependencies = Object.fromEntries(packages.map((p) => [p.name, `file:${p.tarball}`]));
-  write("package.json", { private: true, dependencies: { ...dependencies, libsql } });
+  write("package.json", { private: true, dependencies: { ...dependencies, ...peers } });
   write("pnpm-workspace.yaml", {
     // So that our packages find each other's tarballs and not the registry.
     overrides: dependencies,

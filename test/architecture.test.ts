@@ -16,6 +16,7 @@ const mayImport: Record<string, readonly string[]> = {
   sqlite: ["core"],
   bullmq: ["core"],
   dashboard: ["core"],
+  opentelemetry: ["core"],
   cli: packages,
 };
 

@@ -10,7 +10,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = await readdir(join(root, "packages"));
-const readmes = ["README.md", ...packages.map((name) => `packages/${name}/README.md`)];
+const docs = await readdir(join(root, "docs"));
+const readmes = [
+  "README.md",
+  ...packages.map((name) => `packages/${name}/README.md`),
+  ...docs.map((name) => `docs/${name}`),
+];
 const run = promisify(execFile);
 const node = ["--conditions=@reporthook/source", "--import", "tsx"];
 

@@ -1,4 +1,6 @@
+import type { Around } from "./around.ts";
 import { quietTimeout } from "./clock.ts";
+import { logOutcome } from "./decisions.ts";
 import type { Job, Outcome, Stage } from "./delivery.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
@@ -41,7 +43,7 @@ const realNow = performance.now.bind(performance);
 const longestMs = 2_147_483_647;
 
 /** Makes the engine of one receiver; nothing runs before `start` or `autostart`. */
-export function createEngine(settings: Settings, worker: Worker): Engine {
+export function createEngine(settings: Settings, worker: Worker, around?: Around): Engine {
   const { clock, inbox, logger, name } = settings;
   const watchers = new Map<string, () => void>();
   const ending = new AbortController();
@@ -66,26 +68,8 @@ export function createEngine(settings: Settings, worker: Worker): Engine {
 
   function report(job: Job, outcome: Outcome): void {
     observe(hooks, job, outcome, clock.now(), onError);
-    const log = { receiver: name, id: job.id };
-    if (!keeps) {
-      const failed = job.stage === "handle" ? outcome.to !== "handled" : outcome.to === "again";
-      const error = "error" in outcome ? outcome.error : null;
-      const told = outcome.to === "again" && !outcome.counts;
-      if (failed && !told)
-        logger.warn({ ...log, error }, "A notification was not handled: answered 503.");
-      return;
-    }
-    if (outcome.to === "held" || outcome.to === "dead") {
-      const { code: reason, message } = outcome.reason;
-      logger.warn(
-        { ...log, reason, error: outcome.error },
-        `A delivery is ${outcome.to}: ${message}`,
-      );
-    } else if (job.stage === "handle" && outcome.to === "again" && outcome.counts) {
-      const { error, afterMs } = outcome;
-      const fields = { ...log, attempt: job.attempts + 1, error, afterMs };
-      logger.warn(fields, "A handler failed: it is tried again.");
-    }
+    logOutcome(settings, keeps, job, outcome);
+    around?.settled(job, outcome);
   }
 
   function consume(stage: Stage): Consumer {

@@ -4,6 +4,8 @@ import type { Clock } from "./clock.ts";
 export interface Logger {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** One line for each decision that needs nobody; left out, none is written. */
+  info?(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 /** Warnings and errors on the console, looked up at each call. */
@@ -21,12 +23,13 @@ export function safely(logger: Logger): Logger {
     (level: keyof Logger): Logger["warn"] =>
     (fields, message) => {
       try {
-        logger[level](fields, message);
+        logger[level]?.(fields, message);
       } catch {
         // A log line that can't be written has nowhere else to go.
       }
     };
-  return { warn: guarded("warn"), error: guarded("error") };
+  const safe = { warn: guarded("warn"), error: guarded("error") };
+  return logger.info === undefined ? safe : { ...safe, info: guarded("info") };
 }
 
 /** Writes a line at once and then at most one a minute, each with the number of those left out since. */

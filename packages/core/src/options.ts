@@ -1,3 +1,4 @@
+import { type Seam, seam } from "./around.ts";
 import type { CallbackOptions } from "./callback.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { eventNames, type Schemas } from "./events.ts";
@@ -64,9 +65,11 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
   readonly callback?: CallbackOptions<Context>;
   readonly clock?: Clock;
-  /** Where log lines go; `false` silences. Warnings and errors to the console. */
+  /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
   readonly logger?: Partial<Logger> | false;
   readonly observe?: Observe;
+  /** Not for apps: where telemetry is plugged in. */
+  readonly [seam]?: Seam;
 }
 
 /** Options with every default filled in. */
@@ -92,6 +95,7 @@ export interface Settings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observe: Observe;
+  readonly seam: Seam | undefined;
 }
 
 /**
@@ -131,6 +135,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     clock: clockOf(options.clock ?? systemClock),
     logger: loggerOf(options.logger),
     observe: observeOf(options.observe ?? {}),
+    seam: options[seam],
   };
 }
 
@@ -270,7 +275,8 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
   const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
   const error: Logger["error"] = (fields, message) =>
     logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
-  return safely({ warn, error });
+  const info: Logger["warn"] = (fields, message) => logger.info?.(fields, message);
+  return safely(typeof logger.info === "function" ? { warn, error, info } : { warn, error });
 }
 
 function observeOf(observe: Observe): Observe {

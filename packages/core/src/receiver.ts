@@ -2,6 +2,7 @@ import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
 import { createCallbacks } from "./callback.ts";
 import { Deadline } from "./deadline.ts";
+import { logAnswer } from "./decisions.ts";
 import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
@@ -84,8 +85,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
-  const worker = createWorker({ ...settings, registrations });
-  const engine = createEngine(settings, worker);
+  const health = () => healthOf(settings, worker.service, engine.closing);
+  const around = settings.seam?.({ name, health });
+  const worker = createWorker({ ...settings, registrations, around });
+  const engine = createEngine(settings, worker, around);
   const unsigned = admitUnsigned(settings);
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
@@ -214,7 +217,11 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     };
     show(acknowledged);
     if (outcome !== null) engine.report({ ...job, ackMs }, outcome);
-    if (held && outcome?.to !== "held") show(parked);
+    if (held && outcome?.to !== "held") {
+      const fields = { receiver: name, id: job.id, reason: arrival.reason.code };
+      logger.info?.(fields, "A delivery is held on arrival.");
+      show(parked);
+    }
   }
 
   function unexpected(error: unknown): Decision {
@@ -227,7 +234,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
-    const deciding = decide(incoming, id, deadline);
+    const run = (given: Incoming) => decide(given, id, deadline);
+    const deciding = around === undefined ? run(incoming) : around.receive(incoming, id, run);
     requests.add(deciding);
     try {
       context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
@@ -242,6 +250,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     }
     deadline.end();
     requests.delete(deciding);
+    logAnswer(settings, id, decision, clock.now() - deadline.startedAt);
     const goesOn = "id" in decision && decision.id === id && engine.started;
     if (!goesOn || settings.ack === "handled") engine.forget(id);
     return acknowledge(decision);
@@ -251,6 +260,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     await engine.close(timeoutMs, () => Promise.allSettled(requests));
     drained = true;
     await Promise.allSettled(requests);
+    around?.end();
     await claim.giveBack();
   }
 
@@ -280,7 +290,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
       if (callbacks === null) throw new TypeError("callbackUrl needs the option callback");
       return callbacks.url(base, context);
     },
-    health: () => healthOf(settings, worker.service, engine.closing),
+    health,
     inbox: receiverInbox(settings, () => engine.prune(lookMs)),
   };
   return Object.freeze(receiver);

@@ -1,3 +1,4 @@
+import type { Around } from "./around.ts";
 import type { Clock } from "./clock.ts";
 import {
   again,
@@ -35,6 +36,7 @@ export interface WorkerOptions {
   readonly retry: RetryOptions;
   readonly concurrency: { readonly verify: number };
   readonly handlerTimeoutMs: number;
+  readonly around?: Around | undefined;
 }
 
 /** The work of the two stages. */
@@ -60,7 +62,7 @@ const longestWaitMs = 3_155_760_000_000;
 
 /** Makes the work of both stages: the only place that knows their order, and decides to retry or to park. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { client, clock, name, registrations, retry } = options;
+  const { around, client, clock, name, registrations, retry } = options;
   const gate = createGate(clock);
   const places = createPlaces(options.concurrency.verify);
   const keyRefused = oncePerMinute(clock, options.logger.error);
@@ -89,7 +91,8 @@ export function createWorker(options: WorkerOptions): Worker {
       places.leave();
       return verifyStage(job, signal, { wait });
     }
-    const answer = await verify(client, job, clock, signal);
+    const ask = () => verify(client, job, clock, signal);
+    const answer = await (around === undefined ? ask() : around.verify(job, ask));
     places.leave();
     if (answer.verdict === null) return withoutVerdict(job, answer, pass, signal);
     pass.open();
@@ -227,12 +230,10 @@ export function createWorker(options: WorkerOptions): Worker {
     const reportId = "reportId" in event ? event.reportId : null;
     const handlers = handlersFor(registrations, event, job.released);
     if (handlers.length === 0 && type === "unknown") return noHandler(job);
-    const failures = await dispatch(handlers, event, {
-      clock,
-      attempt: job.attempts + 1,
-      timeoutMs: options.handlerTimeoutMs,
-      signal,
-    });
+    const attempt = job.attempts + 1;
+    const bounds = { clock, attempt, timeoutMs: options.handlerTimeoutMs, signal };
+    const run = () => dispatch(handlers, event, bounds);
+    const failures = await (around === undefined ? run() : around.handle(job, run));
     if (failures.length === 0) return { to: "handled", type, reportId };
     if (signal.aborted) return stopped;
     return { ...afterFailure(job, failures), type, reportId };

@@ -11,12 +11,6 @@ type Action = Extract<Asked, { readonly action: string }>;
 /** Does what a person asks for, and logs who it was. */
 export type Act = (viewer: Viewer, action: Action, request: Request) => Promise<Response>;
 
-const texts = {
-  release: "A delivery was released.",
-  retry: "A delivery is tried at once.",
-  all: "All deliveries parked for a reason were released.",
-} as const;
-
 /** Makes the actions on a source. */
 export function createActions({ inbox }: Source, logger: DashboardLogger | false): Act {
   return async (viewer, asked, request) => {
@@ -32,12 +26,15 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
       if ("reason" in asked) {
         const { reason } = asked;
         const done = await inbox.releaseAll(reason as ReasonCode);
-        if (logger) logger.info({ by, reason, done }, texts.all);
+        if (logger) {
+          logger.info({ by, reason, done }, "All deliveries parked for a reason were released.");
+        }
         return json({ done } satisfies WireDone);
       }
       const { action, id } = asked;
       await inbox[action](id);
-      if (logger) logger.info({ by, id }, texts[action]);
+      if (logger && action === "release") logger.info({ by, id }, "A delivery was released.");
+      if (logger && action === "retry") logger.info({ by, id }, "A delivery is tried at once.");
       return json({ done: 1 } satisfies WireDone);
     } catch (error) {
       const code = error instanceof ReporthookError ? error.code : null;

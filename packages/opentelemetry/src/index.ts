@@ -1,0 +1,1 @@
+export { type Telemetry, type TelemetryOptions, telemetry } from "./telemetry.ts";

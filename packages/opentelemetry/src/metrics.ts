@@ -1,0 +1,97 @@
+import type { Attributes, BatchObservableCallback, Meter } from "@opentelemetry/api";
+import type { Around, Authorization, Decision, Seam } from "@reporthook/core/telemetry";
+import { errorType, names } from "./names.ts";
+
+/** What is measured of one receiver; each passes on what it ran. */
+export interface Measured extends Pick<Around, "settled" | "end"> {
+  receive(run: () => Promise<Decision>): Promise<Decision>;
+  verify(run: () => Promise<Authorization>): Promise<Authorization>;
+  handle(run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
+}
+
+const seconds = {
+  unit: "s",
+  advice: {
+    explicitBucketBoundaries: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 60, 300],
+  },
+};
+
+/** Makes the metrics of one receiver. */
+export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Measured {
+  const acknowledge = meter.createHistogram("reporthook.acknowledge.duration", {
+    ...{
+      description: "From the arrival of a notification until its answer is decided",
+      ...seconds,
+    },
+  });
+  const authorize = meter.createHistogram("reporthook.authorize.duration", {
+    ...{ description: "How long the service took for a verdict", ...seconds },
+  });
+  const process = meter.createHistogram("messaging.process.duration", {
+    ...{ description: "How long all handlers of an attempt took", ...seconds },
+  });
+  const deliveries = meter.createCounter("reporthook.deliveries", {
+    ...{ unit: "{delivery}", description: "What became of notifications and deliveries" },
+  });
+  const waiting = meter.createObservableUpDownCounter("reporthook.deliveries.waiting", {
+    ...{ unit: "{delivery}", description: "Neither handled nor parked" },
+  });
+  const oldest = meter.createObservableGauge("reporthook.deliveries.oldest", {
+    ...{ unit: "s", description: "Age of the oldest that waits" },
+  });
+  const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
+  const observed = [waiting, oldest];
+
+  async function timed<T>(
+    histogram: { record(value: number, attributes: Attributes): void },
+    run: () => Promise<T>,
+    attributesOf: (result: T) => Attributes,
+  ): Promise<T> {
+    const start = performance.now();
+    let attributes: Attributes = { [names.error]: "_OTHER" };
+    try {
+      const result = await run();
+      attributes = attributesOf(result);
+      return result;
+    } finally {
+      histogram.record((performance.now() - start) / 1_000, { ...base, ...attributes });
+    }
+  }
+
+  const count = (outcome: string): void => deliveries.add(1, { ...base, [names.outcome]: outcome });
+
+  const observe: BatchObservableCallback = async (result) => {
+    const { counts, oldestWaitingMs, inbox } = await receiver.health();
+    if (!inbox.ok) return;
+    for (const state of ["received", "verified"] as const) {
+      result.observe(waiting, counts[state], { ...base, [names.state]: state });
+    }
+    result.observe(oldest, (oldestWaitingMs ?? 0) / 1_000, base);
+  };
+  meter.addBatchObservableCallback(observe, observed);
+
+  return {
+    receive: (run) =>
+      timed(acknowledge, run, (decision) => {
+        const outcome = "refused" in decision ? decision.refused : decision.status;
+        count(outcome);
+        return { [names.outcome]: outcome };
+      }),
+    verify: (run) =>
+      timed(authorize, run, (answer) => ({
+        [names.verdict]: answer.verdict ?? "none",
+        ...(answer.verdict === null && { [names.error]: errorType(answer.error) }),
+      })),
+    handle: (run) =>
+      timed(process, run, ([failure, ...others]) => ({
+        [names.operation]: "process",
+        ...((failure !== undefined || others.length > 0) && { [names.error]: errorType(failure) }),
+      })),
+    settled(_job, { to }) {
+      if (to !== "again") count(to);
+    },
+    end() {
+      meter.removeBatchObservableCallback(observe, observed);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import {
+  type Attributes,
+  context,
+  isSpanContextValid,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import type { Incoming, Job } from "@reporthook/core";
+import { type Around, describe, headerOf, without } from "@reporthook/core/telemetry";
+import { errorType, names } from "./names.ts";
+
+const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
+
+/** Makes the spans of one receiver. */
+export function createSpans(
+  tracer: Tracer,
+  receiver: string,
+): Pick<Around, "receive" | "verify" | "handle"> {
+  const attributesOf = (operation: string, type: string, id: string): Attributes => ({
+    [names.system]: "reporthook",
+    [names.receiver]: receiver,
+    [names.operation]: operation,
+    [names.operationType]: type,
+    [names.id]: id,
+  });
+
+  /** A span that begins a trace of its own, linked to the request that brought the delivery. */
+  function linked(operation: string, type: string, kind: SpanKind, job: Job): Span {
+    const attributes = {
+      ...attributesOf(operation, type, job.id),
+      [names.attempt]: job.attempts + 1,
+    };
+    return tracer.startSpan(
+      `${operation} ${receiver}`,
+      { kind, attributes, links: linksTo(job), root: true },
+      ROOT_CONTEXT,
+    );
+  }
+
+  return {
+    async receive(incoming, id, run) {
+      const sender = spanContextOf(headerOf(incoming.headers, "traceparent"));
+      const active = context.active();
+      const ours = trace.getSpan(active) !== undefined;
+      const parent = ours || sender === null ? active : trace.setSpanContext(active, sender);
+      const span = tracer.startSpan(
+        `receive ${receiver}`,
+        {
+          kind: ours ? SpanKind.INTERNAL : SpanKind.SERVER,
+          attributes: attributesOf("receive", "receive", id),
+        },
+        parent,
+      );
+      return ending(span, async () => {
+        const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
+        const decision = await context.with(trace.setSpan(parent, span), () => run(given));
+        if ("refused" in decision) failed(span, decision.refused, null);
+        else span.setAttributes({ [names.outcome]: decision.status, [names.id]: decision.id });
+        return decision;
+      });
+    },
+
+    async verify(job, run) {
+      const span = linked("verify", "settle", SpanKind.CLIENT, job);
+      return ending(span, async () => {
+        const answer = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
+        span.setAttribute(names.verdict, answer.verdict ?? "none");
+        if (answer.verdict !== null) return answer;
+        // What an authorize of the app's own throws may repeat what it was given.
+        const clean = (line: string) => without(line, { signature: job.signature ?? "" });
+        failed(span, errorType(answer.error), describe(answer.error, clean));
+        return answer;
+      });
+    },
+
+    async handle(job, run) {
+      const span = linked("process", "process", SpanKind.CONSUMER, job);
+      return ending(span, async () => {
+        const failures = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
+        for (const failure of failures) span.recordException(exceptionOf(failure));
+        const [first] = failures;
+        if (failures.length > 0) failed(span, errorType(first), describe(first));
+        return failures;
+      });
+    },
+  };
+}
+
+async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    failed(span, errorType(error), describe(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function failed(span: Span, type: string, message: string | null): void {
+  span.setAttribute(names.error, type);
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== null && { message }) });
+}
+
+function exceptionOf(failure: unknown): Error | string {
+  return failure instanceof Error ? failure : describe(failure);
+}
+
+function linksTo({ headers }: Pick<Job, "headers">): Link[] {
+  const context = spanContextOf(headers["traceparent"] ?? null);
+  return context === null ? [] : [{ context }];
+}
+
+/** The request as it came, with a `traceparent` that the delivery will keep. */
+function withTraceparent(incoming: Incoming, context: SpanContext): Incoming {
+  if (!isSpanContextValid(context)) return incoming;
+  const { traceId, spanId, traceFlags } = context;
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+  const { method, url, headers } = incoming;
+  const isWeb = headers instanceof Headers;
+  const given = isWeb ? new Headers(headers) : { ...headers, traceparent };
+  if (given instanceof Headers) given.set("traceparent", traceparent);
+  return { method, url, headers: given, readBody: (limit) => incoming.readBody(limit) };
+}
+
+function spanContextOf(traceparent: string | null): SpanContext | null {
+  const [, traceId = "", spanId = "", flags = "0"] =
+    traceparentPattern.exec(traceparent ?? "") ?? [];
+  const found = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(found) ? found : null;
+}
