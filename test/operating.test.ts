@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createProgram } from "../packages/cli/src/program.ts";
 import type { Terminal } from "../packages/cli/src/terminal.ts";
 import { loadDriver } from "../packages/sqlite/src/driver.ts";
+import { freePort } from "./free-port.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -94,15 +94,6 @@ function load(app: App, acknowledged: Set<string>): Promise<unknown> {
 
 async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   await vi.waitUntil(check, { timeout: 60_000, interval: 20 });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Opens a file as the next start of an app would, and has what waits handled. */

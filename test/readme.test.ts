@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "./free-port.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = await readdir(join(root, "packages"));
@@ -110,15 +110,6 @@ describe("README blocks marked serve take a genuine notification", () => {
     },
   );
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Resolves once the server takes connections; rejects with what it printed when it ends instead. */
 async function listening(server: ChildProcess, url: string): Promise<void> {

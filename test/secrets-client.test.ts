@@ -85,23 +85,23 @@ describe("what a client shows when a call fails", () => {
       { baseUrl, apiKey, reportAuth: apiKey },
       apiKey,
     ];
-    for (const options of given) await output.settled(tried(() => createClient(options as any)));
+    for (const options of given) await output.settled(tried(() => createClient(options as never)));
     for (const key of [
       throwing,
       () => `<${apiKey}>`,
-      () => ({ apiKey }) as any,
+      () => ({ apiKey }) as never,
       () => `${apiKey}漢`,
     ]) {
       await callAll(createClient({ baseUrl, apiKey: key }), output);
     }
     const client = createClient({ baseUrl, apiKey });
-    for (const odd of [`${signature}\n`, `${signature}漢`, { signature } as any]) {
+    for (const odd of [`${signature}\n`, `${signature}漢`, { signature } as never]) {
       await output.settled(client.authorize(odd));
     }
     const report = { webhook_url: `ftp:${webhook_url}`, start_date: token, domains: [{ token }] };
-    await output.settled(client.requestReport(report as any));
+    await output.settled(client.requestReport(report as never));
     for (const options of [apiKey, { client: apiKey }, { client: { apiKey } }]) {
-      await output.settled(tried(() => createReceiver(options as any)));
+      await output.settled(tried(() => createReceiver(options as never)));
     }
     await output.settled(tried(() => createEmulator({ apiKey: `<${apiKey}>` })));
     expect(canaries.foundIn(output.text)).toEqual([]);

@@ -141,7 +141,9 @@ async function step<T>(
   run: (from: number) => Promise<{ readonly value: T; readonly note: string }>,
 ): Promise<T> {
   const from = performance.now();
-  const spinner = ora({ text: title, stream: process.stdout }).start();
+  // On a terminal of no width, as some that nobody looks at are, it would clear lines for ever.
+  const noWidth = process.stdout.columns === 0 && { isEnabled: false };
+  const spinner = ora({ text: title, stream: process.stdout, ...noWidth }).start();
   try {
     const { value, note } = await run(from);
     const ms = Math.round(performance.now() - from);

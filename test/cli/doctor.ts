@@ -6,6 +6,7 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Check, Times } from "../../packages/cli/src/checks.ts";
 import { cli, cliJson, widest } from "./process.ts";
 
 let emulator: Emulator;
@@ -57,10 +58,24 @@ afterAll(async () => {
   await emulator.close();
 });
 
-async function diagnose(path: string, ...more: string[]): Promise<any> {
+/** What `doctor --json` prints. */
+interface Report {
+  readonly checks: readonly Check[];
+  readonly times: Times;
+}
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly value: Report;
+  readonly checks: readonly Check[];
+  /** By name. */
+  readonly results: Readonly<Record<string, Check["result"]>>;
+}
+
+async function diagnose(path: string, ...more: string[]): Promise<Diagnosis> {
   const args = ["doctor", "--requests", "3", "--to", base + path, ...more];
-  const { code, value } = await cliJson(args, { env: { REPORTS_URL: service } });
-  const results = value.checks.map((check: any) => [check.name, check.result]);
+  const { code, value } = await cliJson<Report>(args, { env: { REPORTS_URL: service } });
+  const results = value.checks.map(({ name, result }) => [name, result]);
   return { code, value, results: Object.fromEntries(results), checks: value.checks };
 }
 
@@ -107,7 +122,7 @@ describe("reporthook doctor", () => {
   });
 
   it("tells that nothing listens", async () => {
-    const { code, value } = await cliJson(["doctor", "--to", "http://127.0.0.1:9/hook"]);
+    const { code, value } = await cliJson<Report>(["doctor", "--to", "http://127.0.0.1:9/hook"]);
     expect(code).toBe(1);
     expect(value.checks).toMatchObject([{ name: "reachable", result: "fail" }]);
   });
@@ -117,7 +132,7 @@ describe("reporthook doctor", () => {
     const { code, results, checks } = await diagnose("/all", "--signed");
     expect(code).toBe(0);
     expect(results).toMatchObject({ signed: "pass", duplicate: "pass", forged: "pass" });
-    expect(checks.at(-1).says).toContain("401");
+    expect(checks.at(-1)?.says).toContain("401");
     expect(seen.slice(from)).toContain("report.complete");
 
     const env = { REPORTS_URL: service, REPORTS_API_KEY: "another-key" };

@@ -7,6 +7,7 @@ import {
   createClient,
   createReceiver,
   DoNotRetry,
+  type Entry,
   type Receiver,
 } from "@reporthook/core";
 import {
@@ -16,7 +17,7 @@ import {
 } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson, widest } from "./process.ts";
+import { cli, cliJson, type Failed, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -59,6 +60,12 @@ function openApp(db: string, name = "reports", clock?: Clock): App {
   };
 }
 
+/** What `list --json` prints. */
+interface Listed {
+  readonly entries: readonly Entry[];
+  readonly next: string | null;
+}
+
 describe("reporthook inbox", () => {
   const db = join(folder, "inbox.db");
   let ids: { complete: string; dead: string; held: string; rejected: string };
@@ -86,12 +93,12 @@ describe("reporthook inbox", () => {
   });
 
   it("list goes on where it ended", async () => {
-    const first = await cliJson(["inbox", "list", "--db", db, "--limit", "3"]);
+    const first = await cliJson<Listed>(["inbox", "list", "--db", db, "--limit", "3"]);
     expect(first.value.entries).toHaveLength(3);
     expect(first.value.next).toBe(ids.held);
-    const rest = await cliJson(["inbox", "list", "--db", db, "--after", first.value.next]);
+    const rest = await cliJson(["inbox", "list", "--db", db, "--after", `${first.value.next}`]);
     expect(rest.value).toMatchObject({ entries: [{ id: ids.rejected }], next: null });
-    const parked = await cliJson(["inbox", "list", "--db", db, "--state", "parked"]);
+    const parked = await cliJson<Listed>(["inbox", "list", "--db", db, "--state", "parked"]);
     expect(parked.value.entries).toMatchObject([{ id: ids.dead }, { id: ids.held }]);
     const none = await cli(["inbox", "list", "--db", db, "--receiver", "other"]);
     expect([none.code, none.out]).toEqual([0, "Nothing.\n"]);
@@ -109,9 +116,11 @@ describe("reporthook inbox", () => {
 
   it("stats counts by state and by reason", async () => {
     const { value } = await cliJson(["inbox", "stats", "--db", db]);
-    expect(value.counts).toMatchObject({ handled: 1, held: 1, rejected: 1, dead: 1, received: 0 });
-    expect(value.reasons).toEqual({ do_not_retry: 1, no_handler: 1 });
-    expect(value.oldestWaitingMs).toBeNull();
+    expect(value).toMatchObject({
+      counts: { handled: 1, held: 1, rejected: 1, dead: 1, received: 0 },
+      reasons: { do_not_retry: 1, no_handler: 1 },
+      oldestWaitingMs: null,
+    });
     const { out } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^parked +1 do_not_retry, 1 no_handler$/m);
   });
@@ -126,7 +135,7 @@ describe("reporthook inbox", () => {
     const foreign = await cli(["inbox", "release", one, "--db", other]);
     expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
     const released = ["inbox", "release", one, "nobody", "--receiver", "mine", "--db", other];
-    const { code, value } = await cliJson(released);
+    const { code, value } = await cliJson<Failed>(released);
     expect(code).toBe(1);
     expect(value).toMatchObject({ released: [one], failed: [{ id: "nobody" }] });
     expect(value.error.message).toContain("inbox list");
@@ -199,7 +208,7 @@ describe("reporthook inbox", () => {
     sent.push(id);
     await app.receiver.idle({ timeoutMs: 30_000 });
     const parked = ["inbox", "list", "--state", "dead", "--limit", "10000", "--db", busy];
-    expect((await cliJson(parked)).value.entries.at(-1)).toMatchObject({ id });
+    expect((await cliJson<Listed>(parked)).value.entries.at(-1)).toMatchObject({ id });
     expect((await cli(["inbox", "release", id, "--db", busy])).code).toBe(0);
     const handled = async (): Promise<string | undefined> =>
       (await app.receiver.inbox.get(id))?.state;

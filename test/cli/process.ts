@@ -19,6 +19,16 @@ export interface Ended {
   readonly progress: string;
 }
 
+/** What a command that failed prints with `--json`. */
+export interface Failed {
+  readonly error: {
+    readonly message: string;
+    readonly code?: string;
+    readonly status?: number;
+    readonly body?: unknown;
+  };
+}
+
 /** A command that runs. */
 export interface Running {
   readonly child: ChildProcess;
@@ -98,13 +108,13 @@ export async function cli(args: readonly string[], setting: Setting = {}): Promi
 }
 
 /** Runs a command with `--json` and reads what it prints. */
-export async function cliJson(
+export async function cliJson<Value = unknown>(
   args: readonly string[],
   setting: Setting = {},
-): Promise<{ readonly code: number | null; readonly value: any }> {
+): Promise<{ readonly code: number | null; readonly value: Value }> {
   const { code, out, err, progress } = await cli([...args, "--json"], setting);
   expect(progress + err).toBe("");
-  return { code, value: JSON.parse(out) };
+  return { code, value: JSON.parse(out) as Value };
 }
 
 /** The length of the longest line. */

@@ -5,7 +5,7 @@ import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cli, cliJson } from "./process.ts";
+import { cli, cliJson, type Failed } from "./process.ts";
 
 const apiKey = "a-key-of-the-tests";
 const servers: Server[] = [];
@@ -44,7 +44,7 @@ describe("reporthook test", () => {
 
   it("fails with what the service says when the address does not answer 2xx", async () => {
     const to = await answering(404, "");
-    const { code, value } = await cliJson(["test", "--to", to], { env });
+    const { code, value } = await cliJson<Failed>(["test", "--to", to], { env });
     expect(code).toBe(1);
     expect(value.error).toMatchObject({ code: "service_failed", status: 400 });
     expect(JSON.stringify(value.error.body)).toContain("404");

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { cli, cliJson, programFile, widest } from "./process.ts";
+import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
 const service = { REPORTS_URL: "http://127.0.0.1:9", REPORTS_API_KEY: "a-key-of-the-tests" };
 
@@ -43,7 +43,7 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["nothing to report on", ["request"], service, "--domain"],
     ["a month that is none", ["request", "--start-date", "2026-13"], service, "start_date"],
   ])("%s", async (_, args, env, hint) => {
-    const { code, value } = await cliJson(args, { env });
+    const { code, value } = await cliJson<Failed>(args, { env });
     expect(code).toBe(2);
     expect(value.error.message).toContain(hint);
   });
