@@ -1,21 +1,14 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
-import {
-  type Added,
-  type Arrival,
-  type ErrorCode,
-  type NewDelivery,
-  ReporthookError,
-} from "@reporthook/core";
+import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { type Kept, newKept } from "@reporthook/core/store";
+import { addedOf, addOf, errorOf, type Leased, leasedOf, storedUnder } from "./messages.ts";
 import type {
   Add,
   AddResult,
   Call,
   CallResult,
-  Failure,
   FromThread,
-  Handed,
   HandedOut,
   LaneState,
   Numbers,
@@ -26,7 +19,6 @@ import type {
   ThreadOptions,
 } from "./protocol.ts";
 import { isFailure } from "./protocol.ts";
-import { changesOf, keptOf } from "./row.ts";
 import { kindOf } from "./tally.ts";
 import { startThread } from "./thread.ts";
 
@@ -50,8 +42,6 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
-type Stored = Exclude<AddResult, Failure>;
-
 interface Addition {
   readonly kind: number;
   readonly bytes: number;
@@ -61,14 +51,6 @@ interface Addition {
 
 interface Recording {
   readonly seq: number;
-  readonly kept: Kept;
-}
-
-/** What the thread leased to a lane. */
-export interface Leased {
-  readonly lane: number;
-  readonly seq: number;
-  readonly owner: number;
   readonly kept: Kept;
 }
 
@@ -263,48 +245,6 @@ export class Connection {
     }
     this.#listener.ended(this.#error);
   }
-}
-
-function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
-  const { id, receiver, receivedAt, ackMs, signature, url, context, headers, body, key } = delivery;
-  const text = JSON.stringify(headers);
-  const changes = begins === null ? null : changesOf(begins, receivedAt);
-  const lengths = [body.byteLength, key?.byteLength ?? 0] as const;
-  const head = [id, receiver, receivedAt, ackMs, signature, url, text] as const;
-  return [...head, ...lengths, kind, changes, context];
-}
-
-/** Under which number (0: none), and with which earlier one's signature. */
-function storedUnder(result: Stored): [number, string | null] {
-  if (typeof result === "number") return [result, null];
-  return "seq" in result ? [result.seq, result.sameSignatureAs] : [0, null];
-}
-
-function addedOf(id: string, result: Stored): Added {
-  if (typeof result === "number") return { status: "added", id };
-  if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
-  return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
-}
-
-function leasedOf(
-  { lane, seq, row, receiver }: Handed,
-  owner: number,
-  inMemory: ReadonlyMap<number, Kept>,
-): Leased {
-  const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
-  if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  return { lane, seq, owner, kept };
-}
-
-/** The error that a failure in the thread stands for. */
-export function errorOf({
-  code,
-  failed,
-}: {
-  readonly code: string;
-  readonly failed: string;
-}): ReporthookError {
-  return new ReporthookError(code as ErrorCode, failed);
 }
 
 function closed(): ReporthookError {

@@ -9,7 +9,7 @@ import {
   quietTimeout,
   record,
 } from "@reporthook/core/store";
-import { errorOf } from "./connection.ts";
+import { errorOf } from "./messages.ts";
 import { isFailure, type LaneState, type Recorded, type RecordResult } from "./protocol.ts";
 import { changesOf } from "./row.ts";
 import { kindOf } from "./tally.ts";

@@ -1,7 +1,8 @@
 import { ReporthookError } from "@reporthook/core";
+import { answer } from "./answer.ts";
 import { Deliveries, type Files } from "./deliveries.ts";
-import { type Database, type Row, type Statement, sqliteCode } from "./driver.ts";
-import { explain, type OpenFile } from "./file.ts";
+import type { Database, Row, Statement } from "./driver.ts";
+import { failureOf, failureOfAll, type OpenFile } from "./file.ts";
 import { HandOut } from "./hand-out.ts";
 import { Leases } from "./leases.ts";
 import type {
@@ -87,7 +88,7 @@ export class Engine {
     try {
       done = this.#transaction(() => {
         // That nothing was asked for does not mean that it could be done again.
-        if (this.#failing) this.#leases.probe();
+        this.#probe();
         const lost = !this.#leases.beat(this.#monotonic());
         const results = this.#perform(requests, (step) => step(), false);
         const poisoned = requests.length === 0 ? this.#takeBack() : [];
@@ -98,17 +99,17 @@ export class Engine {
       this.#failing = false;
       this.#handOut.commit();
     } catch (thrown) {
-      if (!this.#failing) error = this.#failure(thrown);
+      if (!this.#failing) error = failureOf(thrown, this.#path);
       this.#failing = true;
       this.#handOut.rollBack();
-      let ofAll = this.#failureOfAll(thrown);
+      let ofAll = failureOfAll(thrown, this.#path);
       const alone: Runner = (step) => {
         if (ofAll !== null) return ofAll;
         try {
           return this.#transaction(step);
         } catch (thrown) {
-          ofAll = this.#failureOfAll(thrown);
-          return this.#failure(thrown);
+          ofAll = failureOfAll(thrown, this.#path);
+          return failureOf(thrown, this.#path);
         }
       };
       done = { ...this.#perform(requests, alone, true), ...nothingHanded };
@@ -271,38 +272,17 @@ export class Engine {
 
   #answer(call: Call): CallResult {
     try {
-      return { value: this.#valueOf(call) };
+      return { value: answer(call, this.#shelf, this.#handOut, () => this.#probe()) };
     } catch (error) {
       // What was asked for wrongly must not undo what others asked for.
-      if (error instanceof ReporthookError) return this.#failure(error);
+      if (error instanceof ReporthookError) return failureOf(error, this.#path);
       throw error;
     }
   }
 
-  #valueOf(call: Call): unknown {
-    switch (call.ask) {
-      case "get":
-        return this.#shelf.get(call.id, call.receiver);
-      case "list":
-        return this.#shelf.look.list(call.query);
-      case "summary":
-        return this.#shelf.look.summary(call.query);
-      case "oldestWaiting":
-        return this.#shelf.oldestWaiting(call.receiver);
-      case "release":
-        this.#handOut.lanes.disturb();
-        this.#handOut.changed();
-        return this.#shelf.release(call.query, call.after);
-      case "discard":
-        return this.#shelf.discard(call.id, call.receiver);
-      case "prune":
-        return this.#shelf.prune(call.now);
-      case "health":
-        return this.#failing ? this.#leases.probe() : undefined;
-      case "close":
-      case "counts":
-        return undefined;
-    }
+  /** After a failure, whether something can be written again. */
+  #probe(): void {
+    if (this.#failing) this.#leases.probe();
   }
 
   #takeBack(): HandedOut["poisoned"] {
@@ -322,16 +302,5 @@ export class Engine {
   /** By the receiver's clock, if it works here. */
   #nowOf(receiver: string): number {
     return this.#handOut.lanes.nowOf(receiver) ?? Date.now();
-  }
-
-  /** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. */
-  #failureOfAll(error: unknown): Failure | null {
-    const isLocked = sqliteCode(error) === 5;
-    return isLocked || error instanceof ReporthookError ? this.#failure(error) : null;
-  }
-
-  #failure(error: unknown): Failure {
-    const { code, message } = explain(error, this.#path);
-    return { code, failed: message };
   }
 }

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
 import { type Database, sqliteCode } from "./driver.ts";
+import type { Failure } from "./protocol.ts";
 
 /** The inbox file and the log beside it, as they were when they were opened. */
 export class OpenFile {
@@ -75,6 +76,18 @@ export function explain(error: unknown, path: string): ReporthookError {
   const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
   const text = way === undefined ? describe(error) : `${way} (${describe(error)})`;
   return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
+}
+
+/** The same, in a form that survives the way between threads. */
+export function failureOf(error: unknown, path: string): Failure {
+  const { code, message } = explain(error, path);
+  return { code, failed: message };
+}
+
+/** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. Null for others. */
+export function failureOfAll(error: unknown, path: string): Failure | null {
+  const isLocked = sqliteCode(error) === 5;
+  return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
 }
 
 /** Why a file can't be opened, which SQLite does not tell. */

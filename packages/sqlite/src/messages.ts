@@ -1,0 +1,60 @@
+import { type Added, type ErrorCode, type NewDelivery, ReporthookError } from "@reporthook/core";
+import type { Kept } from "@reporthook/core/store";
+import type { Add, AddResult, Failure, Handed } from "./protocol.ts";
+import { changesOf, keptOf } from "./row.ts";
+
+/** What became of a delivery that did not fail. */
+export type Stored = Exclude<AddResult, Failure>;
+
+/** What the thread leased to a lane. */
+export interface Leased {
+  readonly lane: number;
+  readonly seq: number;
+  readonly owner: number;
+  readonly kept: Kept;
+}
+
+/** A delivery as it is sent. */
+export function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
+  const { id, receiver, receivedAt, ackMs, signature, url, context, headers, body, key } = delivery;
+  const text = JSON.stringify(headers);
+  const changes = begins === null ? null : changesOf(begins, receivedAt);
+  const lengths = [body.byteLength, key?.byteLength ?? 0] as const;
+  const head = [id, receiver, receivedAt, ackMs, signature, url, text] as const;
+  return [...head, ...lengths, kind, changes, context];
+}
+
+/** Under which number (0: none), and with which earlier one's signature. */
+export function storedUnder(result: Stored): [number, string | null] {
+  if (typeof result === "number") return [result, null];
+  return "seq" in result ? [result.seq, result.sameSignatureAs] : [0, null];
+}
+
+/** What is told of it. */
+export function addedOf(id: string, result: Stored): Added {
+  if (typeof result === "number") return { status: "added", id };
+  if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
+  return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
+}
+
+/** One that was leased, with what is in memory of it or was read. */
+export function leasedOf(
+  { lane, seq, row, receiver }: Handed,
+  owner: number,
+  inMemory: ReadonlyMap<number, Kept>,
+): Leased {
+  const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
+  if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
+  return { lane, seq, owner, kept };
+}
+
+/** The error that a failure in the thread stands for. */
+export function errorOf({
+  code,
+  failed,
+}: {
+  readonly code: string;
+  readonly failed: string;
+}): ReporthookError {
+  return new ReporthookError(code as ErrorCode, failed);
+}
