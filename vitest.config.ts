@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defaultServerConditions } from "vite";
 import type { ViteUserConfig } from "vitest/config";
 
@@ -9,6 +10,8 @@ const config: ViteUserConfig = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
+    // Much of a test's time is spent waiting for others, so two cores carry three files.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     coverage: {
       provider: "v8",
