@@ -1,4 +1,4 @@
--- Version 2, as SQLite tells it.
+-- Version 3, as SQLite tells it.
 
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -59,11 +59,13 @@ CREATE TABLE receiver (
     name TEXT NOT NULL UNIQUE
   );
 
-CREATE TABLE seen (
-    seq INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    key BLOB NOT NULL
+CREATE TABLE "seen" (
+    last INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL,
+    seqs TEXT NOT NULL,
+    ids TEXT NOT NULL,
+    times TEXT NOT NULL,
+    keys BLOB NOT NULL
   );
 
 CREATE TABLE seen_before (

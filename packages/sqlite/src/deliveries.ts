@@ -38,7 +38,7 @@ export class Deliveries {
   constructor(files: Files) {
     this.#files = files;
     const { database } = files;
-    this.#insert = new ManyRows(database, "delivery", arriving, { state: "0" });
+    this.#insert = new ManyRows(database, "INSERT INTO delivery", arriving, { state: "0" });
     const changes = changing.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
@@ -61,8 +61,9 @@ export class Deliveries {
     this.#changes = [];
   }
 
-  /** Writes which numbers this transaction has given. */
+  /** Writes which numbers this transaction has given, and the keys it has seen. */
   flush(): void {
+    this.#files.window.write();
     if (this.#isNumbered) this.#last.run(this.#nextSeq - 1);
     this.#isNumbered = false;
   }
@@ -96,7 +97,6 @@ export class Deliveries {
     this.#insert.write();
     for (const { seq, changes } of this.#changes) this.#change.run(...changes, seq);
     this.#changes = [];
-    this.#files.window.write();
   }
 
   /** Changes a delivery that its owner has leased, and leases it to a stage again; false when the lease is lost. */

@@ -9,10 +9,10 @@ export class ManyRows {
   readonly #several: Statement;
   #values: Value[] = [];
 
-  /** Columns that are given, and those with an expression of their own. */
+  /** `into` is the statement up to the columns: those that are given, and those with an expression of their own. */
   constructor(
     database: Database,
-    table: string,
+    into: string,
     columns: readonly string[],
     expressions: Readonly<Record<string, string>> = {},
   ) {
@@ -21,7 +21,7 @@ export class ManyRows {
     const row = `(${[...columns.map(() => "?"), ...Object.values(expressions)].join(", ")})`;
     const prepare = (rows: number): Statement => {
       const all = new Array<string>(rows).fill(row).join(", ");
-      return database.prepare(`INSERT INTO ${table} (${names.join(", ")}) VALUES ${all}`);
+      return database.prepare(`${into} (${names.join(", ")}) VALUES ${all}`);
     };
     this.#one = prepare(1);
     this.#several = prepare(together);

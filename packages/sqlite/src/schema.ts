@@ -82,6 +82,20 @@ export const migrations: readonly string[] = [
   `,
   // JSON text: what its callback URL was made with.
   "ALTER TABLE delivery ADD COLUMN context TEXT",
+  // The keys of one transaction are one row, in lists of the same order; what came before stays a row each.
+  `
+  CREATE TABLE seen_together (
+    last INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL,
+    seqs TEXT NOT NULL,
+    ids TEXT NOT NULL,
+    times TEXT NOT NULL,
+    keys BLOB NOT NULL
+  );
+  INSERT INTO seen_together SELECT seq, 1, seq, id, at, key FROM seen;
+  DROP TABLE seen;
+  ALTER TABLE seen_together RENAME TO seen;
+  `,
 ];
 
 // "rhnb", so that the file of another application is not taken for an inbox.

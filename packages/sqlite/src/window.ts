@@ -3,18 +3,12 @@ import { lastNumber } from "./deliveries.ts";
 import type { Database, Statement } from "./driver.ts";
 import { ManyRows } from "./many-rows.ts";
 import { RecentKeys } from "./recent-keys.ts";
+import { type Seen, SeenKeys } from "./seen.ts";
 
 /** What is known of a key. */
-export interface Seen {
+export interface Known {
   readonly duplicateOf?: string;
   readonly sameSignatureAs?: string;
-}
-
-interface SeenRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly at: number;
-  readonly key: Uint8Array;
 }
 
 /** The keys of one generation, whole and by their signature's half. */
@@ -42,13 +36,11 @@ const signatureBytes = 12;
  * delivery, so the newest million or two are found through memory, and only those before them through an index.
  */
 export class DedupeWindow {
-  readonly #database: Database;
   readonly #perGeneration: number;
-  readonly #one: Statement;
+  readonly #seen: SeenKeys;
   readonly #exactlyBefore: Statement;
   readonly #siblingBefore: Statement;
-  readonly #insert: ManyRows;
-  readonly #forget: Statement;
+  readonly #insertBefore: ManyRows;
   readonly #forgetBefore: Statement;
   #young: Generation;
   #old: Generation | null = null;
@@ -56,22 +48,18 @@ export class DedupeWindow {
   #settled = 0;
   #hasBefore: boolean;
   #last = 0;
-  readonly #unwritten = new Map<number, SeenRow>();
+  readonly #unwritten = new Map<number, Seen>();
 
   constructor(database: Database, perGeneration: number = generationKeys) {
-    this.#database = database;
     this.#perGeneration = perGeneration;
-    this.#one = database.prepare("SELECT seq, id, at, key FROM seen WHERE seq = ?");
-    const before =
-      "SELECT s.seq, s.id, s.at, s.key FROM seen_before b JOIN seen s ON s.seq = b.seq";
-    this.#exactlyBefore = database.prepare(`${before} WHERE b.key = ?`);
-    this.#siblingBefore = database.prepare(`${before} WHERE b.key >= ? AND b.key < ? LIMIT 1`);
-    this.#insert = new ManyRows(database, "seen", ["seq", "id", "at", "key"]);
-    this.#forget = database.prepare("DELETE FROM seen WHERE seq = ?");
-    this.#forgetBefore = database.prepare(
-      "DELETE FROM seen_before WHERE key = (SELECT key FROM seen WHERE seq = ?)",
-    );
-    const first = this.#firstHeld();
+    this.#seen = new SeenKeys(database);
+    const before = "SELECT seq FROM seen_before WHERE";
+    this.#exactlyBefore = database.prepare(`${before} key = ?`);
+    this.#siblingBefore = database.prepare(`${before} key >= ? AND key < ? LIMIT 1`);
+    const columns = ["key", "seq"];
+    this.#insertBefore = new ManyRows(database, "REPLACE INTO seen_before", columns);
+    this.#forgetBefore = database.prepare("DELETE FROM seen_before WHERE key = ?");
+    const first = this.#beforeHeld() ?? lastNumber(database);
     this.#young = generation(first);
     this.#last = first;
     this.#settled = first;
@@ -85,7 +73,6 @@ export class DedupeWindow {
   }
 
   set state({ last, settled, young, old }: WindowState) {
-    this.#insert.clear();
     this.#unwritten.clear();
     this.#last = last;
     this.#settled = settled;
@@ -95,54 +82,41 @@ export class DedupeWindow {
 
   /** Deletes a key, so that its copy is new. */
   forget(seq: number): void {
-    if (this.#hasBefore) this.#forgetBefore.run(seq);
-    this.#forget.run(seq);
+    if (this.#unwritten.delete(seq)) return;
+    const seen = this.#seen.delete(seq);
+    if (this.#hasBefore && seen !== undefined) this.#forgetBefore.run(seen.key);
   }
 
   /** Takes in what other processes have stored. */
   catchUp(): void {
-    // Many in one row: a million rows would take seconds.
-    const page = this.#database.prepare(
-      `SELECT group_concat(seq) AS seqs, group_concat(at) AS times, group_concat(hex(key), '') AS keys
-       FROM (SELECT seq, at, key FROM seen WHERE seq > ? ORDER BY seq LIMIT 2000)`,
-    );
     for (;;) {
-      const { seqs, times, keys } = page.get(this.#last) ?? {};
-      if (typeof seqs !== "string") return;
-      const bytes = Buffer.from(String(keys), "hex");
-      const numbers = seqs.split(",");
-      const at = String(times).split(",");
-      const size = bytes.length / numbers.length;
-      for (const [index, seq] of numbers.entries()) {
-        const key = bytes.subarray(index * size, (index + 1) * size);
-        this.#remember(Number(seq), key, Number(at[index]));
-      }
+      const row = this.#seen.next(this.#last);
+      if (row === undefined) return;
+      for (const { seq, key, at } of row.keys) this.#remember(seq, key, at);
+      this.#last = row.last;
     }
   }
 
-  look(key: Uint8Array, now: number): Seen {
+  look(key: Uint8Array, now: number): Known {
     const { whole, signature } = hashesOf(key);
-    const within = (row: SeenRow | undefined): row is SeenRow =>
-      row !== undefined && now - row.at < dayMs;
+    const within = (seen: Seen | undefined): seen is Seen =>
+      seen !== undefined && now - seen.at < dayMs;
     for (const { keys } of this.#generations()) {
-      const row = this.#confirm(keys.get(...whole));
-      if (within(row) && equal(row.key, key, key.length)) return { duplicateOf: row.id };
+      const seen = this.#confirm(keys.get(...whole));
+      if (within(seen) && equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
     }
-    const same = this.#hasBefore ? this.#exactlyBefore.get(key) : undefined;
-    if (within(same as SeenRow | undefined)) return { duplicateOf: String(same?.["id"]) };
+    const same = this.#before(this.#exactlyBefore, key);
+    if (within(same)) return { duplicateOf: same.id };
     for (const { signatures } of this.#generations()) {
-      const row = this.#confirm(signatures.get(...signature));
-      if (within(row) && equal(row.key, key, signatureBytes)) return { sameSignatureAs: row.id };
+      const seen = this.#confirm(signatures.get(...signature));
+      if (within(seen) && equal(seen.key, key, signatureBytes)) return { sameSignatureAs: seen.id };
     }
-    const sibling = this.#hasBefore ? this.#siblingBefore.get(...siblingsOf(key)) : undefined;
-    return within(sibling as SeenRow | undefined)
-      ? { sameSignatureAs: String(sibling?.["id"]) }
-      : {};
+    const sibling = this.#before(this.#siblingBefore, ...siblingsOf(key));
+    return within(sibling) ? { sameSignatureAs: sibling.id } : {};
   }
 
   /** Takes a key in; it is in the file once {@link write} was called. */
   add(seq: number, id: string, at: number, key: Uint8Array): void {
-    this.#insert.add(seq, id, at, key);
     this.#unwritten.set(seq, { seq, id, at, key });
     this.#remember(seq, key, at);
   }
@@ -151,29 +125,27 @@ export class DedupeWindow {
   write(): void {
     const { size } = this.#unwritten;
     if (size === 0) return;
-    this.#insert.write();
+    this.#seen.add([...this.#unwritten.values()]);
     this.#unwritten.clear();
     if (this.#old !== null && this.#young.keys.size * 2 > this.#perGeneration) {
       this.#settle(4 * size);
     }
   }
 
-  /** Deletes at most `limit` keys that are older than the window; returns whether there are more. */
+  /** Deletes keys that are older than the window, about `limit` of them; returns whether there are more. */
   prune(now: number, limit: number): boolean {
-    const oldest = this.#database
-      .prepare("SELECT seq, at FROM seen ORDER BY seq LIMIT ?")
-      .all(limit) as unknown as SeenRow[];
+    let [deleted, to] = [0, 0];
+    let row = this.#seen.next(to);
     // What came more than a day from now came while the clock was set wrong.
-    const over = oldest.findIndex(({ at }) => Math.abs(now - at) < dayMs);
-    const last = oldest[over === -1 ? oldest.length - 1 : over - 1];
-    if (last === undefined) return false;
-    if (this.#hasBefore) {
-      this.#database
-        .prepare("DELETE FROM seen_before WHERE key IN (SELECT key FROM seen WHERE seq <= ?)")
-        .run(last.seq);
+    const isOver = ({ at }: Seen): boolean => Math.abs(now - at) >= dayMs;
+    while (row !== undefined && deleted < limit && row.keys.every(isOver)) {
+      if (this.#hasBefore) for (const { key } of row.keys) this.#forgetBefore.run(key);
+      deleted += row.keys.length;
+      to = row.last;
+      row = this.#seen.next(to);
     }
-    this.#database.prepare("DELETE FROM seen WHERE seq <= ?").run(last.seq);
-    return over === -1;
+    if (deleted > 0) this.#seen.deleteTo(to);
+    return deleted >= limit && row !== undefined;
   }
 
   #remember(seq: number, key: Uint8Array, at: number): void {
@@ -197,41 +169,42 @@ export class DedupeWindow {
     this.#young = generation(this.#last);
   }
 
-  /** Brings the next keys of the old generation into the index. */
+  /** Brings the next keys of the old generation into the index, about `limit` of them. */
   #settle(limit: number): void {
     const end = this.#young.after;
-    if (this.#settled >= end) return;
-    const rows = this.#database
-      .prepare("SELECT seq FROM seen WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?")
-      .all(this.#settled, end, limit);
-    const last = rows.length < limit ? end : Number(rows.at(-1)?.["seq"]);
-    this.#hasBefore = true;
-    this.#database
-      .prepare(
-        "INSERT OR REPLACE INTO seen_before (key, seq) SELECT key, seq FROM seen WHERE seq > ? AND seq <= ?",
-      )
-      .run(this.#settled, last);
-    this.#settled = last;
+    let left = limit;
+    while (left > 0 && this.#settled < end) {
+      const row = this.#seen.next(this.#settled);
+      // The row in which the next generation begins holds the last keys of this one.
+      for (const { seq, key } of row?.keys ?? []) {
+        if (seq > this.#settled && seq <= end) this.#insertBefore.add(key, seq);
+      }
+      left -= row?.keys.length ?? 0;
+      this.#settled = Math.min(end, row?.last ?? end);
+      this.#hasBefore = true;
+    }
+    this.#insertBefore.write();
   }
 
   #generations(): readonly Generation[] {
     return this.#old === null ? [this.#young] : [this.#young, this.#old];
   }
 
-  #confirm(seq: number | null): SeenRow | undefined {
+  #confirm(seq: number | null): Seen | undefined {
     if (seq === null) return undefined;
-    return this.#unwritten.get(seq) ?? (this.#one.get(seq) as SeenRow | undefined);
+    return this.#unwritten.get(seq) ?? this.#seen.get(seq);
+  }
+
+  #before(statement: Statement, ...keys: Uint8Array[]): Seen | undefined {
+    const row = this.#hasBefore ? statement.get(...keys) : undefined;
+    return row === undefined ? undefined : this.#seen.get(Number(row["seq"]));
   }
 
   /** The number before the first key that is held in memory at the start. */
-  #firstHeld(): number {
-    const newest = this.#database
-      .prepare("SELECT seq FROM seen ORDER BY seq DESC LIMIT 1 OFFSET ?")
-      .get(2 * this.#perGeneration - 1);
-    const first = this.#database
-      .prepare("SELECT seq, at FROM seen WHERE seq >= ? ORDER BY seq LIMIT 1")
-      .get(Number(newest?.["seq"] ?? 0));
-    return first === undefined ? lastNumber(this.#database) : Number(first["seq"]) - 1;
+  #beforeHeld(): number | undefined {
+    const row = this.#seen.newest(2 * this.#perGeneration) ?? this.#seen.next(0);
+    const [first] = row?.keys ?? [];
+    return first === undefined ? undefined : first.seq - 1;
   }
 }
 
