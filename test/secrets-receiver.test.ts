@@ -118,11 +118,33 @@ async function run(
       expect(answer.status).toBe(200);
       return await answer.text();
     };
+    const liveOf = async (page: string): Promise<Uint8Array | undefined> => {
+      const headers = { accept: "text/event-stream" };
+      const { body } = await shown(new Request(`http://localhost/inbox/api/${page}`, { headers }));
+      const stream = body?.getReader();
+      const { value } = (await stream?.read()) ?? {};
+      await stream?.cancel();
+      return value;
+    };
+    const act = async (path: string): Promise<string> => {
+      const headers = { "x-reporthook": "1", origin: "http://localhost" };
+      const url = `http://localhost/inbox/api/${path}`;
+      const answer = await shown(new Request(url, { method: "POST", headers }));
+      expect([200, 409]).toContain(answer.status);
+      return await answer.text();
+    };
     output.add(await pageOf("overview"), await pageOf("deliveries"), shown);
+    for (const page of ["overview", "deliveries"]) {
+      const event = await liveOf(page);
+      expect(event?.length).toBeGreaterThan(0);
+      output.add(new TextDecoder().decode(event));
+    }
     for (const { id } of await receiver.inbox.list({ limit: 1_000 })) {
       output.add(await receiver.inbox.get(id));
-      output.add(await pageOf(`deliveries/${id}`));
+      output.add(await pageOf(`deliveries/${id}`), await act(`deliveries/${id}/retry`));
+      output.add(await act(`deliveries/${id}/release`));
     }
+    output.add(await act("release?reason=handler_failed"));
   }
   await receiver.close({ timeoutMs: 0 });
   return output.text;
