@@ -37,6 +37,7 @@ import type {
 import { lookFor, sumUp } from "./look.ts";
 import { consumeMemory } from "./memory-consumer.ts";
 import { MemoryQueue } from "./memory-queue.ts";
+import { MemoryRoom } from "./memory-room.ts";
 import { MemoryTally } from "./memory-tally.ts";
 import { DedupeWindow, keyText } from "./memory-window.ts";
 import { endOfTurn } from "./turn.ts";
@@ -49,8 +50,6 @@ export interface MemoryInboxOptions {
   readonly maxBytes?: number;
 }
 
-const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
-
 /**
  * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
  *
@@ -58,6 +57,16 @@ const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
+}
+
+/** What waits for one stage of one receiver, and who is told that something does. */
+interface Lane {
+  readonly queue: MemoryQueue<Kept>;
+  readonly listeners: Set<() => void>;
+}
+
+function newLane(stage: Stage): Lane {
+  return { queue: new MemoryQueue(stage), listeners: new Set() };
 }
 
 class MemoryInbox implements Inbox {
@@ -71,18 +80,10 @@ class MemoryInbox implements Inbox {
   readonly #kept = new Map<string, Kept>();
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
-  readonly #queues = new Map<string, MemoryQueue<Kept>>();
-  readonly #listeners = new Map<string, Set<() => void>>();
-  // In the order in which they ended, so that the oldest go first.
-  readonly #ended = {
-    handled: new Set<Kept>(),
-    rejected: new Set<Kept>(),
-    notVerified: new Set<Kept>(),
-  };
+  readonly #lanes = new Map<string, Readonly<Record<Stage, Lane>>>();
   readonly #retention: Retention;
-  readonly #maxBytes: number;
+  readonly #room: MemoryRoom;
   readonly #consumers: Consumer[] = [];
-  #bytes = 0;
 
   constructor({ retention = {}, maxBytes = 268_435_456, ...unknown }: MemoryInboxOptions) {
     for (const name of Object.keys(unknown)) {
@@ -92,7 +93,7 @@ class MemoryInbox implements Inbox {
       handledMs: positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs"),
       parkedMs: positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs"),
     };
-    this.#maxBytes = positive(maxBytes, "maxBytes");
+    this.#room = new MemoryRoom(positive(maxBytes, "maxBytes"), (kept) => this.#delete(kept));
   }
 
   async open(): Promise<void> {}
@@ -102,16 +103,15 @@ class MemoryInbox implements Inbox {
     const key = delivery.key === null ? null : keyText(delivery.key);
     const seen = key === null ? {} : this.#window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
-    this.#makeRoom(body.byteLength);
+    this.#room.take(body.byteLength);
 
     const { sameSignatureAs } = seen;
     const kept = newKept(delivery, arrival, sameSignatureAs ?? null);
-    this.#bytes += body.byteLength;
     this.#kept.set(id, kept);
     if (key !== null) this.#window.add(key, id, receivedAt);
     this.#tally.add(receiver, kept);
     const waits = !isParked(kept.state);
-    if (!waits) this.#bound(kept);
+    if (!waits) this.#room.end(kept);
     await endOfTurn();
     if (waits) this.#enqueue(kept, receivedAt);
     return sameSignatureAs === undefined
@@ -120,12 +120,10 @@ class MemoryInbox implements Inbox {
   }
 
   consume(stage: Stage, work: Work, policy: Policy): Consumer {
-    const name = `${stage} ${policy.receiver}`;
-    const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners);
+    const { queue, listeners } = this.#lane(policy.receiver, stage);
     const consumer = consumeMemory(
       {
-        queue: this.#queue(name, stage),
+        queue,
         listen: (wake) => {
           listeners.add(wake);
           return () => listeners.delete(wake);
@@ -224,14 +222,14 @@ class MemoryInbox implements Inbox {
   #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
     this.#change(kept, () => {
       record(kept, outcome, startedAt, now);
-      if (kept.state === "rejected") this.#dropBody(kept);
+      if (kept.state === "rejected") this.#room.dropBody(kept);
     });
     if (kept.state === "received" || kept.state === "verified") this.#enqueue(kept, now);
-    else this.#bound(kept);
+    else this.#room.end(kept);
   }
 
   #run(kept: Kept, now: number): void {
-    for (const ended of Object.values(this.#ended)) ended.delete(kept);
+    this.#room.leave(kept);
     this.#change(kept, () => rerun(kept, now));
     this.#enqueue(kept, now);
   }
@@ -240,7 +238,7 @@ class MemoryInbox implements Inbox {
     const kept = this.#mustFind(id, receiver);
     const { state, stage, dueAt } = kept;
     const waits = (state === "received" || state === "verified") && dueAt > now;
-    if (!waits || !this.#queue(`${stage} ${receiver}`, stage).remove(kept)) {
+    if (!waits || !this.#lane(receiver, stage).queue.remove(kept)) {
       throw new ReporthookError(
         "not_releasable",
         `Delivery ${id} waits for no later try: only one that does can be tried at once`,
@@ -251,45 +249,13 @@ class MemoryInbox implements Inbox {
     return 1;
   }
 
-  /** Handled, rejected and parked ones that nobody vouches for are kept up to a number: the oldest make room. */
-  #bound(kept: Kept): void {
-    const { state, verification, released } = kept;
-    const done = state === "handled" || state === "rejected";
-    if (!done && (verification === "valid" || released)) return;
-    const kind = done ? state : "notVerified";
-    const ended = this.#ended[kind];
-    ended.add(kept);
-    const [oldest] = ended;
-    if (ended.size > most[kind] && oldest !== undefined) this.#delete(oldest);
-  }
-
-  #makeRoom(bytes: number): void {
-    for (const ended of [this.#ended.handled, this.#ended.notVerified]) {
-      for (const kept of ended) {
-        if (this.#bytes + bytes <= this.#maxBytes) return;
-        this.#delete(kept);
-      }
-    }
-    if (this.#bytes + bytes > this.#maxBytes) {
-      throw new ReporthookError(
-        "overloaded",
-        `The bodies waiting in memory are over maxBytes (${this.#maxBytes})`,
-      );
-    }
-  }
-
   #delete(kept: Kept): void {
-    for (const ended of Object.values(this.#ended)) ended.delete(kept);
+    this.#room.leave(kept);
     this.#tally.remove(kept.receiver, kept);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
     if (kept.state !== "handled") this.#window.forget(kept.id);
-    this.#dropBody(kept);
+    this.#room.dropBody(kept);
     this.#kept.delete(kept.id);
-  }
-
-  #dropBody(kept: Kept): void {
-    this.#bytes -= kept.body?.byteLength ?? 0;
-    kept.body = null;
   }
 
   #change(kept: Kept, change: () => void): void {
@@ -299,15 +265,18 @@ class MemoryInbox implements Inbox {
   }
 
   #enqueue(kept: Kept, now: number): void {
-    const name = `${kept.stage} ${kept.receiver}`;
-    this.#queue(name, kept.stage).push(kept, now);
-    for (const wake of this.#listeners.get(name) ?? []) wake();
+    const { queue, listeners } = this.#lane(kept.receiver, kept.stage);
+    queue.push(kept, now);
+    for (const wake of listeners) wake();
   }
 
-  #queue(name: string, stage: Stage): MemoryQueue<Kept> {
-    const queue = this.#queues.get(name) ?? new MemoryQueue<Kept>(stage);
-    this.#queues.set(name, queue);
-    return queue;
+  #lane(receiver: string, stage: Stage): Lane {
+    let lanes = this.#lanes.get(receiver);
+    if (lanes === undefined) {
+      lanes = { verify: newLane("verify"), handle: newLane("handle") };
+      this.#lanes.set(receiver, lanes);
+    }
+    return lanes[stage];
   }
 
   #mustFind(id: string, receiver: string | undefined): Kept {

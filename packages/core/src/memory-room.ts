@@ -1,0 +1,66 @@
+import type { Kept } from "./entry.ts";
+import { ReporthookError } from "./errors.ts";
+
+const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
+
+/** How much is kept in memory: bytes of bodies, and deliveries at the end of their way that nobody has to look at. */
+export class MemoryRoom {
+  readonly #maxBytes: number;
+  readonly #drop: (kept: Kept) => void;
+  // In the order in which they ended, so that the oldest go first.
+  readonly #ended = {
+    handled: new Set<Kept>(),
+    rejected: new Set<Kept>(),
+    notVerified: new Set<Kept>(),
+  };
+  #bytes = 0;
+
+  /** `drop` deletes one that has to make room. */
+  constructor(maxBytes: number, drop: (kept: Kept) => void) {
+    this.#maxBytes = maxBytes;
+    this.#drop = drop;
+  }
+
+  /**
+   * Takes room for a body, the oldest ended ones making way for it.
+   *
+   * @throws {ReporthookError} `overloaded` when those that wait fill it
+   */
+  take(bytes: number): void {
+    for (const ended of [this.#ended.handled, this.#ended.notVerified]) {
+      for (const kept of ended) {
+        if (this.#bytes + bytes <= this.#maxBytes) break;
+        this.#drop(kept);
+      }
+    }
+    if (this.#bytes + bytes > this.#maxBytes) {
+      throw new ReporthookError(
+        "overloaded",
+        `The bodies waiting in memory are over maxBytes (${this.#maxBytes})`,
+      );
+    }
+    this.#bytes += bytes;
+  }
+
+  dropBody(kept: Kept): void {
+    this.#bytes -= kept.body?.byteLength ?? 0;
+    kept.body = null;
+  }
+
+  /** It has ended: handled, rejected and parked ones that nobody vouches for are kept up to a number. */
+  end(kept: Kept): void {
+    const { state, verification, released } = kept;
+    const done = state === "handled" || state === "rejected";
+    if (!done && (verification === "valid" || released)) return;
+    const kind = done ? state : "notVerified";
+    const ended = this.#ended[kind];
+    ended.add(kept);
+    const [oldest] = ended;
+    if (ended.size > most[kind] && oldest !== undefined) this.#drop(oldest);
+  }
+
+  /** It waits again, or is gone. */
+  leave(kept: Kept): void {
+    for (const ended of Object.values(this.#ended)) ended.delete(kept);
+  }
+}
