@@ -14,7 +14,7 @@ export async function run(command, args, options) {
   }
 }
 
-/** Packs every public package as it would be published into `folder`; resolves to name, tarball and entries of each. */
+/** Packs every public package as it would be published into `folder`; resolves to what is known of each. */
 export async function packAll(folder) {
   return (await Promise.all(readdirSync(join(root, "packages")).map((name) => pack(name)))).flat();
 
@@ -27,10 +27,14 @@ export async function packAll(folder) {
       ["--config.ignore-scripts=true", "pack", "--json", "--pack-destination", folder],
       { cwd },
     );
+    const { version, dependencies = {} } = manifest;
     const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
     return [
       {
         name: manifest.name,
+        version,
+        /** Those of ours that it depends on. */
+        needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
         tarball: JSON.parse(packed).filename,
         entries: entries.map((entry) => manifest.name + entry.slice(1)),
       },
