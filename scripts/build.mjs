@@ -1,62 +1,92 @@
 // Builds the package in the current directory: ESM and CommonJS, each with declarations and maps; one that nobody imports,
-// because it is a program, ESM only.
+// because it is a program, ESM only. What an entry needs is put into few files: see decisions/010-few-files-to-load.md.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 
-const modules = {
-  esm: { module: "nodenext" },
-  // Only "bundler" lets sources with ESM syntax in a "type": "module" package become CommonJS.
-  cjs: {
-    module: "commonjs",
-    moduleResolution: "bundler",
-    verbatimModuleSyntax: false,
-    // These sources have passed the check for ESM; this one would refuse import.meta, replaced below.
-    noCheck: true,
-  },
-};
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const formats = manifest.bin === undefined ? ["esm", "cjs"] : ["esm"];
 
 // What is served to a browser is built first: it becomes a module of the package.
 if (existsSync("build-page.mjs")) await import(pathToFileURL(resolve("build-page.mjs")).href);
 
 rmSync("dist", { recursive: true, force: true });
-const isProgram = JSON.parse(readFileSync("package.json", "utf8")).bin !== undefined;
-if (isProgram) delete modules.cjs;
+for (const format of formats) declare(format);
 
-for (const [format, options] of Object.entries(modules)) {
-  const config = `dist/tsconfig.${format}.json`;
-  mkdirSync(`dist/${format}`, { recursive: true });
+const common = {
+  target: "node20",
+  platform: "node",
+  sourcemap: true,
+  // The sources are in the package too.
+  sourcesContent: false,
+  logLevel: "warning",
+};
+await build({
+  ...common,
+  entryPoints: entries(),
+  outdir: "dist/esm",
+  format: "esm",
+  bundle: true,
+  splitting: true,
+  chunkNames: "shared-[hash]",
+  packages: "external",
+});
+if (formats.includes("cjs")) {
+  const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
+  for (const name of files) await toCommonJs(name);
+  writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
+}
+
+async function toCommonJs(name) {
+  const file = `dist/esm/${name}`;
+  const asksItsUrl = readFileSync(file, "utf8").includes("import.meta.url");
+  await build({
+    ...common,
+    entryPoints: [file],
+    outdir: "dist/cjs",
+    format: "cjs",
+    // Jest has no import() in CommonJS.
+    supported: { "dynamic-import": false },
+    ...(asksItsUrl && {
+      define: { "import.meta.url": "urlOfThisFile" },
+      banner: { js: 'const urlOfThisFile = require("node:url").pathToFileURL(__filename).href;' },
+    }),
+  });
+}
+
+/** The sources of what is exported, of programs and of threads: what is loaded by its name. */
+function entries() {
+  const exported = Object.values(manifest.exports).map((entry) => entry["@reporthook/source"]);
+  const programs = Object.values(manifest.bin ?? {}).map((file) =>
+    file.replace("/dist/esm/", "/src/").replace(".js", ".ts"),
+  );
+  const threads = readdirSync("src").filter((name) => name.endsWith("-thread.ts"));
+  return [...exported, ...programs, ...threads.map((name) => `src/${name}`)].filter(Boolean);
+}
+
+function declare(format) {
+  // One in which there is a package.json of type "module" gives declarations of ESM; the other is read as CommonJS.
+  const config = `tsconfig.${format}.tmp.json`;
   writeFileSync(
     config,
     JSON.stringify({
-      extends: "../../../tsconfig.json",
+      extends: "../../tsconfig.json",
       compilerOptions: {
-        ...options,
         // Our other packages are read from their dist, as a user of this one would.
         customConditions: [],
         noEmit: false,
-        rootDir: "../src",
-        outDir: format,
+        emitDeclarationOnly: true,
         declarationMap: true,
-        sourceMap: true,
+        rootDir: "src",
+        outDir: `dist/${format}`,
       },
-      include: ["../src"],
-      exclude: ["../src/**/*.test.ts"],
+      include: ["src"],
+      exclude: ["src/**/*.test.ts"],
     }),
   );
   const { status } = spawnSync("tsc", ["--project", config], { stdio: "inherit" });
-  if (status !== 0) process.exit(1);
   rmSync(config);
+  if (status !== 0) process.exit(1);
 }
-
-if (isProgram) process.exit();
-
-for (const name of readdirSync("dist/cjs", { recursive: true })) {
-  const file = join("dist/cjs", name);
-  if (!name.endsWith(".js")) continue;
-  const code = readFileSync(file, "utf8");
-  const url = 'require("node:url").pathToFileURL(__filename).href';
-  writeFileSync(file, code.replaceAll("import.meta.url", url));
-}
-writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');

@@ -5,6 +5,7 @@ export {
   dayMs,
   detailsOf,
   entryOf,
+  isOver,
   jobOf,
   type Kept,
   newKept,
@@ -13,4 +14,4 @@ export {
 } from "./entry.ts";
 export { describe } from "./errors.ts";
 export { idAt } from "./id.ts";
-export { idRange, isChosen, minuteMs, minuteOf, noCounts } from "./look.ts";
+export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";

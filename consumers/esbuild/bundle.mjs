@@ -1,0 +1,73 @@
+// Bundles an app as ESM and as CommonJS and runs it; then what of core ends up in a bundle, and what an import loads.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const external = ["@reporthook/sqlite"];
+for (const [format, outfile] of [
+  ["esm", "dist/app.mjs"],
+  ["cjs", "dist/app.cjs"],
+]) {
+  await build({
+    entryPoints: ["app.js"],
+    outfile,
+    format,
+    bundle: true,
+    platform: "node",
+    external,
+  });
+  execFileSync("node", [outfile], { stdio: "inherit" });
+}
+
+const budgets = JSON.parse(readFileSync("budgets.json", "utf8"));
+const failures = [];
+const within = (what, actual, most) => {
+  console.log(`${what}: ${actual} of at most ${most}`);
+  if (actual > most) failures.push(`${what}: ${actual} is more than ${most}`);
+};
+
+/** What a bundler makes of a program with this import, for a platform of which it knows nothing. */
+async function bundled(code, options) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: code, resolveDir: "." },
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "neutral",
+    external: ["node:*"],
+    ...options,
+  });
+  const { "<stdin>": _, ...files } = metafile.inputs;
+  return { code: outputFiles[0].contents, files: Object.values(files) };
+}
+
+for (const [code, most] of Object.entries(budgets.gzipped)) {
+  const plain = gzipSync((await bundled(code, {})).code).length;
+  const minified = gzipSync((await bundled(code, { minify: true })).code).length;
+  within(`${code} gzipped bytes, minified (${plain} as it is)`, minified, most);
+}
+for (const [entry, most] of Object.entries(budgets.loaded)) {
+  const { files } = await bundled(`import "${entry}";`, { ignoreAnnotations: true });
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  within(`import "${entry}" loads files`, files.length, most.files);
+  within(`import "${entry}" loads bytes`, bytes, most.bytes);
+}
+
+// Only said: it depends on the machine.
+const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];
+const timed = (code) => {
+  const begin = performance.now();
+  execFileSync("node", ["--input-type=module", "--eval", code]);
+  return performance.now() - begin;
+};
+const [bare, loaded] = [[], []];
+for (let round = 0; round < 9; round++) {
+  bare.push(timed(""));
+  loaded.push(timed('import "@reporthook/core";'));
+}
+const more = median(loaded) - median(bare);
+console.log(`import "@reporthook/core" takes ${more.toFixed(1)} ms more than bare Node here`);
+
+if (failures.length > 0) throw new Error(failures.join("\n"));

@@ -1,0 +1,51 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+const root = resolve(import.meta.dirname, "..");
+
+/** Runs a command; resolves to what it prints, and rejects with all of it when it fails. */
+export async function run(command, args, options) {
+  try {
+    return (await promisify(execFile)(command, args, { maxBuffer: 2 ** 26, ...options })).stdout;
+  } catch (error) {
+    throw new Error([command, ...args, "\n", error.stdout, error.stderr].join(" "));
+  }
+}
+
+/** Packs every public package as it would be published into `folder`; resolves to what is known of each. */
+export async function packAll(folder) {
+  return (await Promise.all(readdirSync(join(root, "packages")).map((name) => pack(name)))).flat();
+
+  async function pack(name) {
+    const cwd = join(root, "packages", name);
+    const manifest = JSON.parse(readFileSync(join(cwd, "package.json")));
+    if (manifest.private) return [];
+    const packed = await run(
+      "pnpm",
+      ["--config.ignore-scripts=true", "pack", "--json", "--pack-destination", folder],
+      { cwd },
+    );
+    const { version, dependencies = {} } = manifest;
+    const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
+    return [
+      {
+        name: manifest.name,
+        version,
+        /** Those of ours that it depends on. */
+        needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
+        tarball: JSON.parse(packed).filename,
+        entries: entries.map((entry) => manifest.name + entry.slice(1)),
+      },
+    ];
+  }
+}
+
+/** Rejects when publint or attw finds anything in a tarball. */
+export async function lint({ tarball, entries }) {
+  await run("publint", ["run", tarball, "--strict"]);
+  // A program has nothing to import.
+  if (entries.length === 0) return;
+  await run("attw", [tarball, "--profile", "strict", "--format", "ascii", "--no-emoji"]);
+}

@@ -1,0 +1,126 @@
+/** A page of the site: its address, its title, and the Markdown it is made of. */
+export interface Page {
+  /** Without an ending. */
+  readonly to: string;
+  readonly title: string;
+  readonly from: readonly Source[];
+}
+
+/** Markdown of the repository. */
+export interface Source {
+  readonly file: string;
+  /** Only this section of it; empty for what stands before the first one. All of it when left out. */
+  readonly anchor?: string | undefined;
+  /** The heading of that section on the site; its own when left out. */
+  readonly heading?: string | undefined;
+}
+
+/** A part of the sidebar. */
+export interface Group {
+  readonly title: string;
+  readonly pages: readonly Page[];
+}
+
+/** Sources are written `file`, `file#section` or `file#section as Heading`. */
+function page(to: string, title: string, ...sources: readonly string[]): Page {
+  const from = sources.map((source) => {
+    const [place = "", heading] = source.split(" as ");
+    const [file = "", anchor] = place.split("#");
+    return { file, anchor, heading };
+  });
+  return { to, title, from };
+}
+
+/** All pages, in the order of the sidebar. Those whose sources are not there yet are left out. */
+export const groups: readonly Group[] = [
+  {
+    title: "Begin",
+    pages: [
+      page("start", "Start here", "README.md#", "README.md#first-use", "README.md#more"),
+      page(
+        "concepts",
+        "Concepts",
+        "ARCHITECTURE.md#the-one-idea",
+        "README.md#what-becomes-of-a-notification",
+        "ARCHITECTURE.md#words",
+      ),
+      page("coming-from", "Coming from octokit, Bolt or hand-made", "docs/coming-from.md"),
+    ],
+  },
+  {
+    title: "In your framework",
+    pages: [
+      page("frameworks/any", "Mounting", "README.md#in-your-framework"),
+      page("frameworks/express", "Express", "packages/express/README.md"),
+      page("frameworks/koa", "Koa", "packages/koa/README.md", "README.md#koa as A whole program"),
+      page(
+        "frameworks/hono",
+        "Hono",
+        "packages/hono/README.md",
+        "README.md#hono as A whole program",
+      ),
+      page("frameworks/node", "Plain Node and fetch", "README.md#plain-node"),
+      page("frameworks/body-parsers", "Body parsers", "README.md#body-parsers"),
+    ],
+  },
+  {
+    title: "Inboxes",
+    pages: [
+      page("inboxes/which", "Which inbox", "README.md#which-inbox"),
+      page("inboxes/sqlite", "SQLite", "packages/sqlite/README.md"),
+      page("inboxes/sqlite-file", "The file of the SQLite inbox", "packages/sqlite/schema.sql"),
+      page("inboxes/memory", "Memory", "docs/memory-inbox.md"),
+      page("inboxes/bullmq", "BullMQ", "packages/bullmq/README.md"),
+    ],
+  },
+  {
+    title: "Receiving",
+    pages: [
+      page("options", "Options", "README.md#options"),
+      page("answers", "Answers", "README.md#answers"),
+      page("callback-urls", "Signed callback URLs", "README.md#signed-callback-urls"),
+      page(
+        "not-shown",
+        "What the document does not show",
+        "README.md#what-the-services-document-does-not-show",
+      ),
+    ],
+  },
+  {
+    title: "Testing",
+    pages: [
+      page("testing", "With supertest", "README.md#testing-with-supertest"),
+      page("emulator", "The emulator", "packages/emulator/README.md"),
+      page("command-line", "Command line", "README.md#command-line", "packages/cli/README.md"),
+    ],
+  },
+  {
+    title: "Security",
+    pages: [
+      page("security", "Security", "README.md#security-in-short", "SECURITY.md"),
+      page("strangers", "Strangers at the door", "README.md#strangers-at-the-door"),
+    ],
+  },
+  {
+    title: "Operating",
+    pages: [
+      page("operating", "Operating", "docs/operating.md"),
+      page("logs", "Log lines", "docs/logs.md"),
+      page("dashboard", "Dashboard", "README.md#look-at-it", "packages/dashboard/README.md"),
+      page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
+      page("scaling", "Scaling", "docs/scaling.md"),
+      page("performance", "How fast it is", "bench/report.md"),
+    ],
+  },
+  {
+    title: "Inside",
+    pages: [
+      page("packages", "Packages and entries", "packages/core/README.md"),
+      page("write-your-own", "Write your own", "docs/write-your-own.md"),
+      page("architecture", "Architecture", "ARCHITECTURE.md"),
+      page("contributing", "Contributing", "CONTRIBUTING.md"),
+      page("licence", "Licence", "LICENSE"),
+      page("releasing", "Releasing", "docs/releasing.md"),
+    ],
+  },
+];
