@@ -3,10 +3,33 @@ import { brokenPromises } from "./promises.ts";
 import { inScene, type Scene } from "./scene.ts";
 import { until } from "./sender.ts";
 
+type App = ReturnType<Scene["start"]>;
+
 const limit = 240_000;
 
 const ran = (scene: Scene, at: string, pid?: number): string[] =>
   scene.runs().flatMap((run) => (run.at === at && run.pid === (pid ?? run.pid) ? [run.id] : []));
+
+interface Handling {
+  readonly scene: Scene;
+  /** The delivery that `first` handles. */
+  readonly id: string;
+  readonly first: App;
+  readonly other: App;
+}
+
+/** Has one app handle a report while another one waits on the same file. */
+function whileHandling(report: string, run: (handling: Handling) => Promise<void>): Promise<void> {
+  return inScene(async (scene) => {
+    const { sender } = scene;
+    const first = scene.start();
+    const id = await sender.insist(await first.url, sender.make(report));
+    await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
+    const other = scene.start();
+    await other.url;
+    await run({ scene, id, first, other });
+  });
+}
 
 /** What two apps on one file promise, as tests. */
 export function sharing(long: boolean): void {
@@ -37,13 +60,7 @@ export function sharing(long: boolean): void {
   );
 
   test("what a killed app was handling, another one handles", { timeout: limit }, () =>
-    inScene(async (scene) => {
-      const { sender } = scene;
-      const first = scene.start();
-      const id = await sender.insist(await first.url, sender.make("gated"));
-      await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
-      const other = scene.start();
-      await other.url;
+    whileHandling("gated", async ({ scene, id, first, other }) => {
       await first.kill();
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
       scene.put("open");
@@ -53,13 +70,7 @@ export function sharing(long: boolean): void {
   );
 
   test("an app that was stopped for too long has lost its leases", { timeout: limit }, () =>
-    inScene(async (scene) => {
-      const { sender } = scene;
-      const first = scene.start();
-      const id = await sender.insist(await first.url, sender.make("gated"));
-      await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
-      const other = scene.start();
-      await other.url;
+    whileHandling("gated", async ({ scene, id, first, other }) => {
       first.signal("SIGSTOP");
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
 
@@ -73,20 +84,14 @@ export function sharing(long: boolean): void {
       expect(entry?.history.filter(({ stage }) => stage === "handle")).toHaveLength(1);
       expect(entry).toMatchObject({ state: "handled", attempts: 1 });
       // It goes on to work, with leases of its own.
-      await sender.insist(await first.url, sender.make("quick-1"));
+      await scene.sender.insist(await first.url, scene.sender.make("quick-1"));
       expect((await first.end()).code).toBe(0);
       expect(await brokenPromises(scene, other)).toEqual([]);
     }),
   );
 
   test("a result that comes after another app's is dropped", { timeout: limit }, () =>
-    inScene(async (scene) => {
-      const { sender } = scene;
-      const first = scene.start();
-      const id = await sender.insist(await first.url, sender.make("gated"));
-      await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
-      const other = scene.start();
-      await other.url;
+    whileHandling("gated", async ({ scene, id, first, other }) => {
       first.signal("SIGSTOP");
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
       scene.put("open");
@@ -104,13 +109,7 @@ export function sharing(long: boolean): void {
     "a handler that blocks the event loop for %d ms keeps its lease",
     { timeout: limit },
     (ms) =>
-      inScene(async (scene) => {
-        const { sender } = scene;
-        const first = scene.start();
-        const id = await sender.insist(await first.url, sender.make(`busy-${ms}`));
-        await until("the handler runs", () => ran(scene, "start", first.pid).includes(id));
-        const other = scene.start();
-        await other.url;
+      whileHandling(`busy-${ms}`, async ({ scene, id, first, other }) => {
         await until("the handler has ended", () => ran(scene, "end").length > 0);
         await other.idle(60_000);
         expect(ran(scene, "start")).toEqual([id]);

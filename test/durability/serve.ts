@@ -52,7 +52,9 @@ export async function serve(
     await handle?.(id);
     handled.push(id);
   });
-  const server = createServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
+  // A slow machine must not have a connection end while it is chosen for the next request.
+  const server = createServer({ keepAliveTimeout: 60_000 }, nodeHandler(receiver));
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {

@@ -3,6 +3,7 @@ import type { Definition } from "./mount-bench.ts";
 import { bodyCases } from "./mount-bodies.ts";
 import { callbackCases } from "./mount-callback.ts";
 import type { MountCase, MountHost } from "./mount-host.ts";
+import { waitingCases } from "./mount-waiting.ts";
 import { wireCases } from "./mount-wire.ts";
 
 /**
@@ -12,7 +13,13 @@ import { wireCases } from "./mount-wire.ts";
  * @example for (const one of mountContract(host)) test(one.name, one.run);
  */
 export function mountContract(host: MountHost): MountCase[] {
-  const definitions = [...answerCases, ...bodyCases, ...callbackCases, ...wireCases];
+  const definitions = [
+    ...answerCases,
+    ...waitingCases,
+    ...bodyCases,
+    ...callbackCases,
+    ...wireCases,
+  ];
   for (const name of Object.keys(host.skip ?? {})) {
     if (definitions.some((definition) => definition.name === name)) continue;
     throw new TypeError(`mountContract: skip names ${JSON.stringify(name)}, which is no case`);
