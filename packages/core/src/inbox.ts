@@ -137,6 +137,8 @@ export interface Guarantees {
   readonly clock: "given" | "own";
   /** Whether late deliveries and those that give way wait for all others, or are only likely to. */
   readonly order: "exact" | "roughly";
+  /** Whether the app has said that it can do without what was acknowledged and not handled yet. */
+  readonly lossAccepted?: true;
 }
 
 /**
