@@ -1,3 +1,4 @@
+import type { StopSignal } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import type {
   Arrival,
@@ -46,7 +47,7 @@ export interface Consumer {
 }
 
 /** Work on one job; a rejection makes it come again after a second. */
-export type Work = (job: Job, signal: AbortSignal) => Promise<Outcome>;
+export type Work = (job: Job, signal: StopSignal) => Promise<Outcome>;
 
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;

@@ -166,6 +166,14 @@ describe("a memory inbox where an instance may end after the answer", () => {
     settings({ inbox: Object.assign(memoryInbox(), { guarantees }) });
   });
 
+  it("settingsOf() has no request wait for another on Cloudflare Workers", () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    const all = Number.POSITIVE_INFINITY;
+    const { concurrency } = settings({ ack: "handled", concurrency: { handle: 1 } });
+    expect(concurrency).toEqual({ verify: all, handle: all });
+    expect(() => settings({ ack: "handled", concurrency: { handle: 0 } })).toThrow(TypeError);
+  });
+
   it("settingsOf() does not look at the environment on Deno, which would ask its user", () => {
     vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "reports");
     vi.stubGlobal("Deno", {});

@@ -7,7 +7,7 @@ import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Parse } from "./parse.ts";
-import { serverlessPlatform } from "./platform.ts";
+import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
 import type { SignatureSource } from "./receive.ts";
 import type { RetryOptions } from "./schedule.ts";
 import type { Authorizer } from "./verify.ts";
@@ -130,7 +130,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
-    concurrency: numbers("concurrency", { verify: 16, handle: 8 }, concurrency),
+    concurrency: concurrencyOf(concurrency),
     handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
@@ -249,6 +249,12 @@ function numbers<T extends object>(option: string, defaults: T, given: object): 
     result[name] = chosen as number;
   }
   return result as T;
+}
+
+function concurrencyOf(given: object): Settings["concurrency"] {
+  const most = numbers("concurrency", { verify: 16, handle: 8 }, given);
+  const all = Number.POSITIVE_INFINITY;
+  return isTiedToRequests() ? { verify: all, handle: all } : most;
 }
 
 function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
