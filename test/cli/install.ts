@@ -20,22 +20,10 @@ export interface Installed {
 /** Builds the packages, packs them as they would be published, and installs the tarballs in an empty folder. */
 export async function installCli(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), "reporthook-cli-"));
-  const PATH = [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
-  const run = async (command: string, args: readonly string[], cwd: string): Promise<void> => {
-    await promisify(execFile)(command, args, { cwd, env: { ...process.env, PATH } });
-  };
-  const pnpm = (args: readonly string[], cwd: string): Promise<void> =>
-    run("npx", ["--yes", "pnpm@10", ...args], cwd);
-
-  const folders = needed.map((name) => join(root, "packages", name));
-  for (const cwd of folders) await run("node", [join(root, "scripts/build.mjs")], cwd);
-  const tarballs = needed.map((name) => join(folder, `${name}.tgz`));
-  await Promise.all(
-    folders.map((cwd, index) => pnpm([...noScripts, "pack", "--out", tarballs[index] ?? ""], cwd)),
-  );
-
-  const files = needed.map((name, index) => [nameOf(name), `file:${tarballs[index]}`] as const);
-  const { reporthook = "", ...overrides } = Object.fromEntries(files);
+  for (const name of needed) {
+    await run("node", [join(root, "scripts/build.mjs")], join(root, "packages", name));
+  }
+  const { reporthook = "", ...overrides } = await pack(needed, folder);
   const manifest = { private: true, dependencies: { reporthook } };
   await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
   // So that our packages find each other's tarballs and not the registry.
@@ -43,6 +31,30 @@ export async function installCli(): Promise<Installed> {
   await writeFile(join(folder, "pnpm-workspace.yaml"), JSON.stringify(workspace));
   await pnpm(["install", "--prefer-offline", "--ignore-scripts"], folder);
   return { folder, program: join(folder, "node_modules/reporthook/dist/esm/main.js") };
+}
+
+/** Packs what is built into `folder`; where each package is then, by its name. */
+export async function pack(
+  names: readonly string[],
+  folder: string,
+): Promise<Record<string, string>> {
+  const tarball = (name: string): string => join(folder, `${name}.tgz`);
+  await Promise.all(
+    names.map((name) =>
+      pnpm([...noScripts, "pack", "--out", tarball(name)], join(root, "packages", name)),
+    ),
+  );
+  return Object.fromEntries(names.map((name) => [nameOf(name), `file:${tarball(name)}`]));
+}
+
+/** Runs pnpm in a folder. */
+export function pnpm(args: readonly string[], cwd: string): Promise<void> {
+  return run("npx", ["--yes", "pnpm@10", ...args], cwd);
+}
+
+async function run(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const PATH = [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
+  await promisify(execFile)(command, args, { cwd, env: { ...process.env, PATH } });
 }
 
 function nameOf(folder: string): string {

@@ -1,4 +1,4 @@
-import type { Client, Inbox, Job, Outcome } from "@reporthook/core";
+import type { Client, Inbox, Outcome } from "@reporthook/core";
 import type { RequestHandler } from "express";
 
 /** Where a process can be made to end: each name says what it has done last. */
@@ -60,7 +60,7 @@ export function around(kill: Kill | undefined): Around {
         consume: (stage, work, policy) =>
           inner.consume(
             stage,
-            async (job: Job, signal: AbortSignal): Promise<Outcome> => {
+            async (job, signal): Promise<Outcome> => {
               const outcome = await work(job, signal);
               if (outcome.to === "handled") reached("after-handler");
               return outcome;

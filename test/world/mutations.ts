@@ -44,8 +44,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "asks no more once its key was refused",
     file: `${core}/gate.ts`,
-    is: "if (!probing && clock.now() >= probeAt) {",
-    becomes: 'if (!probing && closed !== "refused" && clock.now() >= probeAt) {',
+    is: "if ((!probing || lost) && clock.now() >= probeAt) {",
+    becomes: 'if ((!probing || lost) && closed !== "refused" && clock.now() >= probeAt) {',
   },
   {
     name: "leaves what it stores to the operating system",

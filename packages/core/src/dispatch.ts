@@ -1,3 +1,4 @@
+import type { StopSignal } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import { ReporthookError } from "./errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "./events.ts";
@@ -20,7 +21,7 @@ export interface AttemptOptions {
   /** Milliseconds for all handlers together. */
   readonly timeoutMs: number;
   /** Ends the attempt early. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
 }
 
 /** The handlers that an event may reach, in order of registration; an unsigned one only as a test notification. */

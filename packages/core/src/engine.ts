@@ -1,3 +1,4 @@
+import { StopController, type StopSignal } from "./abort.ts";
 import type { Around } from "./around.ts";
 import { quietTimeout } from "./clock.ts";
 import { logOutcome } from "./decisions.ts";
@@ -6,6 +7,7 @@ import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
 import { observe } from "./observe.ts";
 import type { Settings } from "./options.ts";
+import { isTiedToRequests } from "./platform.ts";
 import type { Worker } from "./worker.ts";
 
 /** Runs the two stages of a receiver: starts them, waits for them, ends them. */
@@ -21,7 +23,7 @@ export interface Engine {
   /** Ends the work; `requests` resolves when the last request of this receiver is answered. */
   close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void>;
   /** Aborted when `close` runs out of time. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** Resolves after the first attempt to handle this delivery, or when none is to come. */
   attempted(id: string): Promise<void>;
   /** No attempt to handle this delivery is to come. */
@@ -32,6 +34,12 @@ export interface Engine {
   prune(everyMs: number): Promise<void>;
   /** Tells the hooks and the log, as after recorded work. */
   report(job: Job, outcome: Outcome): void;
+}
+
+/** Who waits for the first attempt to handle a delivery. */
+interface Watcher {
+  readonly over: Promise<void>;
+  readonly end: () => void;
 }
 
 const pruneEveryMs = 60_000;
@@ -45,8 +53,8 @@ const longestMs = 2_147_483_647;
 /** Makes the engine of one receiver; nothing runs before `start` or `autostart`. */
 export function createEngine(settings: Settings, worker: Worker, around?: Around): Engine {
   const { clock, inbox, logger, name } = settings;
-  const watchers = new Map<string, () => void>();
-  const ending = new AbortController();
+  const watchers = new Map<string, Watcher>();
+  const ending = new StopController();
   const keeps = settings.ack === "stored";
   const { parked, ...others } = settings.observe;
   const hooks = keeps ? settings.observe : others;
@@ -80,7 +88,8 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
       onError,
       onRecorded(job, outcome) {
         report(job, outcome);
-        if (stage === "handle" || outcome.to !== "verified") forget(job.id);
+        const goesOn = outcome.to === "verified" || outcome.to === "again";
+        if (stage === "handle" || !goesOn) forget(job.id);
         pruneNowAndThen();
       },
     });
@@ -204,19 +213,26 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     endAlive();
   }
 
-  function attempted(id: string): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = realTimeout(() => forget(id), longestAttemptMs);
-      (timer as { unref?: () => void }).unref?.();
-      watchers.set(id, () => {
-        clearRealTimeout(timer);
-        resolve();
-      });
+  async function attempted(id: string): Promise<void> {
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
     });
+    watchers.set(id, { over, end });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = realTimeout(resolve, longestAttemptMs);
+      (timer as { unref?: () => void }).unref?.();
+    });
+    // What waits for another try may be run by this request, and would end with it.
+    const others = () => Promise.all([...watchers.values()].map((watcher) => watcher.over));
+    await Promise.race([isTiedToRequests() ? over.then(others) : over, late]);
+    clearRealTimeout(timer);
+    forget(id);
   }
 
   function forget(id: string): void {
-    watchers.get(id)?.();
+    watchers.get(id)?.end();
     watchers.delete(id);
   }
 

@@ -66,6 +66,19 @@ describe("createGate()", () => {
     expect(await next).not.toBeNull();
   });
 
+  it("lets another probe through when one never says how it went", async () => {
+    const { clock } = createEmulator();
+    const gate = createGate(clock);
+    passed(await gate.pass(signal, true)).refused(0);
+    clock.advance(1_000);
+    passed(await gate.pass(signal, false));
+    clock.advance(44_999);
+    expect(await gate.pass(signal, false)).toBeNull();
+    clock.advance(1);
+    passed(await gate.pass(signal, false)).open();
+    expect(await gate.pass(signal, false)).not.toBeNull();
+  });
+
   it("lets go of those that wait when their signal aborts, and when it stops", async () => {
     const { clock } = createEmulator();
     const gate = createGate(clock);

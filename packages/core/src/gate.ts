@@ -1,4 +1,4 @@
-import { onAbort } from "./abort.ts";
+import { onAbort, type StopSignal } from "./abort.ts";
 import { type Clock, quietTimeout } from "./clock.ts";
 import { jitter } from "./schedule.ts";
 
@@ -11,7 +11,7 @@ export interface Gate {
    * Leave to go on, at once while it is open; null when it may not: `signal` aborted, or closed. A caller that waits does so
    * while the key is refused, and while a probe is under way; while the service is silent it comes again by itself.
    */
-  pass(signal: AbortSignal, wait: boolean): Pass | null | Promise<Pass | null>;
+  pass(signal: StopSignal, wait: boolean): Pass | null | Promise<Pass | null>;
   /** Milliseconds until the next probe while it is closed because of silence; null while it is not. */
   readonly silentMs: number | null;
   /** For good: nothing passes any more. */
@@ -40,6 +40,9 @@ const silences = 5;
 const longestMs = { refused: 30_000, silent: 10_000 };
 const longestAskedMs = { refused: 300_000, silent: 60_000 };
 
+// Longer than an authorize call may take: where a request can be ended at any moment, its probe never says how it went.
+const longestProbeMs = 45_000;
+
 /** Makes an open {@link Gate}. */
 export function createGate(clock: Clock): Gate {
   let closed: Closed | null = null;
@@ -47,6 +50,7 @@ export function createGate(clock: Clock): Gate {
   let inARow = 0;
   let probing = false;
   let probeAt = 0;
+  let probedAt = 0;
   let pauseMs = 0;
   let stopped = false;
   let timer: unknown;
@@ -54,7 +58,7 @@ export function createGate(clock: Clock): Gate {
   const change = (): void => {
     for (const wake of waiting) wake();
   };
-  const changed = (signal: AbortSignal): Promise<void> =>
+  const changed = (signal: StopSignal): Promise<void> =>
     new Promise((resolve) => {
       let undo = (): void => {};
       const done = (): void => {
@@ -119,11 +123,13 @@ export function createGate(clock: Clock): Gate {
 
   const free = passOf(false);
 
-  function pass(signal: AbortSignal, wait: boolean): Pass | null | Promise<Pass | null> {
+  function pass(signal: StopSignal, wait: boolean): Pass | null | Promise<Pass | null> {
     if (signal.aborted || stopped) return null;
     if (closed === null) return free;
-    if (!probing && clock.now() >= probeAt) {
+    const lost = probing && clock.now() >= probedAt + longestProbeMs;
+    if ((!probing || lost) && clock.now() >= probeAt) {
       probing = true;
+      probedAt = clock.now();
       return passOf(true);
     }
     if (!wait || (closed === "silent" && !probing)) return null;

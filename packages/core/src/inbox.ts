@@ -1,3 +1,4 @@
+import type { StopSignal } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import type {
   Arrival,
@@ -46,7 +47,7 @@ export interface Consumer {
 }
 
 /** Work on one job; a rejection makes it come again after a second. */
-export type Work = (job: Job, signal: AbortSignal) => Promise<Outcome>;
+export type Work = (job: Job, signal: StopSignal) => Promise<Outcome>;
 
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;
@@ -137,6 +138,8 @@ export interface Guarantees {
   readonly clock: "given" | "own";
   /** Whether late deliveries and those that give way wait for all others, or are only likely to. */
   readonly order: "exact" | "roughly";
+  /** Whether the app has said that it can do without what was acknowledged and not handled yet. */
+  readonly lossAccepted?: true;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { StopSignal } from "./abort.ts";
 import type { Decision } from "./acknowledge.ts";
 import type { Arrival, Job, Outcome } from "./delivery.ts";
 import { verifiedJob } from "./job.ts";
@@ -23,7 +24,7 @@ export function arrivalAfter(outcome: Outcome): Arrival | Decision {
 export async function handleInline(
   worker: Worker,
   job: Job,
-  signal: AbortSignal,
+  signal: StopSignal,
   report: (job: Job, outcome: Outcome) => void,
 ): Promise<Decision> {
   let verified = job;

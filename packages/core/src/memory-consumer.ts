@@ -1,3 +1,4 @@
+import { StopController } from "./abort.ts";
 import { quietTimeout } from "./clock.ts";
 import { again, type Job, type Outcome } from "./delivery.ts";
 import { describe } from "./errors.ts";
@@ -24,9 +25,11 @@ export function consumeMemory<T extends Waiting>(
   policy: Policy,
 ): Consumer {
   const { clock, concurrency, onError, onRecorded } = policy;
-  const controller = new AbortController();
+  const controller = new StopController();
   const { signal } = controller;
   const running = new Map<Promise<void>, () => void>();
+  // Without a limit each is handed out as it comes.
+  const mostInARow = Number.isFinite(concurrency) ? inARow : concurrency;
   let stopped = false;
   let scheduled = false;
   let handedOut = 0;
@@ -36,7 +39,7 @@ export function consumeMemory<T extends Waiting>(
   function pump(): void {
     scheduled = false;
     while (!stopped && running.size < concurrency) {
-      if (handedOut === inARow) {
+      if (handedOut === mostInARow) {
         breathe();
         return;
       }

@@ -24,6 +24,8 @@ const bench = (options?: Parameters<typeof memoryInbox>[0]) =>
 describe("memoryInbox", () => {
   it("memoryInbox() refuses options that are no positive numbers", () => {
     expect(() => memoryInbox({ maxBytes: 0 })).toThrow(/maxBytes must be a positive number, not 0/);
+    const wrong = { acceptLoss: 1 } as unknown as { acceptLoss: boolean };
+    expect(() => memoryInbox(wrong)).toThrow(/acceptLoss must be true or false/);
     expect(() => memoryInbox({ retention: { handledMs: Number.NaN } })).toThrow(TypeError);
     expect(() => memoryInbox({ retention: { parkedMs: "1" as never } })).toThrow(/parkedMs/);
   });

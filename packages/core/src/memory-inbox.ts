@@ -48,12 +48,14 @@ export interface MemoryInboxOptions {
   readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
   /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
   readonly maxBytes?: number;
+  /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
+  readonly acceptLoss?: boolean;
 }
 
 /**
  * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
  *
- * @throws TypeError for an option that is not a positive number
+ * @throws TypeError for a wrong or unknown option
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
@@ -71,12 +73,7 @@ function newLane(stage: Stage): Lane {
 
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
-  readonly guarantees: Inbox["guarantees"] = {
-    durability: "process",
-    noticesReuse: true,
-    clock: "given",
-    order: "exact",
-  };
+  readonly guarantees: Inbox["guarantees"];
   readonly #kept = new Map<string, Kept>();
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
@@ -85,10 +82,19 @@ class MemoryInbox implements Inbox {
   readonly #room: MemoryRoom;
   readonly #consumers: Consumer[] = [];
 
-  constructor({ retention = {}, maxBytes = 268_435_456, ...unknown }: MemoryInboxOptions) {
+  constructor(options: MemoryInboxOptions) {
+    const { retention = {}, maxBytes = 268_435_456, acceptLoss = false, ...unknown } = options;
     for (const name of Object.keys(unknown)) {
-      throw new TypeError(`memoryInbox: ${name} is no option; these are: retention, maxBytes`);
+      const known = "retention, maxBytes, acceptLoss";
+      throw new TypeError(`memoryInbox: ${name} is no option; these are: ${known}`);
     }
+    if (typeof acceptLoss !== "boolean") {
+      throw new TypeError(`memoryInbox: acceptLoss must be true or false, not ${acceptLoss}`);
+    }
+    this.guarantees = {
+      ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
+      ...(acceptLoss && { lossAccepted: true }),
+    };
     this.#retention = {
       handledMs: positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs"),
       parkedMs: positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs"),

@@ -7,7 +7,11 @@ const client = { authorize: async () => "valid" as const };
 const settings = (options: object = {}) =>
   settingsOf({ client, logger: false, ...options } as ReceiverOptions);
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
 
 describe("settingsOf", () => {
   it("settingsOf() fills in the defaults of the contract", () => {
@@ -135,5 +139,44 @@ describe("settingsOf", () => {
     settings({ logger: undefined }).logger.warn({ id: 1 }, "careful");
     settings().logger.warn({ id: 2 }, "careful");
     expect(warn.mock.calls).toEqual([["reporthook: careful", { id: 1 }]]);
+  });
+});
+
+describe("a memory inbox where an instance may end after the answer", () => {
+  const places: [string, () => void][] = [
+    ["AWS Lambda", () => vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "reports")],
+    ["Cloudflare Workers", () => vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" })],
+  ];
+
+  it.each(places)("settingsOf() refuses it on %s, and names the ways out", (platform, arrive) => {
+    arrive();
+    for (const options of [{}, { inbox: memoryInbox() }, { verify: "before-ack" }]) {
+      expect(() => settings(options)).toThrow(TypeError);
+      expect(() => settings(options)).toThrow(platform);
+      expect(() => settings(options)).toThrow('set ack: "handled"');
+      expect(() => settings(options)).toThrow("memoryInbox({ acceptLoss: true })");
+    }
+  });
+
+  it.each(places)("settingsOf() takes on %s what loses nothing, or is known to", (_, arrive) => {
+    arrive();
+    const guarantees = { ...memoryInbox().guarantees, durability: "fsync" as const };
+    settings({ ack: "handled" });
+    settings({ inbox: memoryInbox({ acceptLoss: true }) });
+    settings({ inbox: Object.assign(memoryInbox(), { guarantees }) });
+  });
+
+  it("settingsOf() has no request wait for another on Cloudflare Workers", () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    const all = Number.POSITIVE_INFINITY;
+    const { concurrency } = settings({ ack: "handled", concurrency: { handle: 1 } });
+    expect(concurrency).toEqual({ verify: all, handle: all });
+    expect(() => settings({ ack: "handled", concurrency: { handle: 0 } })).toThrow(TypeError);
+  });
+
+  it("settingsOf() does not look at the environment on Deno, which would ask its user", () => {
+    vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "reports");
+    vi.stubGlobal("Deno", {});
+    settings();
   });
 });

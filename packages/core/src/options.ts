@@ -7,6 +7,7 @@ import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Parse } from "./parse.ts";
+import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
 import type { SignatureSource } from "./receive.ts";
 import type { RetryOptions } from "./schedule.ts";
 import type { Authorizer } from "./verify.ts";
@@ -113,11 +114,12 @@ export function settingsOf(options: ReceiverOptions): Settings {
   if (typeof options.client?.authorize !== "function")
     wrong("client", "a client with authorize", `a ${typeof options.client}`);
   const { retry = {}, limits = {}, concurrency = {} } = options;
+  const ack = oneOf("ack", options.ack, ["stored", "handled"]);
   return {
     client: options.client,
-    inbox: inboxOf(options),
+    inbox: inboxOf(options, ack),
     name: nameOf(options.name ?? "reports"),
-    ack: oneOf("ack", options.ack, ["stored", "handled"]),
+    ack,
     verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
     signature: signatureOf(options.signature ?? "X-svc-authorization"),
     unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
@@ -128,7 +130,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
-    concurrency: numbers("concurrency", { verify: 16, handle: 8 }, concurrency),
+    concurrency: concurrencyOf(concurrency),
     handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
@@ -169,10 +171,18 @@ function wrong(option: string, expected: string, given: unknown): never {
   throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${text}`);
 }
 
-function inboxOf({ inbox }: ReceiverOptions): Inbox {
-  if (inbox === undefined) return memoryInbox();
+function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
+  const { inbox = memoryInbox() } = options;
   if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
     wrong("inbox", "an inbox, such as memoryInbox()", inbox);
+  }
+  const platform = serverlessPlatform();
+  if (platform === null || ack === "handled") return inbox;
+  const { durability, lossAccepted } = inbox.guarantees;
+  if (durability === "process" && !lossAccepted) {
+    throw new TypeError(
+      `createReceiver: inbox must outlast an instance on ${platform}, which may end right after the answer: set ack: "handled", or give memoryInbox({ acceptLoss: true }) if what was acknowledged may be lost`,
+    );
   }
   return inbox;
 }
@@ -239,6 +249,12 @@ function numbers<T extends object>(option: string, defaults: T, given: object): 
     result[name] = chosen as number;
   }
   return result as T;
+}
+
+function concurrencyOf(given: object): Settings["concurrency"] {
+  const most = numbers("concurrency", { verify: 16, handle: 8 }, given);
+  const all = Number.POSITIVE_INFINITY;
+  return isTiedToRequests() ? { verify: all, handle: all } : most;
 }
 
 function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {

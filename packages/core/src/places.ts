@@ -1,10 +1,10 @@
-import { onAbort } from "./abort.ts";
+import { onAbort, type StopSignal } from "./abort.ts";
 import { Heap } from "./heap.ts";
 
 /** A number of places, for what may run only so many at once. */
 export interface Places {
   /** Takes one, at once while there is one; else when one is left, by rank, the smallest first. False: `signal` was aborted. */
-  take(rank: number, signal: AbortSignal): boolean | Promise<boolean>;
+  take(rank: number, signal: StopSignal): boolean | Promise<boolean>;
   /** Leaves one, to whoever waits. */
   leave(): void;
 }

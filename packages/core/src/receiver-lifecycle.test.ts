@@ -378,6 +378,21 @@ describe("waitUntil", () => {
     await Promise.all(waiting);
   });
 
+  it("lasts until the attempt when the first authorize call gives no verdict", async () => {
+    const { receiver, emulator, seen, seeAll, advanceUntil } = setUp();
+    seeAll();
+    emulator.fault("authorize", { status: 503, times: 1 });
+    let done = false;
+    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
+      waitUntil: (promise) => void promise.then(() => (done = true)),
+    });
+    while ((await receiver.inbox.list())[0]?.attempts !== 1) await turns(1);
+    await turns();
+    expect([done, seen.length]).toEqual([false, 0]);
+    await advanceUntil(() => done);
+    expect(seen).toHaveLength(1);
+  });
+
   it("sees the end of work that is done before the answer", async () => {
     const { receiver } = setUp({ client: { authorize: async () => "valid" } });
     const waiting: Promise<unknown>[] = [];

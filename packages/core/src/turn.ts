@@ -1,5 +1,7 @@
+import { isTiedToRequests } from "./platform.ts";
+
 // The real one, where there is one: a virtual clock has no turns.
-const { setImmediate: nextTurn } = globalThis;
+const nextTurn = isTiedToRequests() ? undefined : globalThis.setImmediate;
 let waiting: (() => void)[] = [];
 
 /**

@@ -1,3 +1,4 @@
+import type { StopSignal } from "./abort.ts";
 import { contextOf } from "./callback.ts";
 import type { Client, Verdict } from "./client.ts";
 import type { Clock } from "./clock.ts";
@@ -30,7 +31,7 @@ export async function verify(
   client: Authorizer,
   job: Pick<Job, "signature" | "url" | "headers" | "context">,
   clock: Clock,
-  parent: AbortSignal,
+  parent: StopSignal,
 ): Promise<Authorization> {
   const { signature, url, headers } = job;
   const late = `authorize gave no answer within ${authorizeMs} ms`;

@@ -1,4 +1,4 @@
-import { onAbort } from "./abort.ts";
+import { onAbort, type StopSignal } from "./abort.ts";
 import { type Clock, quietTimeout } from "./clock.ts";
 
 /** How long something may take. */
@@ -8,7 +8,7 @@ export interface Bounds {
   /** The error when the time is used up, or its message. */
   readonly late: string | (() => Error);
   /** Ends it early. */
-  readonly parent?: AbortSignal | undefined;
+  readonly parent?: StopSignal | undefined;
 }
 
 /** What runs within bounds can ask. */
@@ -28,7 +28,7 @@ export function within<T>(
   run: (scope: Scope) => T | Promise<T>,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    parent?.throwIfAborted();
+    if (parent?.aborted) throw parent.reason;
     const scope = new Ending();
     const end = (reason: unknown): void => {
       done();

@@ -1,3 +1,4 @@
+import type { StopSignal } from "./abort.ts";
 import type { Around } from "./around.ts";
 import type { Clock } from "./clock.ts";
 import {
@@ -42,8 +43,8 @@ export interface WorkerOptions {
 /** The work of the two stages. */
 export interface Worker {
   /** While the service refuses the key it waits, unless told not to; while it is silent it postpones. */
-  verify(job: Job, signal: AbortSignal, options?: { readonly wait: boolean }): Promise<Outcome>;
-  handle(job: Job, signal: AbortSignal): Promise<Outcome>;
+  verify(job: Job, signal: StopSignal, options?: { readonly wait: boolean }): Promise<Outcome>;
+  handle(job: Job, signal: StopSignal): Promise<Outcome>;
   /** No authorize call begins any more; one under way goes on. */
   stopVerifying(): void;
   /** Whether the service was silent within the last 5 minutes. */
@@ -74,7 +75,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   async function verifyStage(
     job: Job,
-    signal: AbortSignal,
+    signal: StopSignal,
     { wait } = { wait: true },
   ): Promise<Outcome> {
     const passing = gate.pass(signal, wait);
@@ -120,7 +121,7 @@ export function createWorker(options: WorkerOptions): Worker {
     job: Job,
     { why, error, retryAfterMs }: Authorization & { verdict: null },
     pass: Pass,
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Outcome {
     const text = describe(error, (line) => without(line, { signature: job.signature ?? "" }));
     if (why === "refused") {
@@ -208,7 +209,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   }
 
-  async function handleStage(job: Job, signal: AbortSignal): Promise<Outcome> {
+  async function handleStage(job: Job, signal: StopSignal): Promise<Outcome> {
     let event: EventOf | null;
     try {
       const making = toEvent(job, options);
@@ -239,7 +240,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return { ...afterFailure(job, failures), type, reportId };
   }
 
-  function inTime<T>(validating: Promise<T>, signal: AbortSignal): Promise<T> {
+  function inTime<T>(validating: Promise<T>, signal: StopSignal): Promise<T> {
     const ms = options.handlerTimeoutMs;
     const late = `The schema took longer than handlerTimeoutMs (${ms} ms)`;
     return within({ clock, ms, late, parent: signal }, () => validating);

@@ -1,9 +1,4 @@
-import {
-  type FetchContext,
-  incomingFromRequest,
-  type Receiver,
-  toResponse,
-} from "@reporthook/core";
+import { type FetchContext, incomingFromRequest, type Receiver } from "@reporthook/core";
 
 /** The members used of a Hono context. */
 export interface HonoContext {
@@ -12,6 +7,8 @@ export interface HonoContext {
   readonly env: unknown;
   /** Throws where the platform has none. */
   readonly executionCtx: FetchContext;
+  /** Keeps the headers that middleware ahead has set. */
+  body(text: string, status: number, headers: Record<string, string>): Response;
 }
 
 /** A handler as Hono 4 takes it: `app.post`, `app.all`, `app.use`. */
@@ -26,7 +23,8 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
   const answer = receiver.mount();
   return async (c) => {
     const incoming = incomingFromRequest(c.req.raw, () => c.req.arrayBuffer());
-    return toResponse(await answer(incoming, executionContextOf(c)));
+    const { status, headers, body } = await answer(incoming, executionContextOf(c));
+    return c.body(body, status, headers);
   };
 }
 

@@ -25,6 +25,8 @@ const settings = `
 `;
 
 const port = parentPort;
+// Deno's can neither be asked for the next message nor closed.
+const whole = typeof port?.close === "function";
 const options = workerData as ThreadOptions;
 
 function post(message: FromThread): void {
@@ -65,7 +67,7 @@ function serve(engine: Engine): void {
   port?.on("message", (first: Request) => {
     const requests = [first];
     let adds = first.adds.length;
-    while (adds < mostAdds) {
+    while (whole && adds < mostAdds) {
       const next = receiveMessageOnPort(port)?.message as Request | undefined;
       if (next === undefined) break;
       requests.push(next);
@@ -74,8 +76,9 @@ function serve(engine: Engine): void {
     post({ reply: engine.turn(requests) });
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
     clearInterval(look);
-    port.close();
+    if (whole) port.close();
     engine.close();
+    if (!whole) process.exit();
   });
 }
 

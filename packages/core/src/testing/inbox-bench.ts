@@ -1,3 +1,4 @@
+import type { StopSignal } from "../abort.ts";
 import { systemClock } from "../clock.ts";
 import type { Arrival, Job, NewDelivery, Outcome, Stage } from "../delivery.ts";
 import { fingerprint } from "../fingerprint.ts";
@@ -59,7 +60,7 @@ export interface ConsumeOptions {
 }
 
 /** What becomes of a job. */
-export type Step = Outcome | ((job: Job, signal: AbortSignal) => Outcome | Promise<Outcome>);
+export type Step = Outcome | ((job: Job, signal: StopSignal) => Outcome | Promise<Outcome>);
 
 /** A consumer, and what it was handed. */
 export interface Consuming {
@@ -140,7 +141,7 @@ export function createBench(inbox: Inbox, patienceMs: number): Bench {
     const { receiver = "a", concurrency = 1 } = options;
     const jobs: Job[] = [];
     const errors: unknown[] = [];
-    const work = async (job: Job, signal: AbortSignal): Promise<Outcome> => {
+    const work = async (job: Job, signal: StopSignal): Promise<Outcome> => {
       jobs.push(job);
       return typeof step === "function" ? step(job, signal) : step;
     };

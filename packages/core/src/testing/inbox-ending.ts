@@ -1,3 +1,4 @@
+import type { StopSignal } from "../abort.ts";
 import type { Job } from "../delivery.ts";
 import { same } from "./assert.ts";
 import { deferred, handled, later, left, valid, type Written } from "./inbox-bench.ts";
@@ -58,7 +59,7 @@ export const ending: readonly Written[] = [
       const id = await put();
       await work("verify", later(0, { memo: "m" }));
       const [door, returned] = [deferred(), deferred()];
-      let signal: AbortSignal | undefined;
+      let signal: StopSignal | undefined;
       const { consumer, jobs, errors } = consume("verify", async (_job, given) => {
         signal = given;
         await door.promise;

@@ -80,7 +80,7 @@ export async function onBench(
   const receiver = createReceiver({
     client: stubService,
     logger: false,
-    ...(inline ? {} : { inbox: watched(memoryInbox(), stored, options.add) }),
+    ...(inline ? {} : { inbox: watched(memoryInbox({ acceptLoss: true }), stored, options.add) }),
     ...options.receiver,
   });
   options.prepare?.(receiver);

@@ -1,0 +1,3 @@
+import { receiver } from "../../../receiver.js";
+
+export const POST = (request) => receiver.fetch(request);

@@ -1,0 +1,189 @@
+import type { Server } from "node:http";
+import { serve } from "@hono/node-server";
+import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
+import { createEmulator, type Emulator, type Notification } from "@reporthook/emulator";
+import { reporthook } from "@reporthook/hono";
+import { Hono } from "hono";
+import { hc } from "hono/client";
+import { compress } from "hono/compress";
+import { getSignedCookie, setSignedCookie } from "hono/cookie";
+import { cors } from "hono/cors";
+import { createMiddleware } from "hono/factory";
+import { HTTPException } from "hono/http-exception";
+import { requestId } from "hono/request-id";
+import { secureHeaders } from "hono/secure-headers";
+import { timing } from "hono/timing";
+import { validator } from "hono/validator";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+interface Order {
+  readonly id: number;
+  readonly item: string;
+}
+
+const secret = "not a secret";
+const pageOfManyWords = `<!doctype html><title>Shop</title>${"<p>Reports, and more reports.</p>".repeat(100)}`;
+
+const signedIn = createMiddleware<{ Variables: { user: string } }>(async (c, next) => {
+  const user = await getSignedCookie(c, secret, "user");
+  if (!user) throw new HTTPException(401, { message: "sign in first" });
+  c.set("user", user);
+  await next();
+});
+
+const itemOf = validator("json", (value: unknown) => {
+  const { item } = value as { item?: unknown };
+  if (typeof item !== "string") throw new HTTPException(422, { message: "an order has an item" });
+  return { item };
+});
+
+/** The routes that are called by type, as an RPC client sees them. */
+function ordersApi() {
+  const orders: Order[] = [];
+  return new Hono()
+    .use(signedIn)
+    .get("/", (c) => c.json(orders))
+    .post("/", itemOf, (c) => {
+      const order: Order = { id: orders.length + 1, item: c.req.valid("json").item };
+      orders.push(order);
+      return c.json(order, 201);
+    })
+    .get("/broken", (c) => {
+      if (orders.length > 0) throw new Error("the database is away");
+      return c.json({});
+    });
+}
+
+/** An application as it may have stood for years; `mountWebhook` is all that is new. */
+function shop(mountWebhook: (app: Hono) => void) {
+  const app = new Hono();
+  app.use(requestId(), timing(), secureHeaders(), compress());
+  app.use("/orders/*", cors({ origin: "https://shop.example", credentials: true }));
+  app.use(async (c, next) => {
+    // An audit log, which reads the body of every request that has one.
+    if (c.req.method === "POST") audit.push((await c.req.text()).length);
+    await next();
+  });
+
+  app.get("/", (c) => c.html(pageOfManyWords));
+  app.post("/login", async (c) => {
+    const { user } = await c.req.parseBody();
+    await setSignedCookie(c, "user", String(user), secret);
+    return c.redirect("/orders", 303);
+  });
+  app.post("/webhooks/payments", async (c) => {
+    const { event } = await c.req.json();
+    return c.json({ received: event });
+  });
+  mountWebhook(app);
+
+  app.notFound((c) => c.json({ error: "not found" }, 404));
+  app.onError((error, c) =>
+    error instanceof HTTPException
+      ? c.json({ error: error.message }, error.status)
+      : c.json({ error: "failed" }, 500),
+  );
+  return app.route("/orders", ordersApi());
+}
+
+type Shop = ReturnType<typeof shop>;
+
+let emulator: Emulator;
+let receiver: Receiver;
+let server: Server;
+let url: string;
+let completed: (string | null)[];
+let audit: number[];
+
+beforeEach(async () => {
+  emulator = createEmulator();
+  const client = createClient(emulator.clientOptions);
+  receiver = createReceiver({ client, inbox: memoryInbox(), logger: false });
+  completed = [];
+  audit = [];
+  receiver.on("report.complete", (event) => {
+    completed.push(event.reportId);
+  });
+  const app = shop((existing) => {
+    existing.post("/webhooks/reports", reporthook(receiver));
+  });
+  await new Promise<void>((resolve) => {
+    const options = { fetch: app.fetch, port: 0, hostname: "127.0.0.1" };
+    server = serve(options, ({ port }) => {
+      url = `http://127.0.0.1:${port}`;
+      resolve();
+    }) as Server;
+  });
+});
+
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await receiver.close();
+  await emulator.close();
+});
+
+async function deliver(sent: Notification) {
+  const answer = await fetch(`${url}/webhooks/reports`, sent);
+  const body = (await answer.json()) as { status: unknown; id: string; code?: string };
+  return { status: answer.status, headers: answer.headers, body };
+}
+
+test("a genuine notification is acknowledged and handled, its duplicate only acknowledged", async () => {
+  const genuine = emulator.notification("report.complete", { reportId: "größe-1" });
+  const first = await deliver(genuine);
+  expect([first.status, first.body]).toEqual([200, { status: "accepted", id: expect.any(String) }]);
+  for (const name of ["x-request-id", "server-timing", "x-content-type-options"]) {
+    expect(first.headers.get(name), name).toBeTruthy();
+  }
+  const second = await deliver(genuine);
+  expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
+  await receiver.idle();
+  expect(completed).toEqual(["größe-1"]);
+  expect(audit).toHaveLength(2);
+});
+
+test("a forged notification is rejected, an unsigned one held, and neither handled", async () => {
+  const [forged, unsigned] = await Promise.all(
+    (["invalid", "none"] as const).map((signature) =>
+      deliver(emulator.notification("report.complete", { signature })),
+    ),
+  );
+  await receiver.idle();
+  expect(completed).toEqual([]);
+  expect(await receiver.inbox.get(forged?.body.id ?? "")).toMatchObject({ state: "rejected" });
+  expect(await receiver.inbox.get(unsigned?.body.id ?? "")).toMatchObject({ state: "held" });
+});
+
+test("the bytes are those that came, though the audit log has read them first", async () => {
+  const sent = emulator.notification("report.complete", { body: '{"status":"complete","n":1.0}' });
+  const { body } = await deliver(sent);
+  expect((await receiver.inbox.get(body.id))?.body).toBe(sent.body);
+  const refused = await deliver(emulator.notification("report", { signature: "none", body: "[]" }));
+  expect([refused.status, refused.body.code]).toEqual([400, "invalid_json"]);
+});
+
+test("the other routes work as they did, for the RPC client too", async () => {
+  const page = await fetch(url);
+  expect([page.headers.get("content-encoding"), await page.text()]).toEqual([
+    "gzip",
+    pageOfManyWords,
+  ]);
+
+  const form = new URLSearchParams({ user: "ada" });
+  const login = await fetch(`${url}/login`, { method: "POST", body: form, redirect: "manual" });
+  expect(login.status).toBe(303);
+  const cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const { orders } = hc<Shop>(url, { headers: { cookie } });
+  const made = await orders.$post({ json: { item: "report" } });
+  expect([made.status, await made.json()]).toEqual([201, { id: 1, item: "report" }]);
+  expect(await (await orders.$get()).json()).toEqual([{ id: 1, item: "report" }]);
+  const broken = await orders.broken.$get();
+  expect([broken.status, await broken.json()]).toEqual([500, { error: "failed" }]);
+  expect((await hc<Shop>(url).orders.$get()).status).toBe(401);
+
+  const payment = { method: "POST", body: '{"event":"paid"}' };
+  const paid = await fetch(`${url}/webhooks/payments`, payment);
+  expect(await paid.json()).toEqual({ received: "paid" });
+  const other = await fetch(`${url}/webhooks/reports`);
+  expect([other.status, await other.json()]).toEqual([404, { error: "not found" }]);
+});

@@ -1,0 +1,34 @@
+import { createServer, type Server } from "node:http";
+import { createClient, createReceiver, type Inbox } from "@reporthook/core";
+import { reporthook } from "@reporthook/express";
+import express from "express";
+
+interface Options {
+  readonly serviceUrl: string;
+  readonly apiKey: string;
+  readonly inbox: Inbox;
+  readonly publish: (reportId: string) => Promise<void>;
+}
+
+export function startShop({ serviceUrl, apiKey, inbox, publish }: Options): Server {
+  // As before, what is forged or unsigned is answered 401; what can't be verified now is kept, and asked about again.
+  const receiver = createReceiver({
+    client: createClient({ baseUrl: serviceUrl, apiKey }),
+    inbox,
+    verify: "before-ack",
+    unsigned: "refuse",
+  });
+  // Runs after the answer, again when it throws, and once for a notification that is sent twice.
+  receiver.on("report.complete", async (event) => {
+    if (event.reportId !== null) await publish(event.reportId);
+  });
+
+  const app = express();
+  // Before the parser, so that every answer is the receiver's.
+  app.post("/webhooks/reports", reporthook(receiver));
+  app.use(express.json());
+
+  app.post("/orders", (req, res) => void res.status(201).json(req.body));
+  // What is running when the server closes is finished; call server.close() on SIGTERM.
+  return createServer(app).once("close", () => void receiver.close());
+}

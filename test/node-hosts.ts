@@ -1,0 +1,100 @@
+import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { createAdaptorServer } from "@hono/node-server";
+import Router from "@koa/router";
+import { nodeHandler } from "@reporthook/core/node";
+import type { MountHost } from "@reporthook/core/testing";
+import { reporthook as toExpress } from "@reporthook/express";
+import type { reporthook as toHono } from "@reporthook/hono";
+import { reporthook as toKoa } from "@reporthook/koa";
+import express5 from "express";
+import { Hono } from "hono";
+import Koa3 from "koa";
+import mount from "koa-mount";
+import { honoApp, path } from "./fetch-hosts.ts";
+import { express4, Koa2 } from "./frameworks.ts";
+import { listen, served, socketHost } from "./mount-hosts.ts";
+
+function onExpress(
+  express: typeof express5,
+  methods: MountHost["methods"],
+  attach: (app: express5.Express, handler: ReturnType<typeof toExpress>) => void,
+): MountHost {
+  return socketHost(methods, (receiver, consumed) => {
+    const app = express();
+    if (consumed) app.use((req, _res, next) => void text(req).then(() => next()));
+    attach(app, toExpress(receiver));
+    return listen(app, path);
+  });
+}
+
+function onKoa(
+  Koa: typeof Koa3,
+  methods: MountHost["methods"],
+  attach: (app: Koa3, handler: ReturnType<typeof toKoa>) => void,
+): MountHost {
+  return socketHost(methods, (receiver, consumed) => {
+    const app = new Koa();
+    if (consumed) app.use((ctx, next) => text(ctx.req).then(() => next()));
+    attach(app, toKoa(receiver));
+    return listen(app.callback(), path);
+  });
+}
+
+function onHono(
+  methods: MountHost["methods"],
+  attach: (app: Hono, handler: ReturnType<typeof toHono>) => void,
+): MountHost {
+  return socketHost(methods, (receiver, consumed) => {
+    const { fetch } = honoApp(receiver, consumed, attach);
+    return served(createAdaptorServer({ fetch }) as import("node:http").Server, path);
+  });
+}
+
+/** Every way to mount a receiver over a real socket. */
+export const nodeHosts: Record<string, MountHost> = {
+  "node:http": socketHost("all", (receiver, consumed) => {
+    const handler = nodeHandler(receiver);
+    const read = (req: IncomingMessage): Promise<unknown> =>
+      consumed ? text(req) : Promise.resolve();
+    return listen((req, res) => void read(req).then(() => handler(req, res)), path);
+  }),
+  "Hono on Node, app.post": onHono("post", (app, handler) => app.post(path, handler)),
+  "Hono on Node, app.all": onHono("all", (app, handler) => app.all(path, handler)),
+  "Hono on Node, app.use under a base path": onHono("all", (app, handler) =>
+    app.basePath("/webhooks").use("/reports", handler),
+  ),
+  "Hono on Node, app.route": onHono("post", (app, handler) =>
+    app.route("/webhooks", new Hono().post("/reports", handler)),
+  ),
+};
+for (const [name, express] of [
+  ["Express 5", express5],
+  ["Express 4", express4],
+] as const) {
+  nodeHosts[`${name}, app.post`] = onExpress(express, "post", (app, handler) =>
+    app.post(path, handler),
+  );
+  nodeHosts[`${name}, app.use`] = onExpress(express, "all", (app, handler) =>
+    app.use(path, handler),
+  );
+  nodeHosts[`${name}, a router under a prefix`] = onExpress(express, "post", (app, handler) =>
+    app.use("/webhooks", express.Router().post("/reports", handler)),
+  );
+  nodeHosts[`${name}, an app under a prefix`] = onExpress(express, "all", (app, handler) =>
+    app.use("/webhooks", express().use("/reports", handler)),
+  );
+}
+for (const [name, Koa] of [
+  ["Koa 3", Koa3],
+  ["Koa 2", Koa2],
+] as const) {
+  nodeHosts[`${name}, router.post`] = onKoa(Koa, "post", (app, handler) =>
+    app.use(new Router().post(path, handler).routes()),
+  );
+  nodeHosts[`${name}, a router with a prefix`] = onKoa(Koa, "post", (app, handler) =>
+    app.use(new Router({ prefix: "/webhooks" }).post("/reports", handler).routes()),
+  );
+  nodeHosts[`${name}, mount`] = onKoa(Koa, "all", (app, handler) => app.use(mount(path, handler)));
+  nodeHosts[`${name}, app.use`] = onKoa(Koa, "all", (app, handler) => app.use(handler));
+}
