@@ -14,7 +14,10 @@ export interface Site {
   readonly sources: readonly string[];
 }
 
-/** Written by a measurement, when there was one: a link to it may lead nowhere. */
+/** The text of a link that only says which file it leads to. */
+const isPath = /^([\w-]+\/)*[\w-]+\.md$|^(packages|docs|decisions)\/[\w-]+$/;
+
+/** Written by a measurement, when there was one: a link to it becomes text where there was none. */
 const mayBeMissing = ["bench/report.md"];
 
 /**
@@ -86,23 +89,31 @@ export function compose(root: string): Site {
         const heading = isTitled ? "" : source.heading && `## ${source.heading}\n`;
         const own = index === 0 && heading !== undefined;
         const body = own ? text.replace(/^(#+ .*\n)?/, heading) : text;
-        return relink(body, (to) => place(source.file, to));
+        return relink(body, ({ text, to }) => {
+          const led = place(source.file, to);
+          if (led === null) return text;
+          return { text: isPath.test(text) ? titleOf(led) : text, to: led };
+        });
       }),
     );
     return `# ${page.title}\n\n${texts.join("\n\n").trim()}\n`;
   }
 
-  function place(from: string, to: string): string {
+  function place(from: string, to: string): string | null {
     const [path = "", anchor = ""] = to.split("#");
     const file = path === "" ? from : posix.join(posix.dirname(from), path);
     const found = places.get(`${file}#${anchor}`) ?? (anchor === "" ? firstOf(file) : undefined);
     if (found !== undefined) return found;
     if (!isThere(file) || !file.endsWith(".png")) {
       if (!mayBeMissing.includes(file)) wrong.push(`${from}: ${to} leads nowhere`);
-      return `/${pages[0]?.to}`;
+      return null;
     }
     files.add(file);
     return `/files/${file}`;
+  }
+
+  function titleOf(place: string): string {
+    return pages.find(({ to }) => place === `/${to}`)?.title ?? place;
   }
 
   /** A file that only gives sections begins where its first one is. */
