@@ -14,7 +14,10 @@ export interface Site {
   readonly sources: readonly string[];
 }
 
-/** Written by a measurement, when there was one: a link to it may lead nowhere. */
+/** The text of a link that only says which file it leads to. */
+const isPath = /^([\w-]+\/)*[\w-]+\.md$|^(packages|docs|decisions)\/[\w-]+$/;
+
+/** Written by a measurement, when there was one: a link to it becomes text where there was none. */
 const mayBeMissing = ["bench/report.md"];
 
 /**
@@ -24,13 +27,17 @@ const mayBeMissing = ["bench/report.md"];
  */
 export function compose(root: string): Site {
   const isThere = (file: string): boolean => existsSync(join(root, file));
+  const sections = new Map<string, Section[]>();
+  for (const { file } of [...groups, decisions(root)].flatMap(sourcesOf)) {
+    if (isThere(file)) sections.set(file, sectionsOf(markdownOf(file)));
+  }
+  const isWritten = ({ file, anchor }: Source): boolean =>
+    sections.get(file)?.some((section) => section.anchor === (anchor ?? "")) ?? false;
   const all = [...groups, decisions(root)].map(({ title, pages }) => ({
     title,
-    pages: pages.filter(({ from }) => from.every(({ file }) => isThere(file))),
+    pages: pages.filter(({ from }) => from.every(isWritten)),
   }));
   const pages = all.flatMap((group) => group.pages);
-  const sources = [...new Set(pages.flatMap(({ from }) => from.map(({ file }) => file)))];
-  const sections = new Map(sources.map((file) => [file, sectionsOf(markdownOf(file))]));
   const claimed = new Set(
     pages.flatMap(({ from }) => from.map(({ file, anchor }) => `${file}#${anchor}`)),
   );
@@ -69,10 +76,7 @@ export function compose(root: string): Site {
     if (wanted === undefined) return list;
     const first = list.findIndex(({ anchor }) => anchor === wanted);
     const begin = list[first];
-    if (begin === undefined) {
-      wrong.push(`site/pages.ts: there is no section ${file}#${wanted}`);
-      return [];
-    }
+    if (begin === undefined) return [];
     if (wanted === "") return [begin];
     const end = list.findIndex(({ level }, index) => index > first && level <= begin.level);
     const nested = list.slice(first + 1, end === -1 ? undefined : end);
@@ -86,23 +90,31 @@ export function compose(root: string): Site {
         const heading = isTitled ? "" : source.heading && `## ${source.heading}\n`;
         const own = index === 0 && heading !== undefined;
         const body = own ? text.replace(/^(#+ .*\n)?/, heading) : text;
-        return relink(body, (to) => place(source.file, to));
+        return relink(body, ({ text, to }) => {
+          const led = place(source.file, to);
+          if (led === null) return text;
+          return { text: isPath.test(text) ? titleOf(led) : text, to: led };
+        });
       }),
     );
     return `# ${page.title}\n\n${texts.join("\n\n").trim()}\n`;
   }
 
-  function place(from: string, to: string): string {
+  function place(from: string, to: string): string | null {
     const [path = "", anchor = ""] = to.split("#");
     const file = path === "" ? from : posix.join(posix.dirname(from), path);
     const found = places.get(`${file}#${anchor}`) ?? (anchor === "" ? firstOf(file) : undefined);
     if (found !== undefined) return found;
     if (!isThere(file) || !file.endsWith(".png")) {
       if (!mayBeMissing.includes(file)) wrong.push(`${from}: ${to} leads nowhere`);
-      return `/${pages[0]?.to}`;
+      return null;
     }
     files.add(file);
     return `/files/${file}`;
+  }
+
+  function titleOf(place: string): string {
+    return pages.find(({ to }) => place === `/${to}`)?.title ?? place;
   }
 
   /** A file that only gives sections begins where its first one is. */
@@ -112,12 +124,16 @@ export function compose(root: string): Site {
 
   const rendered = new Map(pages.map((page) => [page.to, render(page)]));
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
-  return { groups: all, pages: rendered, files: [...files], sources };
+  return { groups: all, pages: rendered, files: [...files], sources: [...sections.keys()] };
 }
 
 /** A section that a page begins with goes under the page's title, without its own. */
 function startsPage(page: Page, source: Source): boolean {
   return page.from[0] === source && source.anchor !== "";
+}
+
+function sourcesOf({ pages }: Group): Source[] {
+  return pages.flatMap(({ from }) => from);
 }
 
 function decisions(root: string): Group {

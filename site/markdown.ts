@@ -33,21 +33,27 @@ export function sectionsOf(markdown: string): Section[] {
   return sections;
 }
 
-/** Replaces what links and images lead to; code is left alone. */
-export function relink(markdown: string, target: (to: string) => string): string {
-  const led = (text: string): string =>
-    text.replace(/\]\(([^)\s]+)\)/g, (whole, to: string) =>
-      /^[a-z]+:/.test(to) ? whole : `](${target(to)})`,
-    );
+/** A link or an image: what is shown, and where it leads. */
+export interface Link {
+  readonly text: string;
+  readonly to: string;
+}
+
+/** Replaces links and images, but those to the web, by others or by text; code is left alone. */
+export function relink(markdown: string, change: (link: Link) => Link | string): string {
+  const changed = (line: string): string =>
+    line.replace(codeOrLink, (whole, code?: string, text = "", to = "") => {
+      if (code !== undefined || /^[a-z]+:/.test(to)) return whole;
+      const link = change({ text, to });
+      return typeof link === "string" ? link : `[${link.text}](${link.to})`;
+    });
   return [...linesOf(markdown)]
-    .map(({ line, isCode }) => {
-      if (isCode) return line;
-      return line.replace(/(`[^`]*`)|[^`]+/g, (part, code) =>
-        code === undefined ? led(part) : part,
-      );
-    })
+    .map(({ line, isCode }) => (isCode ? line : changed(line)))
     .join("\n");
 }
+
+/** Code, which is skipped, or a link, in whose text there may be code. */
+const codeOrLink = /(`[^`]*`)|\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/g;
 
 function* linesOf(markdown: string): Generator<{ line: string; isCode: boolean }> {
   let isCode = false;

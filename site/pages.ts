@@ -31,7 +31,7 @@ function page(to: string, title: string, ...sources: readonly string[]): Page {
   return { to, title, from };
 }
 
-/** All pages, in the order of the sidebar. Those whose sources are not there yet are left out. */
+/** All pages, in the order of the sidebar. Those whose sources are not written yet are left out. */
 export const groups: readonly Group[] = [
   {
     title: "Begin",
@@ -44,7 +44,9 @@ export const groups: readonly Group[] = [
         "README.md#what-becomes-of-a-notification",
         "ARCHITECTURE.md#words",
       ),
+      page("runtimes", "What runs where", "README.md#what-runs-where"),
       page("coming-from", "Coming from octokit, Bolt or hand-made", "docs/coming-from.md"),
+      page("moving-over", "Moving a route over", "docs/moving-over.md"),
     ],
   },
   {

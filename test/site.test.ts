@@ -49,9 +49,10 @@ test("anchorOf() is what repositories make of a heading", () => {
 test("sectionsOf() and relink() leave code alone", () => {
   const text = "# T\n\nHead\n\n```sh\n# no heading\n[no](link.md)\n```\n\n## Real\n\n[a](b.md)\n";
   expect(sectionsOf(text).map(({ anchor }) => anchor)).toEqual(["", "real"]);
-  const relinked = relink(text, (to) => `/${to}`);
-  expect(relinked).toContain("[no](link.md)");
-  expect(relinked).toContain("[a](/b.md)");
-  expect(relink("[web](https://x.example)", () => "no")).toBe("[web](https://x.example)");
-  expect(relink("[`a`](b) `[c](d)`", () => "x")).toBe("[`a`](x) `[c](d)`");
+  const led = (markdown: string): string =>
+    relink(markdown, ({ text, to }) => ({ text: text.toUpperCase(), to: `/${to}` }));
+  expect(led(text)).toContain("[no](link.md)");
+  expect(led(text)).toContain("[A](/b.md)");
+  expect(led("![a](b.png) [web](https://x.example)")).toBe("![A](/b.png) [web](https://x.example)");
+  expect(led("[`a`](b) `[c](d)` [e `f`](g)")).toBe("[`A`](/b) `[c](d)` [E `F`](/g)");
 });

@@ -61,7 +61,7 @@ const maxErrorText = 2_048;
 /**
  * Makes one call, once, and reads the answer to its end so that the connection is used again.
  *
- * @throws {ServiceError} for every other answer, none, or none in time; `signal.reason` if the caller aborts.
+ * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts.
  */
 export async function callService(call: ServiceCall): Promise<Answer> {
   let status: number | undefined;

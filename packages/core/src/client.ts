@@ -95,7 +95,7 @@ const verdicts: ReadonlyMap<number, Verdict> = new Map([
 /**
  * Creates a client of the service. The API key appears in no error, and in nothing that is logged of a client.
  *
- * @throws {TypeError} that names the option, when one is wrong.
+ * @throws TypeError that names the option, when one is wrong.
  * @example
  * const client = createClient({ baseUrl: "https://reports.example", apiKey: () => vault.read("reports") });
  * const verdict = await client.authorize(request.headers.get("X-svc-authorization") ?? "");

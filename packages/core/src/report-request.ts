@@ -76,7 +76,7 @@ const lists: Readonly<Record<string, Check>> = {
 /**
  * The JSON of a report request, checked; fields that the document does not name are sent unchecked.
  *
- * @throws {InvalidReportRequestError} with every problem. Messages quote no value: a webhook address may hold a secret.
+ * @throws InvalidReportRequestError with every problem. Messages quote no value: a webhook address may hold a secret.
  */
 export function reportBody(report: ReportRequest): string {
   if (typeof report !== "object" || report === null || Array.isArray(report)) {
@@ -110,7 +110,7 @@ export function reportBody(report: ReportRequest): string {
 /**
  * The JSON of a request to test an address (document, section "Test a webhook address").
  *
- * @throws {InvalidReportRequestError} when it is no absolute http(s) URL.
+ * @throws InvalidReportRequestError when it is no absolute http(s) URL.
  */
 export function webhookTestBody(webhookUrl: string): string {
   const message = url(webhookUrl);
