@@ -129,14 +129,19 @@ export interface InboxHealth {
 
 /** What survives what, and what a store can't do. */
 export interface Guarantees {
-  /** Survives a power cut (`fsync`), the loss of a machine (`replicated`), or nothing (`process`). */
-  readonly durability: "fsync" | "process" | "replicated";
+  /**
+   * Survives a power cut (`fsync`), the loss of a machine (`replicated`), the end of this process and what else the
+   * settings of a server say (`server`), or nothing (`process`).
+   */
+  readonly durability: "fsync" | "process" | "replicated" | "server";
   /** Whether `add` names an earlier delivery with the same signature. */
   readonly noticesReuse: boolean;
   /** Whether only the clock and the moments it is given decide what is due and kept, or an engine with a clock of its own. */
   readonly clock: "given" | "own";
   /** Whether late deliveries and those that give way wait for all others, or are only likely to. */
   readonly order: "exact" | "roughly";
+  /** Whether `list` finds events and reports in every state, or only among what is parked or rejected. */
+  readonly finds: "everything" | "parked";
 }
 
 /**

@@ -76,6 +76,7 @@ class MemoryInbox implements Inbox {
     noticesReuse: true,
     clock: "given",
     order: "exact",
+    finds: "everything",
   };
   readonly #kept = new Map<string, Kept>();
   readonly #window = new DedupeWindow();
