@@ -7,7 +7,9 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // In this order: a build reads the builds of what it imports.
-const needed = ["core", "emulator", "sqlite", "dashboard", "cli"];
+const built = ["core", "emulator", "sqlite", "bullmq", "dashboard", "cli"];
+// Who wants queues installs them, too.
+const needed = built.filter((name) => name !== "bullmq");
 const noScripts = ["--config.ignore-scripts=true"];
 
 /** A folder in which somebody has run `npm install reporthook`. */
@@ -27,8 +29,9 @@ export async function installCli(): Promise<Installed> {
   const pnpm = (args: readonly string[], cwd: string): Promise<void> =>
     run("npx", ["--yes", "pnpm@10", ...args], cwd);
 
-  const folders = needed.map((name) => join(root, "packages", name));
-  for (const cwd of folders) await run("node", [join(root, "scripts/build.mjs")], cwd);
+  const folderOf = (name: string): string => join(root, "packages", name);
+  for (const name of built) await run("node", [join(root, "scripts/build.mjs")], folderOf(name));
+  const folders = needed.map(folderOf);
   const tarballs = needed.map((name) => join(folder, `${name}.tgz`));
   await Promise.all(
     folders.map((cwd, index) => pnpm([...noScripts, "pack", "--out", tarballs[index] ?? ""], cwd)),
