@@ -9,6 +9,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { noRedis, startPostgres, startRedis } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
 const started: ChildProcess[] = [];
@@ -91,4 +92,26 @@ describe("the tour", () => {
     expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
     server.close();
   });
+
+  const engines = [
+    { name: "Redis", start: startRedis, missing: noRedis },
+    { name: "PostgreSQL", start: startPostgres, missing: null },
+  ];
+  for (const { name, start, missing } of engines) {
+    const title = `takes all its steps on ${name}, and prints no password`;
+    it.skipIf(missing !== null)(
+      missing === null ? title : `${title} (skipped: ${missing})`,
+      {
+        timeout: 60_000,
+      },
+      async () => {
+        const server = await start();
+        const tour = startTour("--exit", "--inbox", server.url);
+        expect([await tour.ended(), tour.text()]).toEqual([0, expect.any(String)]);
+        expect(tour.text()).toContain(`an inbox on BullMQ and ${name}`);
+        expect(tour.text()).not.toContain("password");
+        await server.stop();
+      },
+    );
+  }
 });

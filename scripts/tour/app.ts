@@ -1,11 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { type Client, createReceiver, type Entry, type Receiver } from "@reporthook/core";
+import {
+  type Client,
+  createReceiver,
+  type Entry,
+  type Inbox,
+  type Receiver,
+} from "@reporthook/core";
 import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { reporthook } from "@reporthook/express";
-import { sqliteInbox } from "@reporthook/sqlite";
 import express from "express";
 
 /** When a delivery took each step, in milliseconds of `performance.now()`. */
@@ -37,7 +42,7 @@ export interface App {
 }
 
 /** An Express app with one webhook, as a user would write it; it also notes when each step was taken. */
-export async function startApp(client: Client, file: string, port: number): Promise<App> {
+export async function startApp(client: Client, inbox: Inbox, port: number): Promise<App> {
   const deliveries = new Map<string, Steps>();
   const note = (step: "acknowledged" | "verified" | "handled") => (entry: Entry) => {
     const steps = { ...deliveries.get(entry.id), entry, [step]: performance.now() };
@@ -46,7 +51,7 @@ export async function startApp(client: Client, file: string, port: number): Prom
   };
   const receiver = createReceiver<Context>({
     client,
-    inbox: sqliteInbox(file),
+    inbox,
     callback: { secrets: [randomBytes(32).toString("base64")] },
     logger: false,
     observe: {

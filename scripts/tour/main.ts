@@ -5,17 +5,19 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, styleText } from "node:util";
 import { type Client, createClient, type Entry } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
 import ora from "ora";
 import { type App, type Steps, startApp } from "./app.ts";
 import type { ServiceMessage, ServiceRequest } from "./service.ts";
 
 const help = `The tour: the emulated service and an Express app, in two processes over HTTP.
 
-Usage: pnpm start [--exit] [--port PORT] [--db FILE]
+Usage: pnpm start [--exit] [--port PORT] [--db FILE | --inbox URL]
 
   --exit       end after the last step, with 1 if one failed
   --port PORT  where the app listens on 127.0.0.1 (3000; another free one if it is taken)
   --db FILE    the app's inbox (.tour/inbox.db): end the tour at any moment, start it again, and nothing is lost
+  --inbox URL  in its place, BullMQ's queues: redis://… or postgres://…
   --help       this text
 `;
 
@@ -30,6 +32,7 @@ async function main(): Promise<void> {
       exit: { type: "boolean", default: false },
       port: { type: "string", default: "3000" },
       db: { type: "string", default: defaultFile },
+      inbox: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -55,15 +58,13 @@ async function main(): Promise<void> {
       },
     );
     const client = createClient({ baseUrl: url, apiKey });
-    mkdirSync(dirname(values.db), { recursive: true });
-    app = await step("Your Express app is up, with an inbox on SQLite", async () => {
-      const value = await startApp(client, values.db, port).catch(
-        (error: NodeJS.ErrnoException) => {
-          if (error.code !== "EADDRINUSE") throw error;
-          return startApp(client, values.db, 0);
-        },
-      );
-      return { value, note: `${value.url} · ${values.db}` };
+    const { name, place, open } = await inboxOf(values);
+    app = await step(`Your Express app is up, with an inbox on ${name}`, async () => {
+      const value = await startApp(client, open(), port).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EADDRINUSE") throw error;
+        return startApp(client, open(), 0);
+      });
+      return { value, note: `${value.url} · ${place}` };
     });
     await finish(app);
     await tour(client, service, app);
@@ -72,6 +73,21 @@ async function main(): Promise<void> {
     await app?.close();
     if (service.connected) service.disconnect();
   }
+}
+
+/** The inbox that was asked for; of a URL only what is no secret is shown. */
+async function inboxOf({ db, inbox: url }: { readonly db: string; readonly inbox?: string }) {
+  if (url === undefined) {
+    mkdirSync(dirname(db), { recursive: true });
+    return { name: "SQLite", place: db, open: () => sqliteInbox(db) };
+  }
+  const { bullmqInbox } = await import("@reporthook/bullmq");
+  const { protocol, host, pathname } = new URL(url);
+  return {
+    name: protocol.startsWith("redis") ? "BullMQ and Redis" : "BullMQ and PostgreSQL",
+    place: `${protocol}//${host}${pathname}`,
+    open: () => bullmqInbox({ connection: url, prefix: "tour" }),
+  };
 }
 
 /** What the inbox holds from the last time is worked on like anything else. */

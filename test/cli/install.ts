@@ -7,7 +7,9 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // In this order: a build reads the builds of what it imports.
-const needed = ["core", "emulator", "sqlite", "dashboard", "cli"];
+const built = ["core", "emulator", "sqlite", "bullmq", "dashboard", "cli"];
+// Who wants queues installs them, too.
+const needed = built.filter((name) => name !== "bullmq");
 const noScripts = ["--config.ignore-scripts=true"];
 
 /** A folder in which somebody has run `npm install reporthook`. */
@@ -20,7 +22,7 @@ export interface Installed {
 /** Builds the packages, packs them as they would be published, and installs the tarballs in an empty folder. */
 export async function installCli(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), "reporthook-cli-"));
-  for (const name of needed) {
+  for (const name of built) {
     await run("node", [join(root, "scripts/build.mjs")], join(root, "packages", name));
   }
   const { reporthook = "", ...overrides } = await pack(needed, folder);

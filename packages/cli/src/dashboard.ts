@@ -4,29 +4,26 @@ import { type DashboardLogger, dashboard, ofInbox } from "@reporthook/dashboard"
 import { onNode } from "@reporthook/dashboard/node";
 import { type Command, Option } from "commander";
 import { dashboardPort } from "./environment.ts";
-import { openInbox } from "./inbox-file.ts";
+import { type InboxSource, nameOf, openInbox, withInboxSource } from "./inbox-source.ts";
 import { pairs } from "./layout.ts";
 import { listen, untilEnd } from "./listen.ts";
 import { integer, jsonOption, loopback, withExamples } from "./options.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
-interface ShownOptions {
-  readonly db: string;
+interface ShownOptions extends InboxSource {
   readonly receiver: string;
   readonly port: number;
   readonly host: string;
 }
 
-/** `dashboard`: a SQLite inbox in a browser, until it is told to end. */
+/** `dashboard`: an inbox in a browser, until it is told to end. */
 export function addDashboard(program: Command, terminal: Terminal): void {
-  const command = program
-    .command("dashboard")
-    .summary("look at a SQLite inbox in a browser")
+  const command = withInboxSource(program.command("dashboard"))
+    .summary("look at an inbox in a browser")
     .description(
-      "A SQLite inbox in a browser: look, release and retry, also while the app runs.\n" +
+      "An inbox in a browser: look, release and retry, also while the app runs.\n" +
         "It answers this machine alone.",
     )
-    .requiredOption("--db <file>", "the inbox file of the app")
     .option("--receiver <name>", "the receiver whose deliveries are shown", "reports")
     .option(
       "--port <port>",
@@ -43,6 +40,7 @@ export function addDashboard(program: Command, terminal: Terminal): void {
     .action((options: ShownOptions) => show(terminal, options));
   withExamples(command, [
     ["what became of each delivery", "reporthook dashboard --db inbox.db"],
+    ["of an app on many machines", "reporthook dashboard --inbox redis://127.0.0.1:6379"],
     [
       "on a server, seen from your machine",
       "ssh -t -L 4748:127.0.0.1:4748 server \\\n      npx reporthook dashboard --db /srv/app/inbox.db",
@@ -50,8 +48,11 @@ export function addDashboard(program: Command, terminal: Terminal): void {
   ]);
 }
 
-async function show(terminal: Terminal, { db, receiver, port, host }: ShownOptions): Promise<void> {
-  const inbox = await terminal.during("Opening the inbox", () => openInbox(db));
+async function show(
+  terminal: Terminal,
+  { receiver, port, host, ...source }: ShownOptions,
+): Promise<void> {
+  const inbox = await terminal.during("Opening the inbox", () => openInbox(source));
   const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
   const server = createServer(onNode(page));
   try {
@@ -60,7 +61,7 @@ async function show(terminal: Terminal, { db, receiver, port, host }: ShownOptio
     const facts = pairs(
       [
         ["  page", url],
-        ["  inbox", db],
+        ["  inbox", nameOf(source)],
       ],
       terminal.columns,
     );
@@ -68,7 +69,9 @@ async function show(terminal: Terminal, { db, receiver, port, host }: ShownOptio
     for (const line of [title, "", ...facts, ""]) terminal.print(line);
     if (await isOfOthers(inbox, receiver)) {
       terminal.tell(
-        plain(`${db} holds nothing of a receiver ${receiver}: name the app's with --receiver`),
+        plain(
+          `${nameOf(source)} holds nothing of a receiver ${receiver}: name the app's with --receiver`,
+        ),
       );
     }
     await untilEnd();

@@ -75,7 +75,8 @@ export interface Stats {
   readonly reasons: Readonly<Record<string, number>>;
   readonly oldestWaitingMs: number | null;
   /** The file and its log. */
-  readonly bytes: number;
+  /** Of the file; null where there is none. */
+  readonly bytes: number | null;
 }
 
 /** The numbers of an inbox. */
@@ -88,7 +89,7 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
       ...numbers,
       ["parked", because.length === 0 ? "0" : because.join(", ")],
       ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
-      ["file", `${(bytes / 1_048_576).toFixed(1)} MiB`],
+      ...(bytes === null ? [] : [["file", `${(bytes / 1_048_576).toFixed(1)} MiB`] as const]),
     ],
     terminal.columns,
   );

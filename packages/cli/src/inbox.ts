@@ -1,7 +1,7 @@
 import type { Entry, Inbox, ReasonCode, State } from "@reporthook/core";
 import { type Command, Option } from "commander";
 import { Failure, UsageError } from "./errors.ts";
-import { openInbox, sizeOf } from "./inbox-file.ts";
+import { type InboxSource, nameOf, openInbox, sizeOf, withInboxSource } from "./inbox-source.ts";
 import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
 import { integer, jsonOption, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -22,24 +22,19 @@ const releasable: readonly ReasonCode[] = [
 const dayMs = 86_400_000;
 const page = 500;
 
-interface FileOption {
-  readonly db: string;
+interface SourceOptions extends InboxSource {
   readonly receiver?: string;
 }
 
-/** `inbox …`: what is in a SQLite inbox, also while the app runs. */
+/** `inbox …`: what is in an inbox, also while the app runs. */
 export function addInbox(program: Command, terminal: Terminal): void {
   const inbox = program
     .command("inbox")
-    .summary("look into a SQLite inbox, release what is parked")
-    .description("Look into a SQLite inbox and decide on what is parked, also while the app runs.")
+    .summary("look into an inbox, release what is parked")
+    .description("Look into an inbox and decide on what is parked, also while the app runs.")
     .helpCommand(false);
   const add = (usage: string, what: string): Command =>
-    inbox
-      .command(usage)
-      .description(what)
-      .requiredOption("--db <file>", "the inbox file of the app")
-      .addOption(jsonOption());
+    withInboxSource(inbox.command(usage).description(what)).addOption(jsonOption());
   const ofReceiver = "only those of this receiver";
 
   add("list", "List deliveries, oldest first.")
@@ -49,18 +44,18 @@ export function addInbox(program: Command, terminal: Terminal): void {
     .option("--after <id>", "only those after this one")
     .action((options: ListOptions) => list(terminal, options));
   add("show <id>", "Show a delivery in full: body, headers, attempts.").action(
-    (id: string, options: FileOption) => show(terminal, id, options),
+    (id: string, options: SourceOptions) => show(terminal, id, options),
   );
   add("release [ids...]", "Run held, dead or handled deliveries again, attempts from zero.")
     .addOption(new Option("--reason <code>", "all parked for this reason").choices(releasable))
     .option("--receiver <name>", "the receiver they belong to", "reports")
     .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
   add("discard <ids...>", "Delete held or dead deliveries.").action(
-    (ids: string[], options: FileOption) => discard(terminal, ids, options),
+    (ids: string[], options: SourceOptions) => discard(terminal, ids, options),
   );
   add("stats", "Count deliveries by state, and parked ones by reason.")
     .option("--receiver <name>", ofReceiver)
-    .action((options: FileOption) => stats(terminal, options));
+    .action((options: SourceOptions) => stats(terminal, options));
   add("prune", "Delete what is no longer kept; the app does so by itself while it runs.")
     .option("--handled-days <days>", "keep handled ones so long", integer(1, 36_500), 7)
     .option("--parked-days <days>", "keep held and dead ones so long", integer(1, 36_500), 30)
@@ -73,14 +68,15 @@ export function addInbox(program: Command, terminal: Terminal): void {
   ]);
 }
 
-interface ListOptions extends FileOption {
+interface ListOptions extends SourceOptions {
   readonly state?: State | "parked";
   readonly limit: number;
   readonly after?: string;
 }
 
-async function list(terminal: Terminal, { db, ...query }: ListOptions): Promise<void> {
-  await withInbox(terminal, db, "Reading the inbox", async (inbox) => {
+async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
+    const { db, inbox: url, prefix, ...query } = options;
     const { limit } = query;
     const found = await inbox.list({ ...query, limit: limit + 1 });
     const entries = found.slice(0, limit);
@@ -92,16 +88,16 @@ async function list(terminal: Terminal, { db, ...query }: ListOptions): Promise<
   });
 }
 
-async function show(terminal: Terminal, id: string, { db }: FileOption): Promise<void> {
-  await withInbox(terminal, db, "Reading the inbox", async (inbox) => {
+async function show(terminal: Terminal, id: string, source: SourceOptions): Promise<void> {
+  await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
     const details = await inbox.get(id);
-    if (details === null) throw noSuch(id, db);
+    if (details === null) throw noSuch(id, source);
     terminal.emit(details);
     for (const line of entryLines(details, terminal)) terminal.print(line);
   });
 }
 
-interface ReleaseOptions extends FileOption {
+interface ReleaseOptions extends SourceOptions {
   readonly receiver: string;
   readonly reason?: ReasonCode;
 }
@@ -109,12 +105,12 @@ interface ReleaseOptions extends FileOption {
 async function release(
   terminal: Terminal,
   ids: readonly string[],
-  { db, receiver, reason }: ReleaseOptions,
+  { receiver, reason, ...source }: ReleaseOptions,
 ): Promise<void> {
   if (ids.length > 0 === (reason !== undefined)) {
     throw new UsageError("Name the deliveries to release, or all of a kind with --reason");
   }
-  await withInbox(terminal, db, "Releasing", async (inbox) => {
+  await withInbox(terminal, source, "Releasing", async (inbox) => {
     const now = Date.now();
     if (reason !== undefined) {
       const released = await inbox.release({ receiver, reason, now });
@@ -123,7 +119,7 @@ async function release(
     }
     await each(terminal, ids, "released", async (id) => {
       const entry = await inbox.get(id);
-      if (entry === null) throw noSuch(id, db);
+      if (entry === null) throw noSuch(id, source);
       if ((await inbox.get(id, receiver)) === null) {
         throw new Failure(
           "not_found",
@@ -138,18 +134,19 @@ async function release(
 async function discard(
   terminal: Terminal,
   ids: readonly string[],
-  { db }: FileOption,
+  source: SourceOptions,
 ): Promise<void> {
-  await withInbox(terminal, db, "Discarding", (inbox) =>
+  await withInbox(terminal, source, "Discarding", (inbox) =>
     each(terminal, ids, "discarded", async (id) => {
-      if ((await inbox.get(id)) === null) throw noSuch(id, db);
+      if ((await inbox.get(id)) === null) throw noSuch(id, source);
       await inbox.discard(id);
     }),
   );
 }
 
-async function stats(terminal: Terminal, { db, receiver }: FileOption): Promise<void> {
-  await withInbox(terminal, db, "Counting", async (inbox) => {
+async function stats(terminal: Terminal, options: SourceOptions): Promise<void> {
+  const { db, receiver } = options;
+  await withInbox(terminal, options, "Counting", async (inbox) => {
     const of = receiver === undefined ? {} : { receiver };
     const counts = await inbox.counts(receiver);
     const reasons: Record<string, number> = {};
@@ -161,21 +158,21 @@ async function stats(terminal: Terminal, { db, receiver }: FileOption): Promise<
     );
     const times = waiting.flat().map(({ receivedAt }) => receivedAt.getTime());
     const oldestWaitingMs = times.length === 0 ? null : Date.now() - Math.min(...times);
-    const bytes = sizeOf(db) + sizeOf(`${db}-wal`);
+    const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${db}-wal`);
     const result = { counts, reasons, oldestWaitingMs, bytes };
     terminal.emit(result);
     for (const line of statsLines(result, terminal)) terminal.print(line);
   });
 }
 
-interface PruneOptions extends FileOption {
+interface PruneOptions extends SourceOptions {
   readonly handledDays: number;
   readonly parkedDays: number;
 }
 
 async function prune(
   terminal: Terminal,
-  { db, handledDays, parkedDays }: PruneOptions,
+  { handledDays, parkedDays, ...source }: PruneOptions,
 ): Promise<void> {
   const retention = { handledMs: handledDays * dayMs, parkedMs: parkedDays * dayMs };
   const work = async (inbox: Inbox): Promise<void> => {
@@ -183,19 +180,19 @@ async function prune(
     terminal.emit({ pruned });
     terminal.print(`Deleted ${pruned}.`);
   };
-  await withInbox(terminal, db, "Deleting what is no longer kept", work, { retention });
+  await withInbox(terminal, source, "Deleting what is no longer kept", work, retention);
 }
 
 /** Opens an inbox that is there, for one piece of work. */
 async function withInbox(
   terminal: Terminal,
-  db: string,
+  source: InboxSource,
   what: string,
   work: (inbox: Inbox) => Promise<void>,
-  options?: { readonly retention: { readonly handledMs: number; readonly parkedMs: number } },
+  retention?: { readonly handledMs: number; readonly parkedMs: number },
 ): Promise<void> {
   await terminal.during(what, async () => {
-    const inbox = await openInbox(db, options);
+    const inbox = await openInbox(source, retention);
     try {
       await work(inbox);
     } finally {
@@ -240,6 +237,9 @@ async function* allOf(
   }
 }
 
-function noSuch(id: string, db: string): Failure {
-  return new Failure("not_found", `${db} holds no delivery ${id}: inbox list shows what there is`);
+function noSuch(id: string, source: InboxSource): Failure {
+  return new Failure(
+    "not_found",
+    `${nameOf(source)} holds no delivery ${id}: inbox list shows what there is`,
+  );
 }

@@ -10,6 +10,7 @@ export type ErrorCode =
   | "not_found"
   | "not_releasable"
   | "not_parked"
+  | "not_searchable"
   | "inbox_failed"
   | "overloaded"
   | "schema_mismatch"

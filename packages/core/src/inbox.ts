@@ -130,8 +130,11 @@ export interface InboxHealth {
 
 /** What survives what, and what a store can't do. */
 export interface Guarantees {
-  /** Survives a power cut (`fsync`), the loss of a machine (`replicated`), or nothing (`process`). */
-  readonly durability: "fsync" | "process" | "replicated";
+  /**
+   * Survives a power cut (`fsync`), the loss of a machine (`replicated`), the end of this process and what else the
+   * settings of a server say (`server`), or nothing (`process`).
+   */
+  readonly durability: "fsync" | "process" | "replicated" | "server";
   /** Whether `add` names an earlier delivery with the same signature. */
   readonly noticesReuse: boolean;
   /** Whether only the clock and the moments it is given decide what is due and kept, or an engine with a clock of its own. */
@@ -140,6 +143,8 @@ export interface Guarantees {
   readonly order: "exact" | "roughly";
   /** Whether the app has said that it can do without what was acknowledged and not handled yet. */
   readonly lossAccepted?: true;
+  /** Whether `list` finds events and reports in every state, or only among what is parked or rejected. */
+  readonly finds: "everything" | "parked";
 }
 
 /**

@@ -93,6 +93,7 @@ class MemoryInbox implements Inbox {
     }
     this.guarantees = {
       ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
+      finds: "everything",
       ...(acceptLoss && { lossAccepted: true }),
     };
     this.#retention = {

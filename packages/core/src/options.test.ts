@@ -4,6 +4,10 @@ import { memoryInbox } from "./memory-inbox.ts";
 import { type ReceiverOptions, settingsOf } from "./options.ts";
 
 const client = { authorize: async () => "valid" as const };
+const { guarantees } = memoryInbox();
+const forgetful = Object.assign(memoryInbox(), {
+  guarantees: { ...guarantees, noticesReuse: false },
+});
 const settings = (options: object = {}) =>
   settingsOf({ client, logger: false, ...options } as ReceiverOptions);
 
@@ -67,6 +71,7 @@ describe("settingsOf", () => {
     ["unsigned", { unsigned: "accept" }],
     ["expired", { expired: null }],
     ["reusedSignature", { reusedSignature: "refuse" }],
+    ["reusedSignature", { reusedSignature: "hold", inbox: forgetful }],
     ["parse", { parse: {} }],
     ['schemas["unknown"]', { schemas: { unknown: {} } }],
     ["schemas", { schemas: 5 }],

@@ -125,7 +125,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
     unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
     expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
-    reusedSignature: oneOf("reusedSignature", options.reusedSignature, ["accept", "hold"]),
+    reusedSignature: reuseOf(options),
     parse: functionOr("parse", options.parse),
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
@@ -196,6 +196,14 @@ function oneOf<const T>(option: string, given: T | undefined, allowed: readonly 
   if (given === undefined) return allowed[0];
   const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
   return allowed.includes(given) ? given : wrong(option, list, given);
+}
+
+function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
+  const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
+  if (chosen === "hold" && inbox?.guarantees?.noticesReuse === false) {
+    wrong("reusedSignature", '"accept": this inbox notices no signature that comes again', chosen);
+  }
+  return chosen;
 }
 
 function signatureOf(source: SignatureSource): SignatureSource {

@@ -61,6 +61,7 @@ class SqliteInbox implements Inbox {
     noticesReuse: true,
     clock: "given",
     order: "exact",
+    finds: "everything",
   };
   readonly #options: ThreadOptions;
   #connection: Connection | null = null;

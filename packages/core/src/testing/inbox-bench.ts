@@ -8,7 +8,7 @@ import { patiently, same, until } from "./assert.ts";
 import { type VirtualClock, virtualClock } from "./virtual-clock.ts";
 
 /** What a case needs of a store beyond the port. */
-export type Need = "clock" | "order" | "reuse";
+export type Need = "clock" | "order" | "reuse" | "search";
 
 /** A case as it is written down. */
 export interface Written {

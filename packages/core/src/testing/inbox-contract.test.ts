@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Inbox } from "../inbox.ts";
+import type { Guarantees, Inbox } from "../inbox.ts";
 import { memoryInbox } from "../memory-inbox.ts";
 import { patiently, rejects, same, truly, until } from "./assert.ts";
 import { createBench, handled, valid } from "./inbox-bench.ts";
@@ -7,7 +7,10 @@ import { inboxContract } from "./inbox-contract.ts";
 import { virtualClock } from "./virtual-clock.ts";
 
 const { guarantees } = memoryInbox();
-const own = { ...guarantees, clock: "own", order: "roughly", noticesReuse: false } as const;
+const own: Guarantees = {
+  ...guarantees,
+  ...{ clock: "own", order: "roughly", noticesReuse: false, finds: "parked" },
+};
 
 /** A memory inbox with some members of one's own. */
 function broken(members: Partial<Inbox>): Inbox {
@@ -36,6 +39,7 @@ describe("inboxContract", () => {
         "the store keeps its own time",
         "the store keeps the order only roughly",
         "the store does not notice reused signatures",
+        "the store finds events and reports only among what is parked or rejected",
       ]),
     );
     for (const { name, run, skipped: why } of skipped) {

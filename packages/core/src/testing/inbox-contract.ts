@@ -69,9 +69,13 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
   });
 }
 
-function missing(need: Need, { clock, order, noticesReuse }: Guarantees): string | null {
+function missing(need: Need, guarantees: Guarantees): string | null {
+  const { clock, finds, order, noticesReuse } = guarantees;
   if (need === "clock" && clock === "own") return "the store keeps its own time";
   if (need === "order" && order === "roughly") return "the store keeps the order only roughly";
   if (need === "reuse" && !noticesReuse) return "the store does not notice reused signatures";
+  if (need === "search" && finds === "parked") {
+    return "the store finds events and reports only among what is parked or rejected";
+  }
   return null;
 }

@@ -27,6 +27,7 @@ export const looking: readonly Written[] = [
   },
   {
     name: "list() chooses by event, report and reason, together with the state",
+    needs: ["search"],
     async run({ inbox, put, work }) {
       const ids = [await put(), await put(), await put(), await put()];
       const processing = { type: "report.processing", reportId: "r-2" } as const;

@@ -1,0 +1,228 @@
+import {
+  type Added,
+  type Arrival,
+  type Consumer,
+  type Counts,
+  type Entry,
+  type EntryDetails,
+  type Inbox,
+  type InboxHealth,
+  type InboxQuery,
+  type Load,
+  type NewDelivery,
+  type Policy,
+  type ReleaseQuery,
+  ReporthookError,
+  type Stage,
+  type Summary,
+  type SummaryQuery,
+  type Work,
+} from "@reporthook/core";
+import { describe, detailsOf, newKept, states } from "@reporthook/core/store";
+import { QueueConsumer } from "./consumer.ts";
+import { type Engine, openEngine } from "./engine.ts";
+import { list, oldestWaiting } from "./look.ts";
+import { type Change, countsOf, Meter, nothing, weightOf } from "./meter.ts";
+import type { Found, ReceiverQueues } from "./queues.ts";
+import { Receivers } from "./receivers.ts";
+import { type BullmqInboxOptions, type Settings, settingsOf } from "./settings.ts";
+import { discard, prune, release } from "./shelf.ts";
+import { summary } from "./summary.ts";
+import { weaknesses } from "./weaknesses.ts";
+
+export type { BullmqInboxOptions } from "./settings.ts";
+
+/**
+ * An inbox in the queues of BullMQ, on Redis or PostgreSQL: any number of processes on any number of machines receive and
+ * work. What survives a power cut is up to the settings of the server; those that lose something are named at the start.
+ *
+ * @throws TypeError for a wrong option
+ * @example
+ * const receiver = createReceiver({ client, inbox: bullmqInbox({ connection: "redis://127.0.0.1:6379" }) });
+ */
+export function bullmqInbox(options: BullmqInboxOptions): Inbox {
+  return new BullmqInbox(settingsOf(options));
+}
+
+const reopenMs = 1_000;
+
+interface Open {
+  readonly engine: Engine;
+  readonly receivers: Receivers;
+}
+
+class BullmqInbox implements Inbox {
+  readonly identity: string;
+  readonly guarantees: Inbox["guarantees"] = {
+    durability: "server",
+    noticesReuse: false,
+    clock: "own",
+    order: "roughly",
+    finds: "parked",
+  };
+  readonly #settings: Settings;
+  readonly #meters = new Map<string, Meter>();
+  readonly #consumers = new Set<Consumer>();
+  #opening: Promise<Open> | null = null;
+  #failure: { readonly error: unknown; readonly at: number } | null = null;
+  #warned = false;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.identity = `bullmq:${settings.place}:${settings.prefix}`;
+  }
+
+  async open(): Promise<void> {
+    await this.#open();
+  }
+
+  async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
+    const { id, receiver } = delivery;
+    const kept = newKept(delivery, arrival, null);
+    const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("base64url");
+    const weight = weightOf(kept);
+    const adding = async (change: Change): Promise<Added> => {
+      const { receivers } = await this.#open();
+      const queues = await receivers.of(receiver);
+      const first = await queues.add({ kept, key, step: 0, losses: 0 });
+      if (first !== id) return { status: "duplicate", id: first };
+      change(nothing, weight);
+      return { status: "added", id };
+    };
+    return this.#meter(receiver).change(adding, weight);
+  }
+
+  consume(stage: Stage, work: Work, policy: Policy): Consumer {
+    const { leaseMs, retention } = this.#settings;
+    const source = {
+      ...{ meter: this.#meter(policy.receiver), leaseMs, handledMs: retention.handledMs },
+      open: async () => {
+        const { engine, receivers } = await this.#open();
+        return { engine, queues: await receivers.of(policy.receiver) };
+      },
+    };
+    const consumer = new QueueConsumer(stage, source, work, policy);
+    this.#consumers.add(consumer);
+    return consumer;
+  }
+
+  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
+    const found = await this.#find(id, receiver);
+    return found === null ? null : detailsOf(found.carried.kept);
+  }
+
+  async list(query: InboxQuery = {}): Promise<Entry[]> {
+    return list(await this.#queuesOf(query.receiver), query);
+  }
+
+  async summary(query: SummaryQuery): Promise<Summary> {
+    return summary(await this.#queuesOf(query.receiver), query);
+  }
+
+  async counts(receiver?: string): Promise<Counts> {
+    const all = await Promise.all((await this.#queuesOf(receiver)).map(countsOf));
+    const sum = (state: keyof Counts): number =>
+      all.reduce((total, counts) => total + counts[state], 0);
+    return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
+  }
+
+  load(receiver: string): Load {
+    return this.#meter(receiver).read();
+  }
+
+  async oldestWaiting(receiver: string): Promise<Date | null> {
+    const [queues] = await this.#queuesOf(receiver);
+    return queues === undefined ? null : oldestWaiting(queues);
+  }
+
+  async release(query: ReleaseQuery): Promise<number> {
+    const { receivers } = await this.#open();
+    const queues = await receivers.of(query.receiver);
+    return release(queues, this.#meter(query.receiver), query);
+  }
+
+  async discard(id: string, receiver?: string): Promise<void> {
+    const found = await this.#find(id, receiver);
+    if (found === null) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+    const { receiver: owner } = found.carried.kept;
+    const { receivers } = await this.#open();
+    await discard(await receivers.of(owner), this.#meter(owner), found);
+  }
+
+  async prune(now: Date): Promise<number> {
+    let pruned = 0;
+    for (const queues of await this.#queuesOf(undefined)) {
+      pruned += await prune(queues, this.#settings.retention, now.getTime());
+    }
+    return pruned;
+  }
+
+  async health(): Promise<InboxHealth> {
+    try {
+      const { receivers } = await this.#open();
+      await receivers.names();
+      return { ok: true };
+    } catch (error) {
+      return { ok: false, error: describe(error) };
+    }
+  }
+
+  async close(): Promise<void> {
+    const consumers = [...this.#consumers];
+    this.#consumers.clear();
+    await Promise.all(consumers.map((consumer) => consumer.abort()));
+    const opening = this.#opening;
+    this.#opening = null;
+    this.#meters.clear();
+    const open = await opening?.catch(() => null);
+    await open?.engine.close();
+  }
+
+  #open(): Promise<Open> {
+    const failed = this.#failure;
+    if (this.#opening === null && failed !== null && performance.now() - failed.at < reopenMs) {
+      return Promise.reject(failed.error);
+    }
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = null;
+      this.#failure = { error, at: performance.now() };
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<Open> {
+    const engine = await openEngine(this.#settings);
+    this.#failure = null;
+    if (!this.#warned) {
+      this.#warned = true;
+      const { backend, logger, place } = this.#settings;
+      for (const { setting, value, message } of await weaknesses(backend, engine)) {
+        logger.warn({ inbox: place, [setting]: value }, message);
+      }
+    }
+    return { engine, receivers: new Receivers(engine, this.#settings.prefix) };
+  }
+
+  async #queuesOf(receiver: string | undefined): Promise<ReceiverQueues[]> {
+    const { receivers } = await this.#open();
+    if (receiver !== undefined) return [receivers.look(receiver)];
+    return (await receivers.names()).map((name) => receivers.look(name));
+  }
+
+  async #find(id: string, receiver: string | undefined): Promise<Found | null> {
+    for (const queues of await this.#queuesOf(receiver)) {
+      const found = await queues.find(id);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  #meter(receiver: string): Meter {
+    const meter =
+      this.#meters.get(receiver) ??
+      new Meter(async () => (await this.#open()).receivers.look(receiver));
+    this.#meters.set(receiver, meter);
+    return meter;
+  }
+}

@@ -1,0 +1,304 @@
+import { randomUUID } from "node:crypto";
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
+import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
+import { again, describe, jobOf, leave as leaveIt, record } from "@reporthook/core/store";
+import type { Worker } from "bullmq";
+import type { Engine } from "./engine.ts";
+import { type Meter, weightOf } from "./meter.ts";
+import { type DeliveryJob, foundIn, type ReceiverQueues } from "./queues.ts";
+import { goneOn, type Held, isLost, LockLost, leave, settle } from "./settle.ts";
+
+/** What a consumer needs of its inbox. */
+export interface Source {
+  readonly meter: Meter;
+  readonly leaseMs: number;
+  readonly handledMs: number;
+  /** Connects if need be. */
+  open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
+}
+
+interface Running {
+  readonly held: Held;
+  readonly controller: AbortController;
+  /** Ends it as work that was not done. */
+  giveBack(): void;
+  /** When its lock is known to have been ours, by the monotonic clock. */
+  ownedAt: number;
+  lost: boolean;
+}
+
+const againMs = 1_000;
+const mostLosses = 5;
+const tellEveryMs = 60_000;
+
+/** One receiver's work on one stage: takes jobs up, one lock for each, and has recorded what becomes of them. */
+export class QueueConsumer implements Consumer {
+  readonly #stage: Stage;
+  readonly #source: Source;
+  readonly #work: Work;
+  readonly #policy: Policy;
+  readonly #running = new Map<Promise<void>, Running>();
+  readonly #looping: Promise<void>;
+  #worker: Worker | null = null;
+  #beat: ReturnType<typeof setInterval> | undefined;
+  /** What ends the waits of this moment before their time. */
+  readonly #sleepers = new Set<() => void>();
+  #stopped = false;
+  #aborted = false;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(stage: Stage, source: Source, work: Work, policy: Policy) {
+    this.#stage = stage;
+    this.#source = source;
+    this.#work = work;
+    this.#policy = policy;
+    this.#looping = this.#loop();
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake();
+    // Ends the wait for a job; one that was just taken up is given back.
+    void this.#worker?.backend.disconnectBlocking(false).catch(() => {});
+    const timer = setTimeout(() => void this.#worker?.close(true), againMs).unref();
+    await this.#looping;
+    clearTimeout(timer);
+    await Promise.all(this.#running.keys());
+    await this.#close();
+  }
+
+  async abort(): Promise<void> {
+    this.#aborted = true;
+    const stopping = this.stop();
+    for (const { controller, giveBack } of this.#running.values()) {
+      controller.abort(new Error("The receiver is closing"));
+      giveBack();
+    }
+    await stopping;
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopped) {
+      if (this.#running.size >= this.#policy.concurrency) {
+        await this.#sleep();
+        continue;
+      }
+      const token = randomUUID();
+      try {
+        const { engine, queues } = await this.#source.open();
+        if (this.#stopped) return;
+        this.#worker ??= await this.#begin(engine, queues);
+        const job = (await this.#worker.getNextJob(token)) as DeliveryJob | undefined;
+        if (job === undefined) continue;
+        if (this.#stopped) await putBack(queues, this.#stage, job, token);
+        else this.#run(queues, job, token);
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#tell(error);
+        await this.#sleep(againMs);
+      }
+    }
+  }
+
+  async #begin(engine: Engine, queues: ReceiverQueues): Promise<Worker> {
+    const worker = engine.worker(queues.of(this.#stage).name);
+    worker.on("error", (error) => this.#tell(error));
+    this.#beat = setInterval(
+      () => void this.#renew(queues),
+      Math.max(this.#source.leaseMs / 3, 50),
+    ).unref();
+    await worker.startStalledCheckTimer();
+    return worker;
+  }
+
+  async #close(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = null;
+    clearInterval(this.#beat);
+    await worker?.close(true).catch(() => {});
+  }
+
+  #run(queues: ReceiverQueues, job: DeliveryJob, token: string): void {
+    const { carried } = foundIn(this.#stage, job);
+    const held: Held = { place: this.#stage, job, token, carried };
+    const running: Running = {
+      ...{ held, controller: new AbortController(), giveBack: () => {}, lost: false },
+      ownedAt: performance.now(),
+    };
+    const ended: Promise<void> = this.#handle(queues, running).finally(() => {
+      this.#running.delete(ended);
+      this.#wake();
+    });
+    this.#running.set(ended, running);
+  }
+
+  async #handle(queues: ReceiverQueues, running: Running): Promise<void> {
+    const { carried, job: bull } = running.held;
+    const startedAt = this.#policy.clock.now();
+    if (await this.#settled(queues, running)) return;
+    const { kept } = carried;
+    const job = jobOf({ ...kept, stage: this.#stage });
+    const losses = bull.stalledCounter - carried.losses;
+    const outcome =
+      losses >= mostLosses
+        ? leaveIt("dead", "poison", `Work on it was begun ${losses} times and never ended.`)
+        : await this.#attempt(job, running);
+    const before = weightOf(kept);
+    record(kept, outcome, startedAt, this.#policy.clock.now());
+    if (await this.#record(queues, running, outcome, before)) {
+      this.#policy.onRecorded?.(job, outcome);
+    }
+  }
+
+  /** Ends work that another process had ended before it died, or lost its lock. */
+  async #settled(queues: ReceiverQueues, running: Running): Promise<boolean> {
+    const { carried, job, place } = running.held;
+    const { state } = carried.kept;
+    const here = state === (place === "verify" ? "received" : "verified");
+    if (here && job.stalledCounter === carried.losses) return false;
+    let there = false;
+    const look = async (): Promise<void> => {
+      const found = await queues.find(job.id as string);
+      there = found !== null && found.carried.step > carried.step;
+      if (there || !here) {
+        if (state === "rejected") await settle(queues, running.held, "rejected", 0);
+        else {
+          if (!there) await queues.add(goneOn(carried));
+          await leave(queues, running.held);
+        }
+      }
+    };
+    await this.#insist(running, look);
+    return there || !here || running.lost;
+  }
+
+  #attempt(job: Job, running: Running): Promise<Outcome> {
+    const { signal } = running.controller;
+    return new Promise<Outcome>((resolve) => {
+      running.giveBack = () => resolve(stopped);
+      if (this.#aborted) resolve(stopped);
+      const attempt = async (): Promise<Outcome> => {
+        try {
+          return await this.#work(job, signal);
+        } catch (error) {
+          if (!signal.aborted) this.#policy.onError(error);
+          return again(againMs, describe(error), { counts: true });
+        }
+      };
+      void attempt().then(resolve);
+    });
+  }
+
+  async #record(
+    queues: ReceiverQueues,
+    running: Running,
+    { to }: Outcome,
+    before: Load,
+  ): Promise<boolean> {
+    const { held } = running;
+    return this.#source.meter.change(async (change) => {
+      const recorded = await this.#insist(running, async () => {
+        await this.#assertOwned(queues, running);
+        await settle(queues, held, to, this.#source.handledMs);
+      });
+      if (recorded) change(before, weightOf(held.carried.kept));
+      return recorded;
+    });
+  }
+
+  /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */
+  async #insist(running: Running, run: () => Promise<void>): Promise<boolean> {
+    while (!running.lost) {
+      try {
+        await run();
+        return true;
+      } catch (error) {
+        if (isLost(error)) running.lost = true;
+        else if (this.#aborted) return false;
+        else {
+          this.#tell(error);
+          await this.#sleep(againMs);
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Work that took long may have lost its lock: then what comes of it is dropped. */
+  async #assertOwned(queues: ReceiverQueues, running: Running): Promise<void> {
+    const { leaseMs } = this.#source;
+    if (performance.now() - running.ownedAt < leaseMs / 2) return;
+    await this.#extend(queues, [running]);
+    if (running.lost) throw new LockLost();
+  }
+
+  async #renew(queues: ReceiverQueues): Promise<void> {
+    const all = [...this.#running.values()].filter(({ lost }) => !lost);
+    if (all.length === 0) return;
+    try {
+      await this.#extend(queues, all);
+    } catch (error) {
+      this.#tell(error);
+    }
+  }
+
+  async #extend(queues: ReceiverQueues, all: readonly Running[]): Promise<void> {
+    const asked = performance.now();
+    const lost = await queues.of(this.#stage).backend.extendLocks(
+      all.map(({ held }) => held.job.id as string),
+      all.map(({ held }) => held.token),
+      this.#source.leaseMs,
+    );
+    for (const running of all) {
+      const { held, controller } = running;
+      if (!lost.includes(held.job.id as string)) running.ownedAt = asked;
+      else if ([...this.#running.values()].includes(running)) {
+        running.lost = true;
+        controller.abort(new Error(leaseLost));
+        running.giveBack();
+      }
+    }
+  }
+
+  /** Once a minute, not at each try. */
+  #tell(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#toldAt < tellEveryMs || this.#stopped) return;
+    this.#toldAt = now;
+    this.#policy.onError(error);
+  }
+
+  /** Until something ends, or so many milliseconds are over. */
+  #sleep(ms = 2_147_483_647): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms).unref();
+      this.#sleepers.add(wake);
+    });
+  }
+
+  #wake(): void {
+    for (const wake of this.#sleepers) wake();
+  }
+}
+
+const stopped: Outcome = again(0, "stopped", { counts: false });
+const leaseLost =
+  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
+
+async function putBack(
+  queues: ReceiverQueues,
+  stage: Stage,
+  job: DeliveryJob,
+  token: string,
+): Promise<void> {
+  await queues.of(stage).backend.moveJobFromActiveToWait(job.id as string, token);
+}

@@ -1,0 +1,132 @@
+import { ReporthookError } from "@reporthook/core";
+import { describe } from "@reporthook/core/store";
+import {
+  createPostgresBackend,
+  createRedisBackend,
+  type IQueueBackend,
+  PostgresConnection,
+  PostgresQueueBackend,
+  Queue,
+  Worker,
+} from "bullmq";
+import type { Settings } from "./settings.ts";
+
+/** BullMQ on one connection: what its queues and workers are made with. */
+export interface Engine {
+  /** Shares the connection with all others. */
+  queue(name: string): Queue;
+  /** Has connections of its own, to wait on; takes jobs up by hand. */
+  worker(name: string): Worker;
+  /** A setting of the server; null where it does not tell. */
+  setting(name: string): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+const openMs = 3_000;
+const answerMs = 10_000;
+const neverFail = 1_000_000;
+
+/** Connects; rejects `inbox_failed` when there is no server within 3 seconds. */
+export async function openEngine(settings: Settings): Promise<Engine> {
+  const { backend: base, setting } =
+    settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
+  // Whoever asks for something is told what failed; these events tell nobody more.
+  base.on("error", () => {});
+  const closeAll = async (): Promise<void> => {
+    await base.close(true).catch(() => {});
+  };
+  try {
+    await inTime(base.waitUntilReady());
+  } catch (error) {
+    void closeAll();
+    throw new ReporthookError(
+      "inbox_failed",
+      `The inbox at ${settings.place} can't be reached: ${describe(error)}`,
+    );
+  }
+  return {
+    queue: (name) =>
+      new Queue(name, { connection: {}, skipMetasUpdate: true }, () =>
+        base.forQueue(name),
+      ) as unknown as Queue,
+    worker(name) {
+      const { leaseMs } = settings;
+      const options = {
+        ...{ connection: workerConnection(settings) as never, autorun: false },
+        ...{ lockDuration: leaseMs, stalledInterval: Math.ceil(leaseMs / 3) },
+        ...{ maxStalledCount: neverFail, skipVersionCheck: true },
+      };
+      const worker: Worker =
+        settings.backend === "redis"
+          ? new Worker(name, null, options)
+          : (new Worker(name, null, options, createPostgresBackend) as unknown as Worker);
+      return worker;
+    },
+    setting,
+    close: closeAll,
+  };
+}
+
+interface Base {
+  readonly backend: IQueueBackend;
+  setting(name: string): Promise<string | null>;
+}
+
+const always = {
+  connectTimeout: openMs,
+  retryStrategy: (times: number) => Math.min(times * 100, 1_000),
+};
+
+function onRedis({ connection }: Settings): Base {
+  // What can't be sent now must fail now: it is answered 503, and must not be kept for later.
+  const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
+  const options = { ...always, ...now, commandTimeout: answerMs, ...connection };
+  const backend = createRedisBackend("reporthook", { connection: options, skipVersionCheck: true });
+  return {
+    backend,
+    async setting(name) {
+      const client = (await backend.client) as unknown as RedisConfig;
+      const [, value] = await client.config("GET", name);
+      return value ?? null;
+    },
+  };
+}
+
+interface RedisConfig {
+  config(command: "GET", name: string): Promise<readonly string[]>;
+}
+
+function onPostgres({ connection }: Settings): Base {
+  const options = { connectionTimeoutMillis: openMs, query_timeout: answerMs, migrate: true };
+  const pool = new PostgresConnection({ ...options, ...connection });
+  const backend = new PostgresQueueBackend(pool, "reporthook", { connection });
+  return {
+    backend,
+    async setting(name) {
+      const { rows } = await pool.pool.query<{ setting: string }>(
+        "SELECT setting FROM pg_settings WHERE name = $1",
+        [name],
+      );
+      return rows[0]?.setting ?? null;
+    },
+  };
+}
+
+function workerConnection({ backend, connection }: Settings): Record<string, unknown> {
+  return backend === "redis"
+    ? { ...always, ...connection, maxRetriesPerRequest: null }
+    : { connectionTimeoutMillis: openMs, max: 2, ...connection };
+}
+
+async function inTime<T>(promise: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${openMs} ms`)), openMs);
+  });
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,76 @@
+import { setImmediate } from "node:timers";
+import { ReporthookError } from "@reporthook/core";
+
+/** One job to be added. */
+export interface ToAdd {
+  readonly name: string;
+  readonly data: unknown;
+  readonly opts: Readonly<Record<string, unknown>>;
+}
+
+interface Waiting {
+  readonly job: ToAdd;
+  readonly since: number;
+  resolve(id: string): void;
+  reject(error: unknown): void;
+}
+
+const atOnce = 200;
+const inFlight = 2;
+const patienceMs = 3_000;
+
+/** Adds what was asked for in one turn of the event loop, and while the last was under way, in one call. */
+export class Gathering {
+  readonly #send: (jobs: readonly ToAdd[]) => Promise<readonly string[]>;
+  #waiting: Waiting[] = [];
+  #sending = 0;
+  #scheduled = false;
+
+  /** `send` resolves to the ids under which they are stored, once they are. */
+  constructor(send: (jobs: readonly ToAdd[]) => Promise<readonly string[]>) {
+    this.#send = send;
+  }
+
+  /** Resolves to the id under which it is stored: another one's, if it is a copy. */
+  add(job: ToAdd): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#dropLate();
+      this.#waiting.push({ job, since: performance.now(), resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#sending >= inFlight || this.#waiting.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    this.#dropLate();
+    const batch = this.#waiting.splice(0, atOnce);
+    if (batch.length === 0) return;
+    this.#sending++;
+    this.#schedule();
+    try {
+      const ids = await this.#send(batch.map(({ job }) => job));
+      for (const [index, { resolve }] of batch.entries()) resolve(ids[index] as string);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+    this.#sending--;
+    this.#schedule();
+  }
+
+  /** Whoever waits longer was answered 503: it must not pile up here while the server hangs. */
+  #dropLate(): void {
+    const before = performance.now() - patienceMs;
+    const fresh = this.#waiting.findIndex(({ since }) => since >= before);
+    for (const { reject } of this.#waiting.splice(0, fresh < 0 ? Infinity : fresh)) {
+      reject(new ReporthookError("inbox_failed", "The server does not answer"));
+    }
+  }
+}

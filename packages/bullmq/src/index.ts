@@ -1,0 +1,2 @@
+export { type BullmqInboxOptions, bullmqInbox } from "./bullmq-inbox.ts";
+export { queueNames } from "./queues.ts";

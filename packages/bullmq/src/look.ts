@@ -1,0 +1,104 @@
+import { type Entry, type InboxQuery, ReporthookError, type State } from "@reporthook/core";
+import { entryOf, idRange, isChosen, states } from "@reporthook/core/store";
+import { type Place, type ReceiverQueues, unfinished } from "./queues.ts";
+
+type Type = (typeof unfinished)[number] | "completed" | "failed";
+
+/** Where those of a state are. */
+interface Shelf {
+  readonly place: Place;
+  readonly types: readonly Type[];
+}
+
+const shelves: Readonly<Record<State, readonly Shelf[]>> = {
+  received: [{ place: "verify", types: unfinished }],
+  verified: [{ place: "handle", types: unfinished }],
+  handled: [{ place: "handle", types: ["completed"] }],
+  held: [{ place: "held", types: unfinished }],
+  rejected: [
+    { place: "verify", types: ["failed"] },
+    { place: "handle", types: ["failed"] },
+  ],
+  dead: [{ place: "dead", types: unfinished }],
+};
+
+const atOnce = 20_000;
+const peek = 1_000;
+const pageSize = 50;
+const few: readonly State[] = ["held", "rejected", "dead"];
+
+/** All ids of one state, in no particular order. */
+export async function idsOf(queues: ReceiverQueues, state: State): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const { place, types } of shelves[state]) {
+    for (const type of types) {
+      for (let from = 0; ; from += atOnce) {
+        const some = await queues.of(place).getRanges([type], from, from + atOnce - 1, true);
+        for (const id of some) ids.add(id);
+        if (some.length < atOnce) break;
+      }
+    }
+  }
+  return [...ids];
+}
+
+/** Those that a query finds, in its order. */
+export async function list(all: readonly ReceiverQueues[], query: InboxQuery): Promise<Entry[]> {
+  const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
+  const { first, below } = idRange(query);
+  // Only what is parked or rejected has a reason.
+  const asked = states.filter(
+    (state) => isChosen(state, query.state) && (reason === undefined || few.includes(state)),
+  );
+  if ((type !== undefined || reportId !== undefined) && !asked.every((one) => few.includes(one))) {
+    throw new ReporthookError(
+      "not_searchable",
+      "BullMQ can't look for an event or a report among what waits or is handled: ask for state held, dead, rejected or parked, too",
+    );
+  }
+  const where = new Map<string, ReceiverQueues>();
+  for (const queues of all) {
+    for (const state of asked) {
+      for (const id of await idsOf(queues, state)) {
+        if (id >= first && id < below) where.set(id, queues);
+      }
+    }
+  }
+  const ids = [...where.keys()].sort();
+  if (newestFirst) ids.reverse();
+  const entries: Entry[] = [];
+  for (let from = 0; from < ids.length && entries.length < limit; from += pageSize) {
+    const page = ids.slice(from, from + pageSize);
+    const found = await Promise.all(page.map((id) => where.get(id)?.find(id)));
+    for (const one of found) {
+      if (one === null || one === undefined) continue;
+      const { kept } = one.carried;
+      const fits =
+        asked.includes(one.state) &&
+        (type === undefined || type === kept.type) &&
+        (reportId === undefined || reportId === kept.reportId) &&
+        (reason === undefined || reason === kept.reason?.code);
+      if (fits) entries.push(entryOf(kept));
+    }
+  }
+  return entries.slice(0, limit);
+}
+
+/** When the oldest of a state was received, as far as the first and last thousand of its sets tell. */
+export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Date | null> {
+  const ids: string[] = [];
+  for (const { place, types } of shelves[state]) {
+    for (const type of types)
+      ids.push(...(await queues.of(place).getRanges([type], 0, peek, true)));
+  }
+  const smallest = ids.sort()[0];
+  const found = smallest === undefined ? null : await queues.find(smallest);
+  return found === null ? null : new Date(found.carried.kept.receivedAt);
+}
+
+/** When the oldest was received that is neither handled nor parked. */
+export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null> {
+  const dates = await Promise.all([oldestOf(queues, "received"), oldestOf(queues, "verified")]);
+  const times = dates.flatMap((date) => (date === null ? [] : [date.getTime()]));
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}

@@ -1,0 +1,132 @@
+import type { ReasonCode, State } from "@reporthook/core";
+import { dayMs } from "@reporthook/core/store";
+import type { Job, Queue } from "bullmq";
+import type { Engine } from "./engine.ts";
+import { Gathering } from "./gather.ts";
+import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts";
+import { type Carried, carriedBy, dataOf, type JobData } from "./record.ts";
+
+/** The queues of a receiver: of each stage, and of each state that waits for a person. */
+export type Place = "verify" | "handle" | "held" | "dead";
+
+/** All, in the order of a delivery's way. */
+const places: readonly Place[] = ["verify", "handle", "held", "dead"];
+
+/** A job of BullMQ that carries a delivery. */
+export type DeliveryJob = Job<JobData>;
+
+/** A delivery, and the job that carries it. */
+export interface Found {
+  readonly place: Place;
+  readonly job: DeliveryJob;
+  readonly carried: Carried;
+  readonly state: State;
+}
+
+/** BullMQ's words for what waits or is being worked on. */
+export const unfinished = ["wait", "prioritized", "delayed", "active"] as const;
+
+/** Milliseconds after which a delivery that did not begin as `received` is sure to be where it begins. */
+const arriveMs = 1_000;
+
+/**
+ * The names of a receiver's queues, for BullMQ's own tools: `prefix` is the option of the inbox.
+ *
+ * @example queueNames("reports").map((name) => new BullMQAdapter(new Queue(name, { connection })));
+ */
+export function queueNames(receiver: string, prefix = "reporthook"): readonly string[] {
+  return places.map((place) => `${prefix}-${receiver}-${place}`);
+}
+
+/** The four queues of one receiver. */
+export class ReceiverQueues {
+  readonly receiver: string;
+  readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
+  readonly #gatherings = new Map<Place, Gathering>();
+
+  constructor(engine: Engine, prefix: string, receiver: string) {
+    this.receiver = receiver;
+    const queues = queueNames(receiver, prefix).map((name, index) => {
+      const queue = engine.queue(name) as Queue<JobData>;
+      queue.on("error", () => {});
+      const sending = new Gathering(async (jobs) => {
+        const added = await queue.addBulk([...jobs] as Parameters<typeof queue.addBulk>[0]);
+        return added.map(({ id }) => id as string);
+      });
+      this.#gatherings.set(places[index] as Place, sending);
+      return [places[index], queue];
+    });
+    this.#queues = Object.fromEntries(queues) as Record<Place, Queue<JobData>>;
+  }
+
+  /** One of them. */
+  of(place: Place): Queue<JobData> {
+    return this.#queues[place];
+  }
+
+  /**
+   * Puts a delivery where it belongs; nothing happens if it is there already. The first time the queue of those to be
+   * verified is asked whether it is a copy: resolves to its id, or to that of the first.
+   */
+  async add(carried: Carried): Promise<string> {
+    const { kept, key, step } = carried;
+    const place = placeOf(kept.state);
+    if (step > 0 || key === null) return this.#put(place, carried, {});
+    const once = { deduplication: { id: key, ttl: dayMs } };
+    if (place === "verify") return this.#put("verify", carried, once);
+    // Only one queue knows the copies: it is told, and has it put there should this process die before it did.
+    const first = await this.#put("verify", carried, { ...once, delay: arriveMs });
+    if (first !== kept.id) return first;
+    return this.#put(place, { ...carried, step: 1 }, {});
+  }
+
+  /** Where a delivery is: of two that a crash left in two places, the one that is further. */
+  async find(id: string): Promise<Found | null> {
+    if (!/^[0-9a-z]{26}$/.test(id)) return null;
+    const found = await Promise.all(places.map((place) => this.#look(place, id)));
+    const [furthest = null] = found
+      .filter((one) => one !== null)
+      .sort((one, other) => other.carried.step - one.carried.step);
+    return furthest;
+  }
+
+  /** The delivery as this queue has it. */
+  async #look(place: Place, id: string): Promise<Found | null> {
+    const job: DeliveryJob | undefined = await this.of(place).getJob(id);
+    return job === undefined ? null : foundIn(place, job);
+  }
+
+  #put(place: Place, carried: Carried, opts: Record<string, unknown>): Promise<string> {
+    const { kept } = carried;
+    const job = {
+      name: kept.type ?? "notification",
+      data: dataOf(carried),
+      opts: { ...opts, jobId: kept.id, priority: priorityIn(place, carried) },
+    };
+    return (this.#gatherings.get(place) as Gathering).add(job);
+  }
+}
+
+/** A job, read. */
+export function foundIn(place: Place, job: DeliveryJob): Found {
+  const ended = job.finishedOn !== undefined;
+  const rejected = ended && job.returnvalue === null;
+  const carried = carriedBy(job.data, ended && !rejected ? job.returnvalue : null);
+  const { kept } = carried;
+  const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
+  kept.state = state;
+  return { place, job, carried, state };
+}
+
+/** The queue that has those in this state. */
+function placeOf(state: State): Place {
+  if (state === "held" || state === "dead") return state;
+  return state === "received" ? "verify" : "handle";
+}
+
+/** The priority that a delivery has in a queue. */
+export function priorityIn(place: Place, { kept }: Carried): number {
+  if (place === "verify") return verifyPriority(kept.receivedAt, kept.giveWay);
+  if (place === "handle") return handlePriority(kept.released ? null : kept.verification);
+  return parkedPriorities.get(kept.reason?.code as ReasonCode) ?? parkedPriorities.size;
+}

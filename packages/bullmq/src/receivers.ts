@@ -1,0 +1,46 @@
+import type { Queue } from "bullmq";
+import type { Engine } from "./engine.ts";
+import { ReceiverQueues } from "./queues.ts";
+
+/** Whose deliveries there are: a queue that nobody consumes has a job for each receiver. */
+export class Receivers {
+  readonly #engine: Engine;
+  readonly #prefix: string;
+  readonly #names: Queue;
+  readonly #queues = new Map<string, ReceiverQueues>();
+  readonly #registered = new Map<string, Promise<ReceiverQueues>>();
+
+  constructor(engine: Engine, prefix: string) {
+    this.#engine = engine;
+    this.#prefix = prefix;
+    this.#names = engine.queue(`${prefix}-receivers`);
+    this.#names.on("error", () => {});
+  }
+
+  /** The queues of a receiver, which from now on is known to everybody. */
+  of(receiver: string): Promise<ReceiverQueues> {
+    const known = this.#registered.get(receiver);
+    if (known !== undefined) return known;
+    // A job's id must not be a number, which a receiver's name may be.
+    const registering = this.#names
+      .add("receiver", { receiver }, { jobId: `name-${receiver}` })
+      .then(() => this.look(receiver));
+    this.#registered.set(receiver, registering);
+    registering.catch(() => this.#registered.delete(receiver));
+    return registering;
+  }
+
+  /** The queues of a receiver, whether there are any or not. */
+  look(receiver: string): ReceiverQueues {
+    const queues =
+      this.#queues.get(receiver) ?? new ReceiverQueues(this.#engine, this.#prefix, receiver);
+    this.#queues.set(receiver, queues);
+    return queues;
+  }
+
+  /** All names, of all processes. */
+  async names(): Promise<string[]> {
+    const ids = await this.#names.getRanges(["wait"], 0, -1, true);
+    return ids.map((id) => id.slice("name-".length));
+  }
+}

@@ -1,0 +1,77 @@
+import type { Outcome, ReasonCode } from "@reporthook/core";
+import { dayMs } from "@reporthook/core/store";
+import { type DeliveryJob, priorityIn, type ReceiverQueues } from "./queues.ts";
+import { type Carried, dataOf, resultOf } from "./record.ts";
+
+/** A job in the hands of this process: its lock is held with the token. */
+export interface Held {
+  readonly place: "verify" | "handle";
+  readonly job: DeliveryJob;
+  readonly token: string;
+  readonly carried: Carried;
+}
+
+const mostRejected = 10_000;
+// BullMQ's own: no such job, no lock, not active, another's lock.
+const lostCodes: readonly unknown[] = [-1, -2, -3, -6];
+
+/** The lock of a job is another's by now. */
+export class LockLost extends Error {}
+
+/** Whether it says that the lock is no longer ours. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof LockLost) return true;
+  return lostCodes.includes((error as { readonly code?: unknown } | null)?.code);
+}
+
+/**
+ * Makes lasting what became of the work, after `record` has changed what is carried. May be called again when it
+ * rejects: what was done already is done once.
+ */
+export async function settle(
+  queues: ReceiverQueues,
+  held: Held,
+  outcome: Outcome["to"],
+  handledMs: number,
+): Promise<void> {
+  const { place, job, token, carried } = held;
+  const { kept } = carried;
+  const { backend } = queues.of(place);
+  const id = job.id as string;
+  if (outcome === "again") {
+    carried.losses = job.stalledCounter;
+    await backend.updateData(job, dataOf(carried));
+    const priority = priorityIn(place, carried);
+    if (priority !== job.priority) await backend.changePriority(id, priority);
+    const now = Date.now();
+    await backend.moveToDelayed(id, now, Math.max(0, kept.dueAt - now), token, {
+      skipAttempt: true,
+    });
+  } else if (outcome === "handled") {
+    const keep = { age: Math.ceil(handledMs / 1_000) };
+    await backend.moveToCompleted(job, resultOf(kept), keep, token, false);
+  } else if (outcome === "rejected") {
+    kept.body = null;
+    await backend.updateData(job, dataOf(carried));
+    const keep = { age: dayMs / 1_000, count: mostRejected };
+    const code: ReasonCode = kept.reason?.code ?? "invalid_signature";
+    await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
+  } else {
+    // In the next queue before it leaves this one: a crash between the two leaves it in both, never in none.
+    await queues.add(goneOn(carried));
+    await leave(queues, held);
+  }
+}
+
+/** Takes a job out of its queue, because its delivery has gone on to another. */
+export async function leave(
+  queues: ReceiverQueues,
+  { place, job, token }: Omit<Held, "carried">,
+): Promise<void> {
+  await queues.of(place).backend.moveToCompleted(job, "gone on", true, token, false);
+}
+
+/** What the next queue is given. */
+export function goneOn(carried: Carried): Carried {
+  return { ...carried, step: carried.step + 1, losses: 0 };
+}

@@ -1,0 +1,176 @@
+import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
+import { dayMs, isParked, type Kept, rerun } from "@reporthook/core/store";
+import { type Meter, nothing, weightOf } from "./meter.ts";
+import { parkedPriorities } from "./priority.ts";
+import { type Found, foundIn, type Place, type ReceiverQueues } from "./queues.ts";
+import { dataOf } from "./record.ts";
+import { goneOn } from "./settle.ts";
+
+const atOnce = 100;
+const mostPruned = 10_000;
+const shelves = ["held", "dead"] as const;
+
+/** Runs what a query names; resolves to how many. */
+export async function release(
+  queues: ReceiverQueues,
+  meter: Meter,
+  query: ReleaseQuery,
+): Promise<number> {
+  if ("reason" in query) return releaseAll(queues, meter, query.reason, query.now);
+  const id = "retry" in query ? query.retry : query.id;
+  const found = await queues.find(id);
+  if (found === null) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+  if ("retry" in query) await retry(queues, found, query.now);
+  else await run(queues, meter, found, query.now);
+  return 1;
+}
+
+async function releaseAll(
+  queues: ReceiverQueues,
+  meter: Meter,
+  reason: ReasonCode,
+  now: number,
+): Promise<number> {
+  let released = 0;
+  for (const place of shelves) {
+    // All are named before any runs: what is parked again meanwhile is not run twice.
+    for (const id of await idsFor(queues, place, reason)) {
+      const found = await queues.find(id);
+      if (found?.place !== place || found.carried.kept.reason?.code !== reason) continue;
+      await run(queues, meter, found, now);
+      released++;
+    }
+  }
+  return released;
+}
+
+async function run(
+  queues: ReceiverQueues,
+  meter: Meter,
+  { carried, job, place, state }: Found,
+  now: number,
+): Promise<void> {
+  const { kept } = carried;
+  if (!isParked(state) && state !== "handled") {
+    throw new ReporthookError(
+      "not_releasable",
+      `Delivery ${kept.id} is ${state}: only held, dead and handled ones can be released`,
+    );
+  }
+  await meter.change(async (change) => {
+    const before = weightOf(kept);
+    rerun(kept, now);
+    if (isParked(state)) {
+      await queues.add(goneOn(carried));
+      await queues.of(place).remove(kept.id);
+    } else {
+      carried.losses = job.stalledCounter;
+      await queues.of(place).backend.updateData(job, dataOf(carried));
+      await job.retry("completed");
+    }
+    change(before, weightOf(kept));
+  });
+}
+
+async function retry(queues: ReceiverQueues, found: Found, now: number): Promise<void> {
+  const { carried, job, place } = found;
+  const { kept } = carried;
+  if (kept.dueAt <= now || !(await job.isDelayed())) {
+    throw new ReporthookError(
+      "not_releasable",
+      `Delivery ${kept.id} waits for no later try: only one that does can be tried at once`,
+    );
+  }
+  kept.dueAt = now;
+  await queues.of(place).backend.updateData(job, dataOf(carried));
+  await job.promote();
+}
+
+/** Deletes a parked one. */
+export async function discard(queues: ReceiverQueues, meter: Meter, found: Found): Promise<void> {
+  const { carried, state } = found;
+  const { kept } = carried;
+  if (!isParked(state)) {
+    throw new ReporthookError(
+      "not_parked",
+      `Delivery ${kept.id} is ${state}: only held and dead ones can be discarded`,
+    );
+  }
+  await meter.change(async (change) => {
+    await forget(queues, found);
+    change(weightOf(kept), nothing);
+  });
+}
+
+/** First the key, or a crash between the two would swallow its copy. */
+async function forget(queues: ReceiverQueues, { carried, place }: Found): Promise<void> {
+  const { key, kept } = carried;
+  const verify = queues.of("verify");
+  if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
+    await verify.removeDeduplicationKey(key);
+  }
+  await verify.remove(kept.id);
+  await queues.of(place).remove(kept.id);
+}
+
+/** Deletes what its time is over for; resolves to how many. */
+export async function prune(
+  queues: ReceiverQueues,
+  { handledMs, parkedMs }: { readonly handledMs: number; readonly parkedMs: number },
+  now: number,
+): Promise<number> {
+  const cleaned = await Promise.all([
+    queues.of("handle").clean(handledMs, mostPruned, "completed"),
+    queues.of("verify").clean(dayMs, mostPruned, "failed"),
+    queues.of("handle").clean(dayMs, mostPruned, "failed"),
+  ]);
+  let pruned = cleaned.flat().length;
+  for (const place of shelves) {
+    for (const reason of parkedPriorities.keys()) {
+      const keptMs = reason === "unsigned" ? dayMs : parkedMs;
+      pruned += await pruneParked(queues, place, reason, (kept) => now - kept.endedAt > keptMs);
+    }
+  }
+  return pruned;
+}
+
+/** Of a reason the oldest come first: it ends with the first that is to be kept. */
+async function pruneParked(
+  queues: ReceiverQueues,
+  place: Place,
+  reason: ReasonCode,
+  isOver: (kept: Kept) => boolean,
+): Promise<number> {
+  let pruned = 0;
+  for (;;) {
+    const ids = await idsFor(queues, place, reason, atOnce);
+    for (const id of ids) {
+      const job = await queues.of(place).getJob(id);
+      if (job === undefined) continue;
+      const found = foundIn(place, job);
+      if (!isOver(found.carried.kept)) return pruned;
+      await forget(queues, found);
+      pruned++;
+    }
+    if (ids.length < atOnce) return pruned;
+  }
+}
+
+/** The ids of those parked for a reason, the oldest first. */
+async function idsFor(
+  queues: ReceiverQueues,
+  place: Place,
+  reason: ReasonCode,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
+  const queue = queues.of(place);
+  const counts = await queue.getCountsPerPriority([...parkedPriorities.values()]);
+  const priority = parkedPriorities.get(reason) ?? 0;
+  const count = Math.min(counts[priority] ?? 0, most);
+  if (count === 0) return [];
+  let before = 0;
+  for (const other of parkedPriorities.values()) {
+    if (other < priority) before += counts[other] ?? 0;
+  }
+  return queue.getRanges(["prioritized"], before, before + count - 1, true);
+}

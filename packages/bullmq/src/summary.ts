@@ -1,0 +1,75 @@
+import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
+import { idRange, minuteMs, minuteOf, noCounts, states } from "@reporthook/core/store";
+import { idsOf, oldestOf } from "./look.ts";
+import { parkedPriorities } from "./priority.ts";
+import type { ReceiverQueues } from "./queues.ts";
+
+const samples = 30;
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+const timeLength = 10;
+
+interface Counting {
+  readonly counts: Record<State, number>;
+  readonly ids: [ReceiverQueues, string][];
+}
+
+/** What all these queues hold, in numbers. */
+export async function summary(
+  all: readonly ReceiverQueues[],
+  query: SummaryQuery,
+): Promise<Summary> {
+  const parked: Partial<Record<ReasonCode, number>> = {};
+  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
+    State,
+    Date | null
+  >;
+  const minutes = new Map<number, Counting>();
+  const { first, below } = idRange({ from: query.from, until: query.until });
+  for (const queues of all) {
+    await addParked(queues, parked);
+    for (const state of states) {
+      const date = await oldestOf(queues, state);
+      if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
+      if (first >= below) continue;
+      for (const id of await idsOf(queues, state)) {
+        if (id < first || id >= below) continue;
+        const at = Math.floor(timeOf(id) / minuteMs) * minuteMs;
+        const minute = minutes.get(at) ?? { counts: noCounts(), ids: [] };
+        minute.counts[state]++;
+        if (minute.ids.length < samples) minute.ids.push([queues, id]);
+        minutes.set(at, minute);
+      }
+    }
+  }
+  const inOrder = [...minutes].sort(([one], [other]) => one - other);
+  const shown: Minute[] = [];
+  for (const [at, { counts, ids }] of inOrder) shown.push(await minuteWith(at, counts, ids));
+  return { parked, oldest, minutes: shown };
+}
+
+async function addParked(
+  queues: ReceiverQueues,
+  parked: Partial<Record<ReasonCode, number>>,
+): Promise<void> {
+  const priorities = [...parkedPriorities.values()];
+  for (const place of ["held", "dead"] as const) {
+    const counts = await queues.of(place).getCountsPerPriority(priorities);
+    for (const [code, priority] of parkedPriorities) {
+      const count = counts[priority] ?? 0;
+      if (count > 0) parked[code] = (parked[code] ?? 0) + count;
+    }
+  }
+}
+
+async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Promise<Minute> {
+  const found = await Promise.all(ids.map(([queues, id]) => queues.find(id)));
+  const ackMs = found.flatMap((one) => (one === null ? [] : [one.carried.kept.ackMs]));
+  return minuteOf(at, counts, ackMs);
+}
+
+/** The moment with which an id begins, in milliseconds since the epoch. */
+function timeOf(id: string): number {
+  let ms = 0;
+  for (const letter of id.slice(0, timeLength)) ms = ms * 32 + alphabet.indexOf(letter);
+  return ms;
+}

@@ -1,0 +1,91 @@
+import { statSync } from "node:fs";
+import type { Inbox } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import type { Command } from "commander";
+import { Failure, UsageError } from "./errors.ts";
+
+/** Which inbox a command is about: that of a file, or the queues at a URL. */
+export interface InboxSource {
+  readonly db?: string;
+  readonly inbox?: string;
+  readonly prefix?: string;
+}
+
+interface Retention {
+  readonly handledMs: number;
+  readonly parkedMs: number;
+}
+
+/** Adds the options that name an inbox. */
+export function withInboxSource(command: Command): Command {
+  return command
+    .option("--db <file>", "the inbox file of the app")
+    .option("--inbox <url>", "the app's queues: redis://… or postgres://…")
+    .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
+}
+
+/** How messages name it: never with a password. */
+export function nameOf({ db, inbox }: InboxSource): string {
+  if (inbox === undefined) return db ?? "";
+  const { protocol, host, pathname } = new URL(inbox);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/**
+ * Opens an inbox that is there: neither makes a file nor changes its version.
+ *
+ * @throws UsageError when none or two are named; Failure `no_inbox` when there is none, `not_installed` when its package
+ * is not; ReporthookError `inbox_failed` when it can't be opened
+ */
+export async function openInbox(source: InboxSource, retention?: Retention): Promise<Inbox> {
+  const inbox = await made(source, retention === undefined ? {} : { retention });
+  try {
+    await inbox.open();
+    return inbox;
+  } catch (error) {
+    await inbox.close();
+    throw error;
+  }
+}
+
+async function made(
+  { db, inbox, prefix }: InboxSource,
+  options: { readonly retention?: Retention },
+): Promise<Inbox> {
+  if ((db === undefined) === (inbox === undefined)) {
+    throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
+  }
+  if (inbox !== undefined) {
+    // Not quoted: it may hold a password.
+    if (!/^(rediss?|postgres(ql)?):\/\//.test(inbox) || !URL.canParse(inbox)) {
+      throw new UsageError("--inbox takes a URL that begins with redis:// or postgres://");
+    }
+    const bullmqInbox = await loadBullmq();
+    const named = prefix === undefined ? {} : { prefix };
+    return bullmqInbox({ connection: inbox, logger: false, ...named, ...options });
+  }
+  if (db === undefined || db === "" || sizeOf(db) === 0) {
+    throw new Failure(
+      "no_inbox",
+      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: give the file that the app opens with sqliteInbox`,
+    );
+  }
+  return sqliteInbox(db, { ...options, migrate: false });
+}
+
+async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqInbox> {
+  try {
+    return (await import("@reporthook/bullmq")).bullmqInbox;
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Failure(
+      "not_installed",
+      "--inbox needs a package: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
+    );
+  }
+}
+
+/** Bytes of a file; 0 when there is none. */
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,69 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { bullmqInbox } from "@reporthook/bullmq";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { expect, it } from "vitest";
+import { noRedis, startRedis } from "./servers.ts";
+
+const program = fileURLToPath(new URL("../packages/cli/src/main.ts", import.meta.url));
+const node = ["--conditions=@reporthook/source", "--import", "tsx", program];
+
+async function cli(...args: string[]) {
+  const run = promisify(execFile)(process.execPath, [...node, ...args]);
+  return run.then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    ({ code, stdout, stderr }) => ({ code, out: String(stdout), err: String(stderr) }),
+  );
+}
+
+it.skipIf(noRedis !== null)(
+  "the command line lists, shows and releases what is in queues, and prints no password",
+  async () => {
+    const server = await startRedis(["--requirepass", "open-sesame"]);
+    const url = server.url.replace("redis://", "redis://:open-sesame@");
+    const emulator = createEmulator();
+    const receiver = createReceiver({
+      client: createClient(emulator.clientOptions),
+      inbox: bullmqInbox({ connection: url, logger: false }),
+      logger: false,
+    });
+    const handled: string[] = [];
+    receiver.on("report.complete", (event) => void handled.push(event.id));
+    await receiver.start();
+    const unsigned = emulator.notification("report.complete", { signature: "none" });
+    const answer = await receiver.fetch(new Request("https://app/hook", unsigned));
+    const { id } = (await answer.json()) as { id: string };
+
+    const results = await Promise.all([
+      cli("inbox", "list", "--state", "parked", "--inbox", url, "--json"),
+      cli("inbox", "show", id, "--inbox", url),
+      cli("inbox", "stats", "--inbox", url),
+      cli("inbox", "show", "no-such", "--inbox", url),
+      cli("inbox", "list", "--inbox", url.replace("open-sesame", "wrong")),
+      cli("inbox", "list", "--inbox", url.replace("redis:", "mysql:")),
+    ]);
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2]);
+    expect(JSON.parse(results[0]?.out ?? "").entries).toMatchObject([{ id, state: "held" }]);
+    expect(results[2]?.out).toContain("1 unsigned");
+    results.push(await cli("inbox", "release", id, "--inbox", url));
+    await receiver.idle();
+    expect(handled).toEqual([id]);
+
+    const page = spawn(process.execPath, [
+      ...[...node, "dashboard", "--inbox", url, "--port", "0", "--json"],
+    ]);
+    const [line] = await once(page.stdout, "data");
+    const { url: shown } = JSON.parse(String(line)) as { url: string };
+    const overview = await fetch(`${shown}api/overview`);
+    expect(await overview.text()).toContain('"handled":1');
+    page.kill();
+    await once(page, "exit");
+    expect(JSON.stringify([...results, String(line)])).not.toContain("open-sesame");
+    await receiver.close();
+    await server.stop();
+  },
+  60_000,
+);

@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { bullmqInbox } from "@reporthook/bullmq";
+import { createClient, createReceiver, type Receiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { expect, it } from "vitest";
+import { noRedis, startRedis } from "./servers.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+it.skipIf(noRedis !== null)(
+  "the script of docs/scaling.md carries over what waits in a file, once",
+  async () => {
+    const server = await startRedis();
+    const folder = await mkdtemp(join(root, "node_modules", ".scaling-"));
+    const page = await readFile(join(root, "docs/scaling.md"), "utf8");
+    const code = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block]) => block ?? "").at(-1);
+    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    await writeFile(join(folder, "carry.ts"), code ?? "");
+    const [db, emulator] = [join(folder, "inbox.db"), createEmulator()];
+    const client = createClient(emulator.clientOptions);
+
+    async function send(receiver: Receiver, reportId: string, signature?: "none") {
+      const options = { reportId, ...(signature && { signature }) };
+      const sent = emulator.notification("report.complete", options);
+      const answer = await receiver.fetch(new Request("https://app.example/hook?x=é", sent));
+      return ((await answer.json()) as { id: string }).id;
+    }
+
+    // One waits for a verdict, one for a later try; an unsigned one was released, another was not.
+    const source = sqliteInbox(db);
+    const old = createReceiver({ client, inbox: source, autostart: false, logger: false });
+    old.on("report.complete", () => Promise.reject(new Error("not yet")));
+    await old.start();
+    const later = await send(old, "later");
+    await expect.poll(async () => (await old.inbox.get(later))?.attempts).toBe(1);
+    await old.close();
+    const next = createReceiver({ client, inbox: source, autostart: false, logger: false });
+    const fresh = await send(next, "fresh");
+    const released = await send(next, "released", "none");
+    const parked = await send(next, "parked", "none");
+    await next.inbox.release(released);
+    await next.close();
+
+    const carry = () =>
+      promisify(execFile)(
+        process.execPath,
+        ["--conditions=@reporthook/source", "--import", "tsx", join(folder, "carry.ts")],
+        { cwd: folder, env: { ...process.env, DB: db, INBOX_URL: server.url } },
+      );
+    expect((await carry()).stdout).toContain("Carried over: 3.");
+    expect((await carry()).stdout).toContain("Carried over: 0.");
+
+    const inbox = bullmqInbox({ connection: server.url, logger: false });
+    const receiver = createReceiver({ client, inbox, autostart: false, logger: false });
+    const handled: string[] = [];
+    receiver.on("report.complete", ({ id }) => void handled.push(id));
+    expect((await inbox.get(fresh))?.state).toBe("received");
+    await receiver.start();
+    await receiver.idle();
+    expect(handled.sort()).toEqual([later, fresh, released].sort());
+    expect(await inbox.get(parked)).toBe(null);
+    await receiver.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  },
+  60_000,
+);

