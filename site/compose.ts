@@ -8,7 +8,7 @@ export interface Site {
   readonly groups: readonly Group[];
   /** The Markdown of each page, by its address. */
   readonly pages: ReadonlyMap<string, string>;
-  /** The pictures that pages show: files of the repository. */
+  /** The pictures and examples that pages lead to: files of the repository. */
   readonly files: readonly string[];
   /** All Markdown that went into it. */
   readonly sources: readonly string[];
@@ -16,6 +16,9 @@ export interface Site {
 
 /** The text of a link that only says which file it leads to. */
 const isPath = /^([\w-]+\/)*[\w-]+\.md$|^(packages|docs|decisions)\/[\w-]+$/;
+
+/** What is on the site as it is: pictures, and the programs that are examples. */
+const isShown = /\.png$|^examples\/.*\.(js|ts)$/;
 
 /** Written by a measurement, when there was one: a link to it becomes text where there was none. */
 const mayBeMissing = ["bench/report.md"];
@@ -105,7 +108,7 @@ export function compose(root: string): Site {
     const file = path === "" ? from : posix.join(posix.dirname(from), path);
     const found = places.get(`${file}#${anchor}`) ?? (anchor === "" ? firstOf(file) : undefined);
     if (found !== undefined) return found;
-    if (!isThere(file) || !file.endsWith(".png")) {
+    if (!isThere(file) || !isShown.test(file)) {
       if (!mayBeMissing.includes(file)) wrong.push(`${from}: ${to} leads nowhere`);
       return null;
     }

@@ -12,11 +12,12 @@ receiver.on("report.complete", (event) => console.log(`Report ${event.reportId} 
 const answer = nodeHandler(receiver);
 
 const app = Fastify();
-app.register(async (webhooks) => {
+app.register((webhooks, _options, done) => {
   // Fastify would parse the body, and answer 400 and 415 itself: here it leaves the stream alone.
   webhooks.removeAllContentTypeParsers();
   webhooks.addContentTypeParser("*", (_request, _payload, done) => done(null));
   webhooks.post("/webhooks/reports", (request, reply) => answer(request.raw, reply.hijack().raw));
+  done();
 });
 app.addHook("onClose", () => receiver.close());
 await app.listen({ port: Number(PORT) });
