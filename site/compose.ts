@@ -89,10 +89,8 @@ export function compose(root: string): Site {
   function render(page: Page): string {
     const texts = page.from.flatMap((source) =>
       partsOf(source).map(({ text }, index) => {
-        const isTitled = index === 0 && startsPage(page, source);
-        const heading = isTitled ? "" : source.heading && `## ${source.heading}\n`;
-        const own = index === 0 && heading !== undefined;
-        const body = own ? text.replace(/^(#+ .*\n)?/, heading) : text;
+        const heading = index === 0 ? headingOf(page, source) : undefined;
+        const body = heading === undefined ? text : text.replace(/^(#+ .*\n)?/, heading);
         return relink(body, ({ text, to }) => {
           const led = place(source.file, to);
           if (led === null) return text;
@@ -133,6 +131,14 @@ export function compose(root: string): Site {
 /** A section that a page begins with goes under the page's title, without its own. */
 function startsPage(page: Page, source: Source): boolean {
   return page.from[0] === source && source.anchor !== "";
+}
+
+/** What stands instead of a source's own heading, where that is not to stay. */
+function headingOf(page: Page, source: Source): string | undefined {
+  const isTitled = startsPage(page, source);
+  const isNamed = source.heading !== undefined && (!isTitled || source.anchor === undefined);
+  if (isNamed) return `## ${source.heading}\n\n`;
+  return isTitled ? "" : undefined;
 }
 
 function sourcesOf({ pages }: Group): Source[] {
