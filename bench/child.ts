@@ -17,7 +17,8 @@ export type Message =
   | { readonly news: unknown }
   | { readonly failed: string };
 
-const longestMs = 180_000;
+// A million deliveries take PostgreSQL minutes.
+const longestMs = 900_000;
 const text = JSON.stringify;
 
 /** Starts the compiled program `name` in a process of its own. */

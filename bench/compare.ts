@@ -1,4 +1,5 @@
 import type { Context, Result } from "./benchmark.ts";
+import { engines } from "./engines.ts";
 import { inboxesHere } from "./inboxes.ts";
 import { inTurns, type Sample, type Variant } from "./over-http.ts";
 import { numberText, ratios, show, spreadOf } from "./statistics.ts";
@@ -36,7 +37,7 @@ export async function compare(
   context: Context,
   rateOf?: (variant: Variant) => number | undefined,
 ): Promise<Result> {
-  const here: readonly string[] = inboxesHere();
+  const here: readonly string[] = [...inboxesHere(), ...engines];
   const known = groups.map((group) =>
     group.filter(({ inbox }) => inbox === "none" || here.includes(inbox)),
   );

@@ -11,8 +11,8 @@ export interface Direct {
   readonly folder: string;
   readonly count: number;
   readonly atOnce: number;
-  /** Store only, or also verify and handle. */
-  readonly work: boolean;
+  /** Store only, or also verify and handle; `drain` handles what is there, until nothing waits. */
+  readonly work: boolean | "drain";
 }
 
 /** How fast it went, in deliveries a second. */
@@ -22,6 +22,7 @@ export interface Done {
 
 const name = "bench";
 const mostWaiting = 2_000;
+const drainMs = 170_000;
 
 async function handle(inbox: Inbox, count: number, atOnce: number): Promise<void> {
   let handled = 0;
@@ -44,6 +45,28 @@ async function handle(inbox: Inbox, count: number, atOnce: number): Promise<void
   await receiver.close();
 }
 
+/** Together with other processes; resolves to how many a second this one handled. */
+async function drain(inbox: Inbox): Promise<number> {
+  let handled = 0;
+  const from = performance.now();
+  let last = from;
+  const receiver = createReceiver({
+    client: { authorize: async () => "valid" },
+    ...{ inbox, name, autostart: false, logger: false },
+    observe: {
+      handled() {
+        handled++;
+        last = performance.now();
+      },
+    },
+  });
+  receiver.on("*", () => {});
+  await receiver.start();
+  await receiver.idle({ timeoutMs: drainMs });
+  await receiver.close();
+  return (handled / (last - from)) * 1_000;
+}
+
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }
@@ -51,6 +74,7 @@ function turn(): Promise<void> {
 answerParent(async ({ inbox: kind, folder, count, atOnce, work }: Direct): Promise<Done> => {
   const inbox = await openInbox(kind, folder);
   const from = performance.now();
+  if (work === "drain") return { perSecond: await drain(inbox) };
   await (work ? handle(inbox, count, atOnce) : seed(inbox, name, count, atOnce));
   return { perSecond: (count / (performance.now() - from)) * 1_000 };
 });

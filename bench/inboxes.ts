@@ -1,13 +1,13 @@
 import { mkdtempSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type Inbox, memoryInbox } from "@reporthook/core";
 
 /** The inboxes that are measured. */
-export type InboxName = "memory" | "sqlite";
+export type InboxName = "memory" | "sqlite" | "redis" | "postgres";
 
-/** Those whose package is there. */
+/** Those that need no server, and whose package is there. */
 export function inboxesHere(): InboxName[] {
   try {
     createRequire(import.meta.url).resolve("@reporthook/sqlite");
@@ -25,9 +25,22 @@ export function newFolder(): string {
 /** An empty inbox; a durable one keeps its data in `folder`. */
 export async function openInbox(name: InboxName, folder: string): Promise<Inbox> {
   if (name === "memory") return memoryInbox({ maxBytes: 2 ** 32 });
+  if (name === "redis" || name === "postgres") return openQueues(name, basename(folder));
   const from: string = "@reporthook/sqlite";
   const { sqliteInbox } = (await import(from)) as { sqliteInbox(path: string): Inbox };
   const inbox = sqliteInbox(join(folder, "inbox.db"));
+  await inbox.open();
+  return inbox;
+}
+
+/** The queues of one folder's name are one inbox: several processes may open it. */
+async function openQueues(engine: "redis" | "postgres", name: string): Promise<Inbox> {
+  const from: string = "@reporthook/bullmq";
+  const { bullmqInbox } = (await import(from)) as {
+    bullmqInbox(options: { connection: string; prefix: string; logger: false }): Inbox;
+  };
+  const connection = process.env[`BENCH_${engine}`] ?? "";
+  const inbox = bullmqInbox({ connection, prefix: name, logger: false });
   await inbox.open();
   return inbox;
 }

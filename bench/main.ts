@@ -7,6 +7,7 @@ import { backlog } from "./benchmarks/backlog.ts";
 import { groupCommit } from "./benchmarks/group-commit.ts";
 import { insertAndHandle } from "./benchmarks/insert-and-handle.ts";
 import { latency } from "./benchmarks/latency.ts";
+import { queueBacklog, queues, queueWorkers } from "./benchmarks/queues.ts";
 import { sustained } from "./benchmarks/sustained.ts";
 import { conditionsOf, type Finding, markdown } from "./report.ts";
 
@@ -17,6 +18,9 @@ const benchmarks: readonly Benchmark[] = [
   backlog,
   groupCommit,
   insertAndHandle,
+  queues,
+  queueWorkers,
+  queueBacklog,
 ];
 
 const efforts: Record<"full" | "quick", Effort> = {

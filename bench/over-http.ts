@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import type { Context } from "./benchmark.ts";
 import { startChild } from "./child.ts";
+import type { HandMade } from "./hand-made.ts";
 import type { HostName } from "./hosts.ts";
 import { type InboxName, newFolder } from "./inboxes.ts";
 import type { Load, Loaded } from "./load.ts";
@@ -11,6 +12,8 @@ export interface Variant {
   readonly host: HostName;
   readonly inbox: InboxName | "none";
   readonly work?: boolean;
+  readonly waiting?: number;
+  readonly handMade?: HandMade;
 }
 
 /** One measurement. */
@@ -29,7 +32,8 @@ const mostWaiting = 2_000;
 const connections = 64;
 
 /** What a variant is called in tables. */
-function labelOf({ host, inbox }: Variant): string {
+function labelOf({ host, inbox, handMade }: Variant): string {
+  if (handMade) return `hand-made, ${handMade.engine}${handMade.dedupes ? ", tells copies" : ""}`;
   return inbox === "none" ? `${host}, bare` : `${host} + ${inbox}`;
 }
 

@@ -1,8 +1,10 @@
 // The server under load, in a process of its own.
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
 import { answerParent, tellParent } from "./child.ts";
+import { type HandMade, handMade } from "./hand-made.ts";
 import { type HostName, serverOf } from "./hosts.ts";
 import { type InboxName, openInbox } from "./inboxes.ts";
 import { seed } from "./seed.ts";
@@ -11,6 +13,8 @@ import { seed } from "./seed.ts";
 export interface Serve {
   readonly host: HostName;
   readonly inbox: InboxName | "none";
+  /** In the place of a receiver; `inbox` is "none" then. */
+  readonly handMade?: HandMade;
   /** Where a durable inbox keeps its data. */
   readonly folder: string;
   /** Verify and handle, too. */
@@ -35,13 +39,16 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 const resolutionMs = 1;
 const tellEveryMs = 5;
 let inbox: Inbox | undefined;
+let waitingNow = (): number => 0;
 let cpuBefore = process.cpuUsage();
 
 async function serve(asked: Serve): Promise<{ port: number }> {
   if (asked.inbox !== "none") inbox = await openInbox(asked.inbox, asked.folder);
   if (inbox && asked.waiting) await seed(inbox, name, asked.waiting);
   const receiver = inbox ? await receiverOn(inbox, asked.work === true) : null;
-  const server = serverOf(asked.host, receiver);
+  const made = asked.handMade ? await handMade(asked.handMade, asked.work === true) : null;
+  if (made && asked.work) watch(made.waiting);
+  const server = made ? createServer(made.app) : serverOf(asked.host, receiver);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   delay.enable();
   return { port: (server.address() as AddressInfo).port };
@@ -60,6 +67,17 @@ async function receiverOn(inbox: Inbox, work: boolean): Promise<Receiver> {
   return receiver;
 }
 
+function watch(waiting: () => Promise<number>): void {
+  let last = 0;
+  const look = async (): Promise<void> => {
+    last = await waiting();
+    tellParent({ waiting: last });
+    setTimeout(() => void look(), tellEveryMs);
+  };
+  void look();
+  waitingNow = () => last;
+}
+
 function served(): Served {
   const { user, system } = process.cpuUsage(cpuBefore);
   cpuBefore = process.cpuUsage();
@@ -68,7 +86,7 @@ function served(): Served {
     loopP99: delay.percentile(99) / 1e6 - resolutionMs,
     loopMax: delay.max / 1e6 - resolutionMs,
     rssMb: process.memoryUsage.rss() / 2 ** 20,
-    waiting: inbox?.load(name).waiting ?? 0,
+    waiting: inbox?.load(name).waiting ?? waitingNow(),
   };
   delay.reset();
   return answer;

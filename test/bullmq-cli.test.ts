@@ -12,7 +12,13 @@ const program = fileURLToPath(new URL("../packages/cli/src/main.ts", import.meta
 const node = ["--conditions=@reporthook/source", "--import", "tsx", program];
 
 async function cli(...args: string[]) {
-  const run = promisify(execFile)(process.execPath, [...node, ...args]);
+  return cliWith({}, ...args);
+}
+
+async function cliWith(env: Record<string, string>, ...args: string[]) {
+  const run = promisify(execFile)(process.execPath, [...node, ...args], {
+    env: { ...process.env, ...env },
+  });
   return run.then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     ({ code, stdout, stderr }) => ({ code, out: String(stdout), err: String(stderr) }),
@@ -40,7 +46,7 @@ it.skipIf(noRedis !== null)(
     const results = await Promise.all([
       cli("inbox", "list", "--state", "parked", "--inbox", url, "--json"),
       cli("inbox", "show", id, "--inbox", url),
-      cli("inbox", "stats", "--inbox", url),
+      cliWith({ REPORTS_INBOX: url }, "inbox", "stats"),
       cli("inbox", "show", "no-such", "--inbox", url),
       cli("inbox", "list", "--inbox", url.replace("open-sesame", "wrong")),
       cli("inbox", "list", "--inbox", url.replace("redis:", "mysql:")),

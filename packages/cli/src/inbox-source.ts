@@ -20,13 +20,13 @@ interface Retention {
 export function withInboxSource(command: Command): Command {
   return command
     .option("--db <file>", "the inbox file of the app")
-    .option("--inbox <url>", "the app's queues: redis://… or postgres://…")
+    .option("--inbox <url>", "the app's queues: redis://… or postgres://… (or REPORTS_INBOX)")
     .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
 }
 
 /** How messages name it: never with a password. */
-export function nameOf({ db, inbox }: InboxSource): string {
-  if (inbox === undefined) return db ?? "";
+export function nameOf({ db, inbox = process.env["REPORTS_INBOX"] }: InboxSource): string {
+  if (db !== undefined || inbox === undefined) return db ?? "";
   const { protocol, host, pathname } = new URL(inbox);
   return `${protocol}//${host}${pathname}`;
 }
@@ -49,9 +49,10 @@ export async function openInbox(source: InboxSource, retention?: Retention): Pro
 }
 
 async function made(
-  { db, inbox, prefix }: InboxSource,
+  { db, prefix, ...named }: InboxSource,
   options: { readonly retention?: Retention },
 ): Promise<Inbox> {
+  const inbox = named.inbox ?? (db === undefined ? process.env["REPORTS_INBOX"] : undefined);
   if ((db === undefined) === (inbox === undefined)) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
   }
@@ -61,8 +62,8 @@ async function made(
       throw new UsageError("--inbox takes a URL that begins with redis:// or postgres://");
     }
     const bullmqInbox = await loadBullmq();
-    const named = prefix === undefined ? {} : { prefix };
-    return bullmqInbox({ connection: inbox, logger: false, ...named, ...options });
+    const begins = prefix === undefined ? {} : { prefix };
+    return bullmqInbox({ connection: inbox, logger: false, ...begins, ...options });
   }
   if (db === undefined || db === "" || sizeOf(db) === 0) {
     throw new Failure(
