@@ -37,4 +37,21 @@ describe("Heap", () => {
       }),
     );
   });
+
+  it("remove() takes one out, wherever it is, and leaves the others in their order", () => {
+    const ranks = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 });
+    fc.assert(
+      fc.property(ranks, fc.nat(), (all, pick) => {
+        const heap = new Heap<number>();
+        for (const [index, rank] of all.entries()) heap.push(rank, index);
+        const removed = pick % all.length;
+        expect(heap.remove(removed)).toBe(true);
+        expect(heap.remove(removed)).toBe(false);
+        expect(heap.size).toBe(all.length - 1);
+        const others = [...all.keys()].filter((index) => index !== removed);
+        const sorted = others.sort((a, b) => (all[a] ?? 0) - (all[b] ?? 0));
+        expect(others.map(() => heap.pop())).toEqual(sorted);
+      }),
+    );
+  });
 });

@@ -1,0 +1,105 @@
+// Breaks core in some thousand small ways, one at a time, and counts how many of them the tests of the file in question
+// notice: pnpm test:mutation [FILE…], as in `pnpm test:mutation gate callback-token`.
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { Stryker } from "@stryker-mutator/core";
+
+const root = join(import.meta.dirname, "..");
+const source = "packages/core/src";
+const floor = 85;
+
+/** Where the tests of files without tests of their own name are. */
+const elsewhere = {
+  ...of("client", "client-options", "untraced"),
+  ...of("memory-inbox", "memory-consumer", "memory-tally", "memory-room", "entry", "look", "turn"),
+  ...of("receiver-verify,receiver-outage,worker", "memo"),
+  ...of("within,worker", "abort"),
+  ...of("event", "events"),
+  ...of("receiver-before-ack,receiver,receiver-limits", "deadline", "inline"),
+  ...of("receiver-lifecycle,receiver-verify,receiver", "engine", "health"),
+  ...of("receiver,receiver-limits", "acknowledge", "incoming", "job", "receive", "receiver"),
+  ...of("receiver-handle,receiver-lifecycle,receiver", "decisions", "register", "receiver-inbox"),
+};
+// What an adapter sees is tested over sockets.
+const overSockets = { fetch: "test/mount.test.ts", "node-handler": "test/mount.test.ts" };
+
+function of(tests, ...files) {
+  return Object.fromEntries(files.map((file) => [file, tests]));
+}
+
+function testsOf(file) {
+  if (overSockets[file] !== undefined) return overSockets[file];
+  const names = existsSync(join(root, source, `${file}.test.ts`)) ? file : elsewhere[file];
+  return names
+    ?.split(",")
+    .map((name) => `${source}/${name}.test.ts`)
+    .join(",");
+}
+
+function filesByTests(wanted) {
+  const files = readdirSync(join(root, source))
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => basename(name, ".ts"))
+    .filter((file) => wanted.length === 0 || wanted.includes(file));
+  const groups = new Map();
+  for (const file of files) {
+    const tests = testsOf(file);
+    // Types and lists of exports have nothing to break.
+    if (tests !== undefined) groups.set(tests, [...(groups.get(tests) ?? []), file]);
+  }
+  return groups;
+}
+
+async function mutate(files, tests) {
+  process.env.MUTATION_TESTS = tests;
+  const stryker = new Stryker({
+    mutate: files.map((file) => `${source}/${file}.ts`),
+    configFile: "mutation/stryker.config.mjs",
+  });
+  return stryker.runMutationTest();
+}
+
+const noticed = ["Killed", "Timeout"];
+const counted = [...noticed, "Survived", "NoCoverage"];
+
+function scoreOf(mutants) {
+  const known = mutants.filter(({ status }) => counted.includes(status));
+  const killed = known.filter(({ status }) => noticed.includes(status));
+  return { all: known.length, killed: killed.length };
+}
+
+function line(name, mutants) {
+  const { all, killed } = scoreOf(mutants);
+  const percent = all === 0 ? "–" : ((killed / all) * 100).toFixed(1);
+  return `${name.padEnd(24)} ${String(killed).padStart(5)} of ${String(all).padEnd(5)} ${percent} %`;
+}
+
+const results = [];
+const groups = filesByTests(process.argv.slice(2));
+for (const [tests, files] of groups) {
+  console.error(`${files.join(", ")}, by ${tests}`);
+  const mutants = await mutate(files, tests);
+  results.push(...mutants);
+  for (const file of files) {
+    console.error(
+      line(
+        file,
+        mutants.filter(({ fileName }) => basename(fileName) === `${file}.ts`),
+      ),
+    );
+  }
+}
+const survivors = results
+  .filter(({ status }) => counted.includes(status) && !noticed.includes(status))
+  .map(({ fileName, location: { start }, replacement, status }) => {
+    const at = `${basename(fileName)}:${start.line}:${start.column}`;
+    return `${at} ${status === "NoCoverage" ? "(not run) " : ""}→ ${replacement.replaceAll(/\s+/g, " ")}`;
+  });
+writeFileSync(join(import.meta.dirname, "survivors.txt"), `${survivors.sort().join("\n")}\n`);
+console.log(line("all of core", results));
+console.log(`Those that nobody noticed: mutation/survivors.txt`);
+const { all, killed } = scoreOf(results);
+if (killed < (all * floor) / 100) {
+  console.error(`Less than ${floor} % were noticed.`);
+  process.exitCode = 1;
+}

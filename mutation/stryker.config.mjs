@@ -1,0 +1,16 @@
+/** How `run.mjs` has each group of files mutated. */
+export default {
+  packageManager: "pnpm",
+  testRunner: "vitest",
+  vitest: { configFile: "mutation/vitest.config.ts", related: false },
+  plugins: ["@stryker-mutator/vitest-runner"],
+  // Stryker would rewrite tsconfig.json with an interface that TypeScript 7 no longer has.
+  tsconfigFile: "mutation/none.json",
+  coverageAnalysis: "perTest",
+  ignoreStatic: true,
+  concurrency: 2,
+  timeoutMS: 2_000,
+  tempDirName: "mutation/sandbox",
+  reporters: ["dots"],
+  logLevel: "warn",
+};
