@@ -7,8 +7,8 @@ const config: ViteUserConfig = {
     include: ["runtimes/*.test.ts"],
     globalSetup: "runtimes/install.ts",
     reporters: ["verbose"],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 };
 

@@ -65,7 +65,8 @@ describe.each([
     }
     end();
     await untilHandled({ handled: 41, "before-ack": 47, stored: 47 });
-    expect(await send("handled")).toBe(200);
+    // It has nobody asked before its pause is over.
+    await expect.poll(() => send("handled"), { timeout: 20_000 }).toBe(200);
     expect(await send("stored")).toBe(200);
     await untilHandled({ handled: 42, "before-ack": 47, stored: 48 });
   });

@@ -5,7 +5,9 @@ import { reporthook } from "@reporthook/hono";
 import { Hono } from "hono";
 
 const client = createClient({ baseUrl: env.REPORTS_URL, apiKey: env.REPORTS_API_KEY });
-const options = { client, logger: false } as const;
+// So that a machine with much else to do is no reason for another answer.
+const limits = { ackMs: 20_000, verifyMs: 15_000 };
+const options = { client, logger: false, limits } as const;
 const inbox = memoryInbox({ acceptLoss: true });
 const receivers: readonly Receiver[] = [
   createReceiver({ ...options, name: "handled", ack: "handled" }),

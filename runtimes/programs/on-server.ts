@@ -25,7 +25,8 @@ async function onDisk(): Promise<SuiteReport> {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-runtime-"));
   let files = 0;
   const open = () => sqliteInbox(join(folder, `${++files}.db`));
-  const report = await runSuite(inboxContract({ open, guarantees: open().guarantees }));
+  const { guarantees } = open();
+  const report = await runSuite(inboxContract({ open, guarantees, patienceMs: 60_000 }));
   rmSync(folder, { recursive: true });
   return report;
 }
