@@ -11,6 +11,8 @@ import { freePort } from "./free-port.ts";
 export interface Server {
   readonly kind: "redis" | "postgres";
   readonly url: string;
+  /** The process that has to be stopped for it to hang. */
+  readonly pid: () => number | undefined;
   /** Ends it at once, as a crash would. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same port with the same data. */
@@ -51,6 +53,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
   return {
     kind: "redis",
     url: `redis://127.0.0.1:${port}`,
+    pid: () => child.pid,
     ...{ start, kill },
     async stop() {
       await kill();
@@ -78,6 +81,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
   return {
     kind: "postgres",
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    pid: () => (server as unknown as { process: ChildProcess }).process.pid,
     async kill() {
       const { process: child } = server as unknown as { process: ChildProcess };
       const ended = once(child, "exit");
