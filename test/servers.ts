@@ -64,6 +64,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
 
 /** A PostgreSQL with a database of its own. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
+  if (process.getuid?.() === 0) await haveUser();
   const folder = mkdtempSync(join(tmpdir(), "reporthook-postgres-"));
   // It runs as a user of its own.
   chmodSync(folder, 0o755);
@@ -97,6 +98,21 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * PostgreSQL does not run as root. Several test files may begin at once, each of which would make its user; and that has
+ * to reach the programs, wherever the repository is.
+ */
+async function haveUser(): Promise<void> {
+  const known = () => spawnSync("id", ["-u", "postgres"], { encoding: "utf8" }).stdout.trim();
+  for (let tries = 0; known() === "" && tries < 50; tries++) {
+    spawnSync("useradd", ["--system", "--user-group", "postgres"]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const here = import.meta.dirname;
+  const { status } = spawnSync("test", ["-x", here], { uid: Number(known()) });
+  if (status !== 0) throw new Error(`The user postgres can't enter ${here}: chmod o+x its folders`);
 }
 
 async function reachable(port: number): Promise<void> {
