@@ -65,6 +65,9 @@ it.skipIf(noRedis !== null)(
     const { url: shown } = JSON.parse(String(line)) as { url: string };
     const overview = await fetch(`${shown}api/overview`);
     expect(await overview.text()).toContain('"handled":1');
+    const searched = await fetch(`${shown}api/deliveries?event=report.complete`);
+    expect(searched.status).toBe(400);
+    expect(await searched.json()).toMatchObject({ code: "not_searchable" });
     page.kill();
     await once(page, "exit");
     expect(JSON.stringify([...results, String(line)])).not.toContain("open-sesame");

@@ -11,6 +11,8 @@ import { freePort } from "./free-port.ts";
 export interface Server {
   readonly kind: "redis" | "postgres";
   readonly url: string;
+  /** The process that has to be stopped for it to hang. */
+  readonly pid: () => number | undefined;
   /** Ends it at once, as a crash would. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same port with the same data. */
@@ -51,6 +53,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
   return {
     kind: "redis",
     url: `redis://127.0.0.1:${port}`,
+    pid: () => child.pid,
     ...{ start, kill },
     async stop() {
       await kill();
@@ -61,6 +64,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
 
 /** A PostgreSQL with a database of its own. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
+  if (process.getuid?.() === 0) await haveUser();
   const folder = mkdtempSync(join(tmpdir(), "reporthook-postgres-"));
   // It runs as a user of its own.
   chmodSync(folder, 0o755);
@@ -78,6 +82,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
   return {
     kind: "postgres",
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    pid: () => (server as unknown as { process: ChildProcess }).process.pid,
     async kill() {
       const { process: child } = server as unknown as { process: ChildProcess };
       const ended = once(child, "exit");
@@ -93,6 +98,21 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * PostgreSQL does not run as root. Several test files may begin at once, each of which would make its user; and that has
+ * to reach the programs, wherever the repository is.
+ */
+async function haveUser(): Promise<void> {
+  const known = () => spawnSync("id", ["-u", "postgres"], { encoding: "utf8" }).stdout.trim();
+  for (let tries = 0; known() === "" && tries < 50; tries++) {
+    spawnSync("useradd", ["--system", "--user-group", "postgres"]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const here = import.meta.dirname;
+  const { status } = spawnSync("test", ["-x", here], { uid: Number(known()) });
+  if (status !== 0) throw new Error(`The user postgres can't enter ${here}: chmod o+x its folders`);
 }
 
 async function reachable(port: number): Promise<void> {

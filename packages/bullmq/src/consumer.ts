@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import { again, describe, jobOf, leave as leaveIt, record } from "@reporthook/core/store";
-import type { Worker } from "bullmq";
 import type { Engine } from "./engine.ts";
+import { Fetcher } from "./fetcher.ts";
 import { type Meter, weightOf } from "./meter.ts";
 import { type DeliveryJob, foundIn, type ReceiverQueues } from "./queues.ts";
 import { goneOn, type Held, isLost, LockLost, leave, settle } from "./settle.ts";
@@ -37,9 +37,9 @@ export class QueueConsumer implements Consumer {
   readonly #source: Source;
   readonly #work: Work;
   readonly #policy: Policy;
-  readonly #running = new Map<Promise<void>, Running>();
-  readonly #looping: Promise<void>;
-  #worker: Worker | null = null;
+  readonly #running = new Set<Running>();
+  readonly #slots: Promise<unknown>;
+  #fetcher: Fetcher | null = null;
   #beat: ReturnType<typeof setInterval> | undefined;
   /** What ends the waits of this moment before their time. */
   readonly #sleepers = new Set<() => void>();
@@ -52,7 +52,7 @@ export class QueueConsumer implements Consumer {
     this.#source = source;
     this.#work = work;
     this.#policy = policy;
-    this.#looping = this.#loop();
+    this.#slots = Promise.all(Array.from({ length: policy.concurrency }, () => this.#slot()));
   }
 
   get running(): number {
@@ -62,40 +62,36 @@ export class QueueConsumer implements Consumer {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wake();
-    // Ends the wait for a job; one that was just taken up is given back.
-    void this.#worker?.backend.disconnectBlocking(false).catch(() => {});
-    const timer = setTimeout(() => void this.#worker?.close(true), againMs).unref();
-    await this.#looping;
+    this.#fetcher?.end();
+    // What still waits for a server that is away is cut off.
+    const timer = setTimeout(() => void this.#fetcher?.worker.close(true), againMs).unref();
+    await this.#slots;
     clearTimeout(timer);
-    await Promise.all(this.#running.keys());
     await this.#close();
   }
 
   async abort(): Promise<void> {
     this.#aborted = true;
     const stopping = this.stop();
-    for (const { controller, giveBack } of this.#running.values()) {
+    for (const { controller, giveBack } of this.#running) {
       controller.abort(new Error("The receiver is closing"));
       giveBack();
     }
     await stopping;
   }
 
-  async #loop(): Promise<void> {
+  /** One of those that work at once. */
+  async #slot(): Promise<void> {
     while (!this.#stopped) {
-      if (this.#running.size >= this.#policy.concurrency) {
-        await this.#sleep();
-        continue;
-      }
       const token = randomUUID();
       try {
         const { engine, queues } = await this.#source.open();
         if (this.#stopped) return;
-        this.#worker ??= await this.#begin(engine, queues);
-        const job = (await this.#worker.getNextJob(token)) as DeliveryJob | undefined;
+        this.#fetcher ??= this.#begin(engine, queues);
+        const job = await this.#fetcher.next(token);
         if (job === undefined) continue;
         if (this.#stopped) await putBack(queues, this.#stage, job, token);
-        else this.#run(queues, job, token);
+        else await this.#run(queues, job, token);
       } catch (error) {
         if (this.#stopped) return;
         this.#tell(error);
@@ -104,36 +100,35 @@ export class QueueConsumer implements Consumer {
     }
   }
 
-  async #begin(engine: Engine, queues: ReceiverQueues): Promise<Worker> {
+  #begin(engine: Engine, queues: ReceiverQueues): Fetcher {
     const worker = engine.worker(queues.of(this.#stage).name);
     worker.on("error", (error) => this.#tell(error));
-    this.#beat = setInterval(
-      () => void this.#renew(queues),
-      Math.max(this.#source.leaseMs / 3, 50),
-    ).unref();
-    await worker.startStalledCheckTimer();
-    return worker;
+    const everyMs = Math.max(this.#source.leaseMs / 3, 50);
+    this.#beat = setInterval(() => void this.#renew(queues), everyMs).unref();
+    void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
+    return new Fetcher(worker);
   }
 
   async #close(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = null;
+    const fetcher = this.#fetcher;
+    this.#fetcher = null;
     clearInterval(this.#beat);
-    await worker?.close(true).catch(() => {});
+    await fetcher?.worker.close(true).catch(() => {});
   }
 
-  #run(queues: ReceiverQueues, job: DeliveryJob, token: string): void {
+  async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
     const { carried } = foundIn(this.#stage, job);
     const held: Held = { place: this.#stage, job, token, carried };
     const running: Running = {
       ...{ held, controller: new AbortController(), giveBack: () => {}, lost: false },
       ownedAt: performance.now(),
     };
-    const ended: Promise<void> = this.#handle(queues, running).finally(() => {
-      this.#running.delete(ended);
-      this.#wake();
-    });
-    this.#running.set(ended, running);
+    this.#running.add(running);
+    try {
+      await this.#handle(queues, running);
+    } finally {
+      this.#running.delete(running);
+    }
   }
 
   async #handle(queues: ReceiverQueues, running: Running): Promise<void> {
@@ -237,7 +232,7 @@ export class QueueConsumer implements Consumer {
   }
 
   async #renew(queues: ReceiverQueues): Promise<void> {
-    const all = [...this.#running.values()].filter(({ lost }) => !lost);
+    const all = [...this.#running].filter(({ lost }) => !lost);
     if (all.length === 0) return;
     try {
       await this.#extend(queues, all);
@@ -256,7 +251,7 @@ export class QueueConsumer implements Consumer {
     for (const running of all) {
       const { held, controller } = running;
       if (!lost.includes(held.job.id as string)) running.ownedAt = asked;
-      else if ([...this.#running.values()].includes(running)) {
+      else if (this.#running.has(running)) {
         running.lost = true;
         controller.abort(new Error(leaseLost));
         running.giveBack();
@@ -272,8 +267,8 @@ export class QueueConsumer implements Consumer {
     this.#policy.onError(error);
   }
 
-  /** Until something ends, or so many milliseconds are over. */
-  #sleep(ms = 2_147_483_647): Promise<void> {
+  /** So many milliseconds, or until it is stopped. */
+  #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer);

@@ -115,7 +115,7 @@ function onPostgres({ connection }: Settings): Base {
 function workerConnection({ backend, connection }: Settings): Record<string, unknown> {
   return backend === "redis"
     ? { ...always, ...connection, maxRetriesPerRequest: null }
-    : { connectionTimeoutMillis: openMs, max: 2, ...connection };
+    : { connectionTimeoutMillis: openMs, max: 5, ...connection };
 }
 
 async function inTime<T>(promise: Promise<T>): Promise<T> {

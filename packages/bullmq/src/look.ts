@@ -23,23 +23,45 @@ const shelves: Readonly<Record<State, readonly Shelf[]>> = {
 };
 
 const atOnce = 20_000;
+const endedAtOnce = 1_000;
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+const timeLength = 10;
 const peek = 1_000;
 const pageSize = 50;
 const few: readonly State[] = ["held", "rejected", "dead"];
 
-/** All ids of one state, in no particular order. */
-export async function idsOf(queues: ReceiverQueues, state: State): Promise<string[]> {
-  const ids = new Set<string>();
+/**
+ * Tells all ids of one state, in no particular order. What has ended is gone through from the last on, and no further
+ * than to what had ended before `since()`: it was received before that, too.
+ */
+export async function eachId(
+  queues: ReceiverQueues,
+  state: State,
+  found: (id: string) => void,
+  since: () => number = () => 0,
+): Promise<void> {
   for (const { place, types } of shelves[state]) {
+    const queue = queues.of(place);
     for (const type of types) {
-      for (let from = 0; ; from += atOnce) {
-        const some = await queues.of(place).getRanges([type], from, from + atOnce - 1, true);
-        for (const id of some) ids.add(id);
-        if (some.length < atOnce) break;
+      const ended = type === "completed" || type === "failed";
+      const step = ended ? endedAtOnce : atOnce;
+      for (let from = 0; ; from += step) {
+        const ids = await queue.getRanges([type], from, from + step - 1, !ended);
+        for (const id of ids) found(id);
+        const last = ids.at(-1);
+        if (last === undefined || ids.length < step) break;
+        if (ended && ((await queue.getJob(last))?.finishedOn ?? 0) < since()) break;
       }
     }
   }
-  return [...ids];
+}
+
+/** The moment with which an id begins, in milliseconds since the epoch. */
+export function timeOf(id: string): number {
+  let ms = 0;
+  for (const letter of id.slice(0, timeLength))
+    ms = ms * 32 + Math.max(0, alphabet.indexOf(letter));
+  return ms;
 }
 
 /** Those that a query finds, in its order. */
@@ -57,15 +79,22 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
     );
   }
   const where = new Map<string, ReceiverQueues>();
+  const sorted = (): string[] => {
+    const ids = [...where.keys()].sort();
+    return newestFirst ? ids.reverse() : ids;
+  };
+  const chosenById = type === undefined && reportId === undefined && reason === undefined;
+  // Once there are enough newer ones, older ones need not be looked for.
+  const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
   for (const queues of all) {
     for (const state of asked) {
-      for (const id of await idsOf(queues, state)) {
+      const found = (id: string): void => {
         if (id >= first && id < below) where.set(id, queues);
-      }
+      };
+      await eachId(queues, state, found, () => Math.max(earliestOf(query), enough()));
     }
   }
-  const ids = [...where.keys()].sort();
-  if (newestFirst) ids.reverse();
+  const ids = sorted();
   const entries: Entry[] = [];
   for (let from = 0; from < ids.length && entries.length < limit; from += pageSize) {
     const page = ids.slice(from, from + pageSize);
@@ -82,6 +111,10 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
     }
   }
   return entries.slice(0, limit);
+}
+
+function earliestOf({ from }: InboxQuery): number {
+  return from?.getTime() ?? 0;
 }
 
 /** When the oldest of a state was received, as far as the first and last thousand of its sets tell. */

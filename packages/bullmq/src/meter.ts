@@ -92,21 +92,24 @@ export function weightOf({ state, giveWay, verification }: Kept): Load {
 
 /** How many there are in each state. */
 export async function countsOf(queues: ReceiverQueues): Promise<Counts> {
-  const count = (place: Parameters<ReceiverQueues["of"]>[0], ...types: readonly Type[]) =>
-    queues.of(place).getJobCountByTypes(...types);
-  const [received, verified, handled, held, dead, forged, refused] = await Promise.all([
-    count("verify", ...unfinished),
-    count("handle", ...unfinished),
-    count("handle", "completed"),
-    count("held", ...unfinished),
-    count("dead", ...unfinished),
-    count("verify", "failed"),
-    count("handle", "failed"),
-  ]);
-  return { received, verified, handled, held, rejected: forged + refused, dead };
+  const places = ["verify", "handle", "held", "dead"] as const;
+  const all = await Promise.all(places.map((place) => queues.of(place).getJobCounts(...types)));
+  const [verify = {}, handle = {}, held = {}, dead = {}] = all;
+  return {
+    received: unfinishedOf(verify),
+    verified: unfinishedOf(handle),
+    handled: handle["completed"] ?? 0,
+    held: unfinishedOf(held),
+    rejected: (verify["failed"] ?? 0) + (handle["failed"] ?? 0),
+    dead: unfinishedOf(dead),
+  };
 }
 
-type Type = (typeof unfinished)[number] | "completed" | "failed";
+const types = [...unfinished, "completed", "failed"] as const;
+
+function unfinishedOf(counts: Readonly<Record<string, number>>): number {
+  return unfinished.reduce((sum, type) => sum + (counts[type] ?? 0), 0);
+}
 
 async function loadOf(queues: ReceiverQueues): Promise<Numbers> {
   const [verify, held] = [queues.of("verify"), queues.of("held")];
@@ -118,12 +121,10 @@ async function loadOf(queues: ReceiverQueues): Promise<Numbers> {
     queues.of("handle").getCountsPerPriority([unsignedPriority]),
     held.getCountsPerPriority([unsigned]),
   ]);
-  const all = (counts: Record<string, number>): number =>
-    Object.values(counts).reduce((sum, count) => sum + count, 0);
   const later = (toVerify["delayed"] ?? 0) + (yielding[givesWay] ?? 0);
   return {
-    waiting: all(toVerify) + toHandle,
-    unverified: all(toVerify) - later,
+    waiting: unfinishedOf(toVerify) + toHandle,
+    unverified: unfinishedOf(toVerify) - later,
     unsignedWaiting: unsignedOnes[unsignedPriority] ?? 0,
     unsignedHeld: unsignedHeld[unsigned] ?? 0,
   };

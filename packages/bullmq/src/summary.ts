@@ -1,12 +1,10 @@
 import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
 import { idRange, minuteMs, minuteOf, noCounts, states } from "@reporthook/core/store";
-import { idsOf, oldestOf } from "./look.ts";
+import { eachId, oldestOf, timeOf } from "./look.ts";
 import { parkedPriorities } from "./priority.ts";
 import type { ReceiverQueues } from "./queues.ts";
 
 const samples = 30;
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-const timeLength = 10;
 
 interface Counting {
   readonly counts: Record<State, number>;
@@ -31,14 +29,15 @@ export async function summary(
       const date = await oldestOf(queues, state);
       if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
       if (first >= below) continue;
-      for (const id of await idsOf(queues, state)) {
-        if (id < first || id >= below) continue;
+      const count = (id: string): void => {
+        if (id < first || id >= below) return;
         const at = Math.floor(timeOf(id) / minuteMs) * minuteMs;
         const minute = minutes.get(at) ?? { counts: noCounts(), ids: [] };
         minute.counts[state]++;
         if (minute.ids.length < samples) minute.ids.push([queues, id]);
         minutes.set(at, minute);
-      }
+      };
+      await eachId(queues, state, count, () => query.from.getTime());
     }
   }
   const inOrder = [...minutes].sort(([one], [other]) => one - other);
@@ -65,11 +64,4 @@ async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Pro
   const found = await Promise.all(ids.map(([queues, id]) => queues.find(id)));
   const ackMs = found.flatMap((one) => (one === null ? [] : [one.carried.kept.ackMs]));
   return minuteOf(at, counts, ackMs);
-}
-
-/** The moment with which an id begins, in milliseconds since the epoch. */
-function timeOf(id: string): number {
-  let ms = 0;
-  for (const letter of id.slice(0, timeLength)) ms = ms * 32 + alphabet.indexOf(letter);
-  return ms;
 }

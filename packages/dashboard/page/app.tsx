@@ -84,8 +84,8 @@ export function Frame({
           children
         ) : (
           <div class="empty">
-            <h1 class="empty-title">You may not look here</h1>
-            <p>{problem}</p>
+            <h1 class="empty-title">{problem.title}</h1>
+            <p>{problem.detail}</p>
           </div>
         )}
       </main>

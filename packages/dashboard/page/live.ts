@@ -8,7 +8,13 @@ export interface Told<T> {
   readonly data: T | null;
   readonly link: Link;
   /** Why it refuses. */
-  readonly problem: string | null;
+  readonly problem: Problem | null;
+}
+
+/** What the server says instead of an answer. */
+export interface Problem {
+  readonly title: string;
+  readonly detail: string;
 }
 
 // A connection that is made anew within this time was never away.
@@ -36,14 +42,19 @@ export function useLive<T>(address: string): Told<T> {
       clearTimeout(again);
       missing = undefined;
     };
+    const ask = async (): Promise<void> => {
+      const problem = await whyRefused(address);
+      if (problem !== null) set({ link: "refused", problem, data: null });
+    };
     const lose = (): void => {
-      missing ??= setTimeout(() => set({ link: "lost" }), patienceMs);
+      missing ??= setTimeout(() => {
+        set({ link: "lost" });
+        void ask();
+      }, patienceMs);
       if (source?.readyState !== EventSource.CLOSED) return;
       clearTimeout(again);
       again = setTimeout(start, againMs);
-      void whyRefused(address).then((problem) => {
-        if (problem !== null) set({ link: "refused", problem, data: null });
-      });
+      void ask();
     };
     const start = (): void => {
       stop();
@@ -67,11 +78,18 @@ export function useLive<T>(address: string): Told<T> {
   return told.of === address ? told : { ...told, data: null };
 }
 
-async function whyRefused(address: string): Promise<string | null> {
+const titles: Readonly<Record<number, string>> = {
+  400: "This inbox can’t be asked that",
+  403: "You may not look here",
+};
+
+async function whyRefused(address: string): Promise<Problem | null> {
   try {
     const response = await fetch(address);
-    if (response.status !== 403) return null;
-    return ((await response.json()) as { detail: string }).detail;
+    const title = titles[response.status];
+    if (title === undefined) return null;
+    const { detail } = (await response.json()) as { readonly detail: string };
+    return { title, detail };
   } catch {
     return null;
   }

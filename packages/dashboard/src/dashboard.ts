@@ -114,6 +114,9 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       return request.method === "HEAD" ? new Response(null, response) : response;
     } catch (error) {
       const isOurs = error instanceof ReporthookError;
+      if (isOurs && error.code === "not_searchable") {
+        return problem(400, error.code, error.message);
+      }
       if (logger) logger.error({ error: String(error) }, "The dashboard could not answer.");
       const detail = isOurs ? error.message : "Something failed: the app's log says what.";
       return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
