@@ -11,6 +11,8 @@ export interface Mutation {
   /** Occurs in the file once. */
   readonly is: string;
   readonly becomes: string;
+  /** The world that has to notice it, where that takes a rare coincidence. */
+  readonly seed?: number;
 }
 
 /** The product as it is, or with a fault: what runs in the process, and in the inbox' thread. */

@@ -2,6 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { type Kept, newKept } from "@reporthook/core/store";
+import { beatMs, lostAfterMs } from "./leases.ts";
 import { addedOf, addOf, errorOf, type Leased, leasedOf, storedUnder } from "./messages.ts";
 import type {
   Add,
@@ -58,6 +59,8 @@ const mostAdds = 10_000;
 const mostBytes = 64 * 1_024 * 1_024;
 // So many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
 const together = 16;
+// When a request was sent so lately that the answer says that the leases are ours, no other can have taken them.
+const sureMs = lostAfterMs - beatMs;
 
 /** The way to the engine's thread: collects what is asked for in one turn of the event loop, and sends it at once. */
 export class Connection {
@@ -76,6 +79,7 @@ export class Connection {
   #flushing: ReturnType<typeof setImmediate> | undefined;
   #unconfirmedBytes = 0;
   readonly #pending = new Map<string, number[]>();
+  #ownedAsOf = Number.NEGATIVE_INFINITY;
   #opening: Waiting<void> | null = null;
   #error: ReporthookError | null = null;
   #closing = false;
@@ -132,6 +136,15 @@ export class Connection {
     return this.#promise(this.#calling, {});
   }
 
+  /** Whether what was leased is still ours, which is asked when it is not sure: this process may have stood still. */
+  owns(): boolean | Promise<boolean> {
+    return this.#isSure() || this.call({ ask: "counts" }).then(() => this.#isSure());
+  }
+
+  #isSure(): boolean {
+    return performance.now() - this.#ownedAsOf < sureMs;
+  }
+
   /** Sends, in this turn of the event loop, how the lanes stand and what else is to be sent. */
   flush(): void {
     this.#flushing ??= setImmediate(() => this.#send());
@@ -171,7 +184,7 @@ export class Connection {
     const bytes = Buffer.concat(this.#parts, this.#bytes);
     const request: Request = {
       ...{ adds: this.#adds, records: this.#records, calls: this.#calls },
-      ...{ bytes, lanes: this.#listener.lanes() },
+      ...{ bytes, lanes: this.#listener.lanes(), sentAt: performance.now() },
     };
     [this.#adds, this.#parts, this.#records, this.#calls, this.#bytes] = [[], [], [], [], 0];
     this.#thread.ref();
@@ -195,7 +208,9 @@ export class Connection {
     if (waiting === 0) this.#thread.unref();
   }
 
-  #deliver({ adds, records, calls, numbers, error, handed, owner, lost, ...rest }: Reply): void {
+  #deliver(reply: Reply): void {
+    const { adds, records, calls, numbers, error, handed, owner, lost, asOf, ...rest } = reply;
+    if (asOf !== null && owner !== null && !lost) this.#ownedAsOf = asOf;
     if (numbers !== null) this.#listener.counted(numbers);
     const inMemory = new Map<number, Kept>();
     const wanted = new Set(handed.filter(({ row }) => row === null).map(({ seq }) => seq));

@@ -16,6 +16,8 @@ import { kindOf } from "./tally.ts";
 
 /** What a consumer needs of its inbox. */
 export interface Source {
+  /** Whether what was leased is still leased to this process. */
+  owns(): boolean | Promise<boolean>;
   /** Resolves to whether it was recorded; `kept` may be handed out again by then. */
   record(recorded: Recorded, kept: Kept): Promise<RecordResult>;
   /** Has the lanes' state told to the thread. */
@@ -174,11 +176,12 @@ export class LaneConsumer implements Consumer {
     const startedAt = this.#now();
     const from = performance.now();
     const job = jobOf(kept);
+    const { signal } = this.#controller;
     let giveBack = (): void => {};
     const outcome = new Promise<Outcome>((resolve) => {
       giveBack = () => resolve(stopped);
       // In a turn of its own, so that answers to what was just stored are on their way first.
-      setImmediate(() => void this.#attempt(job).then(resolve));
+      setImmediate(() => void this.#attempt(job, signal).then(resolve));
     });
     const ended: Promise<void> = outcome.then(async (outcome) => {
       this.#working--;
@@ -193,13 +196,23 @@ export class LaneConsumer implements Consumer {
     this.#running.set(ended, giveBack);
   }
 
-  async #attempt(job: Job): Promise<Outcome> {
-    const { signal } = this.#controller;
+  async #attempt(job: Job, signal: AbortSignal): Promise<Outcome> {
+    if (!(await this.#owns(signal))) return stopped;
     try {
       return await this.#work(job, signal);
     } catch (error) {
       if (!signal.aborted) this.#policy.onError(error);
       return again(1_000, describe(error), { counts: true });
+    }
+  }
+
+  /** Another process may have taken it over, and be done with it, while this one stood still. */
+  async #owns(signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#source.owns()) && !signal.aborted;
+    } catch {
+      // The thread has ended, and with it the lease.
+      return false;
     }
   }
 

@@ -40,7 +40,14 @@ function open(
   prepareSchema(database, path, true);
   const retention = { handledMs: 1, parkedMs: 1 };
   const engine = new Engine(database, new OpenFile(path), { path, retention }, () => time.ms);
-  const nothing = { adds: [], bytes: new Uint8Array(), records: [], calls: [], lanes: [] };
+  const nothing = {
+    adds: [],
+    bytes: new Uint8Array(),
+    records: [],
+    calls: [],
+    lanes: [],
+    sentAt: 0,
+  };
   return { engine, database, turn: (request) => engine.turn([{ ...nothing, ...request }]) };
 }
 

@@ -116,7 +116,7 @@ export class Engine {
     }
     const numbers = this.#numbersTold ? null : this.numbers;
     this.#numbersTold = true;
-    return { ...done, numbers, error };
+    return { ...done, numbers, error, asOf: requests.at(-1)?.sentAt ?? null };
   }
 
   /** Whether a turn is due that nobody asked for: another process changed the file or died, a beat, a failure. */

@@ -83,6 +83,8 @@ export interface Request {
   readonly records: readonly Recorded[];
   readonly calls: readonly Call[];
   readonly lanes: readonly LaneState[];
+  /** When it was sent, by the sender's monotonic time in milliseconds. */
+  readonly sentAt: number;
 }
 
 /** Why something was not done, in a form that survives the way between threads. */
@@ -149,6 +151,8 @@ export interface Reply extends HandedOut {
   readonly numbers: Numbers | null;
   /** Something began to fail. */
   readonly error: Failure | null;
+  /** When the last request was sent that went into it; null when there was none. */
+  readonly asOf: number | null;
 }
 
 /** From the thread. */

@@ -116,6 +116,7 @@ class SqliteInbox implements Inbox {
   consume(stage: Stage, work: Work, policy: Policy): Consumer {
     const lane = ++this.#lastLane;
     const source: Source = {
+      owns: () => this.#connect().owns(),
       record: (recorded, kept) => this.#connect().record(recorded, kept),
       tell: () => this.#tell(),
     };
