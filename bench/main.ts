@@ -34,6 +34,7 @@ Builds the packages, measures them and writes bench/report.md and bench/report.j
 
   --only NAME  only this benchmark, and nothing is written unless --out is given; may be repeated
   --quick      few and short rounds, to see that everything runs
+  --rounds N   so many rounds instead of ${efforts.full.rounds}
   --out NAME   write bench/NAME.md and bench/NAME.json
   --help       this text
 
@@ -61,6 +62,7 @@ async function main(): Promise<void> {
       only: { type: "string", multiple: true },
       out: { type: "string" },
       quick: { type: "boolean", default: false },
+      rounds: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -72,7 +74,10 @@ async function main(): Promise<void> {
   const unknown = only.find((name) => !benchmarks.some((benchmark) => benchmark.name === name));
   if (unknown !== undefined) throw new Error(`No benchmark is called ${unknown}\n\n${help}`);
 
-  const effort = values.quick ? efforts.quick : efforts.full;
+  const usual = values.quick ? efforts.quick : efforts.full;
+  const rounds = Number(values.rounds ?? usual.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a number from 1 on");
+  const effort = { ...usual, rounds };
   const command = ["pnpm bench", ...process.argv.slice(2)].join(" ");
   const conditions = conditionsOf(effort, command);
   const findings: Finding[] = [];
