@@ -5,7 +5,7 @@ import { again, describe, jobOf, leave as leaveIt, record } from "@reporthook/co
 import { type Engine, inTime, openMs } from "./engine.ts";
 import { Fetcher } from "./fetcher.ts";
 import { weightOf } from "./meter.ts";
-import { type DeliveryJob, foundIn, type ReceiverQueues } from "./queues.ts";
+import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "./queues.ts";
 import { goneOn, type Held, isLost, LockLost, leave, putBack, settle } from "./settle.ts";
 import type { Source } from "./source.ts";
 
@@ -155,9 +155,10 @@ export class QueueConsumer implements Consumer {
   /** Ends work that another process had ended before it died, or lost its lock. */
   async #settled(queues: ReceiverQueues, running: Running): Promise<boolean> {
     const { carried, job, place } = running.held;
-    const { state } = carried.kept;
+    const { state, released, attempts } = carried.kept;
     const here = state === (place === "verify" ? "received" : "verified");
-    if (here && job.stalledCounter === carried.losses) return false;
+    const justReleased = released && attempts === 0;
+    if (here && job.stalledCounter === carried.losses && !justReleased) return false;
     let there = false;
     const look = async (): Promise<void> => {
       const found = await queues.find(job.id as string);
@@ -168,6 +169,9 @@ export class QueueConsumer implements Consumer {
           if (!there) await queues.add(goneOn(carried));
           await leave(queues, running.held);
         }
+      } else if (justReleased) {
+        // Whoever released it may have died before it was taken from where it was parked.
+        for (const shelf of shelves) await queues.of(shelf).remove(job.id as string);
       }
     };
     await this.#insist(running, look);
