@@ -150,8 +150,10 @@ class BullmqInbox implements Inbox {
   }
 
   async prune(now: Date): Promise<number> {
+    const { engine } = await this.#open();
     let pruned = 0;
     for (const queues of await this.#queuesOf(undefined)) {
+      await engine.forget(queues.of("verify").name, now.getTime());
       pruned += await prune(queues, this.#settings.retention, now.getTime());
     }
     return pruned;

@@ -2,20 +2,12 @@ import { randomUUID } from "node:crypto";
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import { again, describe, jobOf, leave as leaveIt, record } from "@reporthook/core/store";
-import type { Engine } from "./engine.ts";
+import { type Engine, inTime, openMs } from "./engine.ts";
 import { Fetcher } from "./fetcher.ts";
-import { type Meter, weightOf } from "./meter.ts";
-import { type DeliveryJob, foundIn, type ReceiverQueues } from "./queues.ts";
-import { goneOn, type Held, isLost, LockLost, leave, settle } from "./settle.ts";
-
-/** What a consumer needs of its inbox. */
-export interface Source {
-  readonly meter: Meter;
-  readonly leaseMs: number;
-  readonly handledMs: number;
-  /** Connects if need be. */
-  open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
-}
+import { weightOf } from "./meter.ts";
+import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "./queues.ts";
+import { goneOn, type Held, isLost, LockLost, leave, putBack, settle } from "./settle.ts";
+import type { Source } from "./source.ts";
 
 interface Running {
   readonly held: Held;
@@ -25,6 +17,7 @@ interface Running {
   /** When its lock is known to have been ours, by the monotonic clock. */
   ownedAt: number;
   lost: boolean;
+  ended: Promise<void>;
 }
 
 const againMs = 1_000;
@@ -39,7 +32,7 @@ export class QueueConsumer implements Consumer {
   readonly #policy: Policy;
   readonly #running = new Set<Running>();
   readonly #slots: Promise<unknown>;
-  #fetcher: Fetcher | null = null;
+  #fetcher: Promise<Fetcher> | null = null;
   #beat: ReturnType<typeof setInterval> | undefined;
   /** What ends the waits of this moment before their time. */
   readonly #sleepers = new Set<() => void>();
@@ -62,12 +55,12 @@ export class QueueConsumer implements Consumer {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wake();
-    this.#fetcher?.end();
-    // What still waits for a server that is away is cut off.
-    const timer = setTimeout(() => void this.#fetcher?.worker.close(true), againMs).unref();
-    await this.#slots;
-    clearTimeout(timer);
-    await this.#close();
+    void this.#fetcher?.then((fetcher) => fetcher.end()).catch(() => {});
+    // While the server hangs neither the wait for a job nor that for the connection may ever end.
+    await inTime(this.#slots, againMs).catch(() => this.#disconnect());
+    await Promise.allSettled([...this.#running].map(({ ended }) => ended));
+    clearInterval(this.#beat);
+    await this.#disconnect();
   }
 
   async abort(): Promise<void> {
@@ -88,7 +81,9 @@ export class QueueConsumer implements Consumer {
         const { engine, queues } = await this.#source.open();
         if (this.#stopped) return;
         this.#fetcher ??= this.#begin(engine, queues);
-        const job = await this.#fetcher.next(token);
+        const fetcher = await this.#fetcher;
+        if (this.#stopped) return;
+        const job = await fetcher.next(token);
         if (job === undefined) continue;
         if (this.#stopped) await putBack(queues, this.#stage, job, token);
         else await this.#run(queues, job, token);
@@ -100,20 +95,27 @@ export class QueueConsumer implements Consumer {
     }
   }
 
-  #begin(engine: Engine, queues: ReceiverQueues): Fetcher {
+  async #begin(engine: Engine, queues: ReceiverQueues): Promise<Fetcher> {
     const worker = engine.worker(queues.of(this.#stage).name);
     worker.on("error", (error) => this.#tell(error));
+    try {
+      await inTime(worker.waitUntilReady(), openMs);
+    } catch (error) {
+      // On PostgreSQL one that could not connect at first never does.
+      this.#fetcher = null;
+      void worker.close(true).catch(() => {});
+      throw error;
+    }
     const everyMs = Math.max(this.#source.leaseMs / 3, 50);
+    clearInterval(this.#beat);
     this.#beat = setInterval(() => void this.#renew(queues), everyMs).unref();
     void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
     return new Fetcher(worker);
   }
 
-  async #close(): Promise<void> {
-    const fetcher = this.#fetcher;
-    this.#fetcher = null;
-    clearInterval(this.#beat);
-    await fetcher?.worker.close(true).catch(() => {});
+  async #disconnect(): Promise<void> {
+    const fetcher = await this.#fetcher?.catch(() => null);
+    if (fetcher) await inTime(fetcher.worker.close(true), againMs).catch(() => {});
   }
 
   async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
@@ -121,11 +123,12 @@ export class QueueConsumer implements Consumer {
     const held: Held = { place: this.#stage, job, token, carried };
     const running: Running = {
       ...{ held, controller: new AbortController(), giveBack: () => {}, lost: false },
-      ownedAt: performance.now(),
+      ...{ ownedAt: performance.now(), ended: Promise.resolve() },
     };
     this.#running.add(running);
     try {
-      await this.#handle(queues, running);
+      running.ended = this.#handle(queues, running);
+      await running.ended;
     } finally {
       this.#running.delete(running);
     }
@@ -152,9 +155,10 @@ export class QueueConsumer implements Consumer {
   /** Ends work that another process had ended before it died, or lost its lock. */
   async #settled(queues: ReceiverQueues, running: Running): Promise<boolean> {
     const { carried, job, place } = running.held;
-    const { state } = carried.kept;
+    const { state, released, attempts } = carried.kept;
     const here = state === (place === "verify" ? "received" : "verified");
-    if (here && job.stalledCounter === carried.losses) return false;
+    const justReleased = released && attempts === 0;
+    if (here && job.stalledCounter === carried.losses && !justReleased) return false;
     let there = false;
     const look = async (): Promise<void> => {
       const found = await queues.find(job.id as string);
@@ -165,6 +169,9 @@ export class QueueConsumer implements Consumer {
           if (!there) await queues.add(goneOn(carried));
           await leave(queues, running.held);
         }
+      } else if (justReleased) {
+        // Whoever released it may have died before it was taken from where it was parked.
+        for (const shelf of shelves) await queues.of(shelf).remove(job.id as string);
       }
     };
     await this.#insist(running, look);
@@ -288,12 +295,3 @@ export class QueueConsumer implements Consumer {
 const stopped: Outcome = again(0, "stopped", { counts: false });
 const leaseLost =
   "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
-
-async function putBack(
-  queues: ReceiverQueues,
-  stage: Stage,
-  job: DeliveryJob,
-  token: string,
-): Promise<void> {
-  await queues.of(stage).backend.moveJobFromActiveToWait(job.id as string, token);
-}

@@ -19,16 +19,21 @@ export interface Engine {
   worker(name: string): Worker;
   /** A setting of the server; null where it does not tell. */
   setting(name: string): Promise<string | null>;
+  /** Deletes a queue's dedupe keys whose time is over, where the server does not do so by itself. */
+  forget(queue: string, now: number): Promise<void>;
   close(): Promise<void>;
 }
 
-const openMs = 3_000;
+/** How long a connection may take, in milliseconds. */
+export const openMs = 3_000;
 const answerMs = 10_000;
+/** Longer than a worker of BullMQ waits on Redis for a job. */
+const silenceMs = 15_000;
 const neverFail = 1_000_000;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds. */
 export async function openEngine(settings: Settings): Promise<Engine> {
-  const { backend: base, setting } =
+  const { backend: base, ...rest } =
     settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
   // Whoever asks for something is told what failed; these events tell nobody more.
   base.on("error", () => {});
@@ -36,7 +41,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
     await base.close(true).catch(() => {});
   };
   try {
-    await inTime(base.waitUntilReady());
+    await inTime(base.waitUntilReady(), openMs);
   } catch (error) {
     void closeAll();
     throw new ReporthookError(
@@ -62,14 +67,13 @@ export async function openEngine(settings: Settings): Promise<Engine> {
           : (new Worker(name, null, options, createPostgresBackend) as unknown as Worker);
       return worker;
     },
-    setting,
+    ...rest,
     close: closeAll,
   };
 }
 
-interface Base {
+interface Base extends Pick<Engine, "setting" | "forget"> {
   readonly backend: IQueueBackend;
-  setting(name: string): Promise<string | null>;
 }
 
 const always = {
@@ -80,7 +84,8 @@ const always = {
 function onRedis({ connection }: Settings): Base {
   // What can't be sent now must fail now: it is answered 503, and must not be kept for later.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
-  const options = { ...always, ...now, commandTimeout: answerMs, ...connection };
+  const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
+  const options = { ...always, ...now, ...limits, ...connection };
   const backend = createRedisBackend("reporthook", { connection: options, skipVersionCheck: true });
   return {
     backend,
@@ -89,6 +94,7 @@ function onRedis({ connection }: Settings): Base {
       const [, value] = await client.config("GET", name);
       return value ?? null;
     },
+    async forget() {},
   };
 }
 
@@ -109,19 +115,27 @@ function onPostgres({ connection }: Settings): Base {
       );
       return rows[0]?.setting ?? null;
     },
+    async forget(queue, now) {
+      // BullMQ looks at a key only when the same comes again.
+      await pool.pool.query("DELETE FROM dedup WHERE queue = $1 AND expire_at_ms <= $2", [
+        queue,
+        now,
+      ]);
+    },
   };
 }
 
 function workerConnection({ backend, connection }: Settings): Record<string, unknown> {
   return backend === "redis"
-    ? { ...always, ...connection, maxRetriesPerRequest: null }
-    : { connectionTimeoutMillis: openMs, max: 5, ...connection };
+    ? { ...always, socketTimeout: silenceMs, ...connection, maxRetriesPerRequest: null }
+    : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
 }
 
-async function inTime<T>(promise: Promise<T>): Promise<T> {
+/** Rejects when it takes longer than so many milliseconds. */
+export async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${openMs} ms`)), openMs);
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
   });
   promise.catch(() => {});
   try {

@@ -23,6 +23,9 @@ export interface Found {
   readonly state: State;
 }
 
+/** The queues that wait for a person. */
+export const shelves = ["held", "dead"] as const;
+
 /** BullMQ's words for what waits or is being worked on. */
 export const unfinished = ["wait", "prioritized", "delayed", "active"] as const;
 
@@ -66,12 +69,13 @@ export class ReceiverQueues {
 
   /**
    * Puts a delivery where it belongs; nothing happens if it is there already. The first time the queue of those to be
-   * verified is asked whether it is a copy: resolves to its id, or to that of the first.
+   * verified is asked whether it is a copy: resolves to its id, or to that of the first. One that has gone on may be
+   * put there to be due later.
    */
-  async add(carried: Carried): Promise<string> {
+  async add(carried: Carried, delay = 0): Promise<string> {
     const { kept, key, step } = carried;
     const place = placeOf(kept.state);
-    if (step > 0 || key === null) return this.#put(place, carried, {});
+    if (step > 0 || key === null) return this.#put(place, carried, delay > 0 ? { delay } : {});
     const once = { deduplication: { id: key, ttl: dayMs } };
     if (place === "verify") return this.#put("verify", carried, once);
     // Only one queue knows the copies: it is told, and has it put there should this process die before it did.
@@ -83,7 +87,7 @@ export class ReceiverQueues {
   /** Where a delivery is: of two that a crash left in two places, the one that is further. */
   async find(id: string): Promise<Found | null> {
     if (!/^[0-9a-z]{26}$/.test(id)) return null;
-    const found = await Promise.all(places.map((place) => this.#look(place, id)));
+    const found = await Promise.all(places.map((place) => this.look(place, id)));
     const [furthest = null] = found
       .filter((one) => one !== null)
       .sort((one, other) => other.carried.step - one.carried.step);
@@ -91,7 +95,7 @@ export class ReceiverQueues {
   }
 
   /** The delivery as this queue has it. */
-  async #look(place: Place, id: string): Promise<Found | null> {
+  async look(place: Place, id: string): Promise<Found | null> {
     const job: DeliveryJob | undefined = await this.of(place).getJob(id);
     return job === undefined ? null : foundIn(place, job);
   }
@@ -115,11 +119,13 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
   const { kept } = carried;
   const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
   kept.state = state;
+  // BullMQ's own delay is over or was ended by hand: it waits no longer.
+  if (!ended && job.delay === 0) kept.dueAt = Math.min(kept.dueAt, Date.now());
   return { place, job, carried, state };
 }
 
 /** The queue that has those in this state. */
-function placeOf(state: State): Place {
+export function placeOf(state: State): Place {
   if (state === "held" || state === "dead") return state;
   return state === "received" ? "verify" : "handle";
 }

@@ -10,6 +10,8 @@ export interface Carried {
   step: number;
   /** How often its work was lost before the last one that was recorded: what came later counts towards poison. */
   losses: number;
+  /** What tells the job of whoever released it from that of another who did so at the same time. */
+  readonly nonce?: string | undefined;
 }
 
 /** The data of a job. */
@@ -21,7 +23,7 @@ export interface JobData {
 
 type Written = Omit<Kept, "body" | "history"> & {
   readonly history: readonly WrittenAttempt[];
-} & Pick<Carried, "key" | "step" | "losses">;
+} & Pick<Carried, "key" | "step" | "losses" | "nonce">;
 type WrittenAttempt = Omit<Attempt, "at"> & { readonly at: number };
 
 /** What a completed job remembers of its last attempt: it is stored in one with the completion. */
@@ -35,10 +37,10 @@ const refused = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The data of a job that carries this. */
-export function dataOf({ kept, key, step, losses }: Carried): JobData {
+export function dataOf({ kept, key, step, losses, nonce }: Carried): JobData {
   const { body, history, ...rest } = kept;
   return {
-    delivery: safe({ ...rest, ...{ key, step, losses }, history: history.map(written) }),
+    delivery: safe({ ...rest, ...{ key, step, losses, nonce }, history: history.map(written) }),
     body: body === null ? null : bodyOf(body),
   };
 }
@@ -48,7 +50,7 @@ export function carriedBy(data: JobData, result: unknown = null): Carried {
   const { delivery, body } = data;
   const read = unsafe<Written>(delivery);
   const late = result === null ? {} : unsafe<Result>(result as Result | string);
-  const { key, step, losses, history, ...rest } = { ...read, ...late };
+  const { key, step, losses, nonce, history, ...rest } = { ...read, ...late };
   const bytes =
     typeof body === "object" && body !== null ? Buffer.from(body.base64, "base64") : body;
   const kept: Kept = {
@@ -56,7 +58,7 @@ export function carriedBy(data: JobData, result: unknown = null): Carried {
     body: typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes,
     history: history.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at) })),
   };
-  return { kept, key, step, losses };
+  return { kept, key, step, losses, nonce };
 }
 
 /** What is to be remembered of a handled one. */

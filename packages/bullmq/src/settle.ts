@@ -73,5 +73,15 @@ export async function leave(
 
 /** What the next queue is given. */
 export function goneOn(carried: Carried): Carried {
-  return { ...carried, step: carried.step + 1, losses: 0 };
+  return { ...carried, step: carried.step + 1, losses: 0, nonce: undefined };
+}
+
+/** Gives back what was only just taken up. */
+export async function putBack(
+  queues: ReceiverQueues,
+  stage: Held["place"],
+  job: DeliveryJob,
+  token: string,
+): Promise<void> {
+  await queues.of(stage).backend.moveJobFromActiveToWait(job.id as string, token);
 }

@@ -1,14 +1,23 @@
+import { randomUUID } from "node:crypto";
 import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
 import { dayMs, isParked, type Kept, rerun } from "@reporthook/core/store";
 import { type Meter, nothing, weightOf } from "./meter.ts";
 import { parkedPriorities } from "./priority.ts";
-import { type Found, foundIn, type Place, type ReceiverQueues } from "./queues.ts";
-import { dataOf } from "./record.ts";
+import {
+  type Found,
+  foundIn,
+  type Place,
+  placeOf,
+  type ReceiverQueues,
+  shelves,
+} from "./queues.ts";
+import { type Carried, dataOf } from "./record.ts";
 import { goneOn } from "./settle.ts";
 
 const atOnce = 100;
 const mostPruned = 10_000;
-const shelves = ["held", "dead"] as const;
+/** Nobody begins with a released one sooner, unless told that it is no longer parked. */
+const releaseMs = 5_000;
 
 /** Runs what a query names; resolves to how many. */
 export async function release(
@@ -20,7 +29,7 @@ export async function release(
   const id = "retry" in query ? query.retry : query.id;
   const found = await queues.find(id);
   if (found === null) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
-  if ("retry" in query) await retry(queues, found, query.now);
+  if ("retry" in query) await retry(found, query.now);
   else await run(queues, meter, found, query.now);
   return 1;
 }
@@ -61,8 +70,7 @@ async function run(
     const before = weightOf(kept);
     rerun(kept, now);
     if (isParked(state)) {
-      await queues.add(goneOn(carried));
-      await queues.of(place).remove(kept.id);
+      await takeOff(queues, place, carried);
     } else {
       carried.losses = job.stalledCounter;
       await queues.of(place).backend.updateData(job, dataOf(carried));
@@ -72,8 +80,24 @@ async function run(
   });
 }
 
-async function retry(queues: ReceiverQueues, found: Found, now: number): Promise<void> {
-  const { carried, job, place } = found;
+/**
+ * Puts it where it is worked on, then takes it off its shelf: unless somebody else released it, or may have begun with
+ * it, who clears the shelf himself. What lies there by now may be what it was parked as again.
+ */
+async function takeOff(queues: ReceiverQueues, shelf: Place, carried: Carried): Promise<void> {
+  const { id, state } = carried.kept;
+  const next = placeOf(state);
+  const nonce = randomUUID();
+  const began = performance.now();
+  await queues.add({ ...goneOn(carried), nonce }, releaseMs);
+  const added = await queues.look(next, id);
+  if (added?.carried.nonce !== nonce || performance.now() - began > releaseMs / 2) return;
+  await queues.of(shelf).remove(id);
+  await queues.of(next).backend.promote(id);
+}
+
+async function retry(found: Found, now: number): Promise<void> {
+  const { carried, job } = found;
   const { kept } = carried;
   if (kept.dueAt <= now || !(await job.isDelayed())) {
     throw new ReporthookError(
@@ -81,8 +105,6 @@ async function retry(queues: ReceiverQueues, found: Found, now: number): Promise
       `Delivery ${kept.id} waits for no later try: only one that does can be tried at once`,
     );
   }
-  kept.dueAt = now;
-  await queues.of(place).backend.updateData(job, dataOf(carried));
   await job.promote();
 }
 
@@ -144,6 +166,7 @@ async function pruneParked(
   let pruned = 0;
   for (;;) {
     const ids = await idsFor(queues, place, reason, atOnce);
+    const before = pruned;
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
       if (job === undefined) continue;
@@ -152,7 +175,7 @@ async function pruneParked(
       await forget(queues, found);
       pruned++;
     }
-    if (ids.length < atOnce) return pruned;
+    if (ids.length < atOnce || pruned === before) return pruned;
   }
 }
 
