@@ -1,7 +1,6 @@
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
 import {
-  createPostgresBackend,
   createRedisBackend,
   type IQueueBackend,
   PostgresConnection,
@@ -64,7 +63,11 @@ export async function openEngine(settings: Settings): Promise<Engine> {
       const worker: Worker =
         settings.backend === "redis"
           ? new Worker(name, null, options)
-          : (new Worker(name, null, options, createPostgresBackend) as unknown as Worker);
+          : (new Worker(name, null, options, (queue, given) => {
+              const connection = postgresConnection(options.connection);
+              const own = { ...given, connection: {} };
+              return new PostgresQueueBackend(connection, queue, own, true, queue);
+            }) as unknown as Worker);
       return worker;
     },
     ...rest,
@@ -104,7 +107,7 @@ interface RedisConfig {
 
 function onPostgres({ connection }: Settings): Base {
   const options = { connectionTimeoutMillis: openMs, query_timeout: answerMs, migrate: true };
-  const pool = new PostgresConnection({ ...options, ...connection });
+  const pool = postgresConnection({ ...options, ...connection });
   const backend = new PostgresQueueBackend(pool, "reporthook", { connection });
   return {
     backend,
@@ -123,6 +126,14 @@ function onPostgres({ connection }: Settings): Base {
       ]);
     },
   };
+}
+
+/** A connection whose loss ends no process: pg throws it out of the event loop while BullMQ has a client in its hands. */
+export function postgresConnection(options: Record<string, unknown>): PostgresConnection {
+  const connection = new PostgresConnection(options);
+  // Whoever has asked it for something is told.
+  connection.pool.on("connect", (client) => client.on("error", () => {}));
+  return connection;
 }
 
 function workerConnection({ backend, connection }: Settings): Record<string, unknown> {
