@@ -1,5 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { type ChildProcess, execFile } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +10,7 @@ import { build, stop } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { pack, pnpm } from "../test/cli/install.ts";
 import { freePort } from "../test/free-port.ts";
+import { end, launch } from "./launched.ts";
 import { runtimes } from "./runtimes.ts";
 import { runWorker } from "./workerd.ts";
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   env = { REPORTS_URL: url, REPORTS_API_KEY: emulator.clientOptions.apiKey };
 });
 afterEach(async () => {
-  for (const end of ending.splice(0)) await end();
+  for (const ended of ending.splice(0)) await ended();
 });
 afterAll(async () => {
   await stop();
@@ -63,19 +63,16 @@ class Output {
   }
 }
 
-function start(example: string, [program, ...args]: readonly string[], more = {}): Started {
+function start(example: string, command: readonly string[], more = {}): Started {
   const options = {
     cwd: join(folder, example),
     env: { ...process.env, ...env, ...more },
   };
-  const child = spawn(program ?? "", args, { ...options, stdio: "pipe" });
+  const child = launch(command, { ...options, stdio: "pipe" });
   const output = new Output();
   output.add(child.stdout);
   output.add(child.stderr);
-  ending.push(async () => {
-    child.kill("SIGTERM");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  });
+  ending.push(() => end(child));
   return { child, output };
 }
 

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../test/free-port.ts";
+import { end, launch } from "./launched.ts";
 
 /** A Worker that runs in workerd. */
 export interface RunningWorker {
@@ -46,27 +47,19 @@ const worker :Workerd.Worker = (
 );`;
   const path = fileURLToPath(new URL(`dist/${port}.capnp`, import.meta.url));
   await writeFile(path, config);
-  const [program, ...args] = command;
-  const process = spawn(program, [...args, path], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = launch([...command, path], { stdio: ["ignore", "pipe", "pipe"] });
   const url = `http://127.0.0.1:${port}`;
-  await listening(process, url);
-  return {
-    url,
-    output: process.stdout,
-    async end() {
-      process.kill();
-      if (process.exitCode === null && process.signalCode === null) await once(process, "exit");
-    },
-  };
+  await listening(child, url);
+  return { url, output: child.stdout as Readable, end: () => end(child) };
 }
 
-async function listening(process: ChildProcess, url: string): Promise<void> {
+async function listening(child: ChildProcess, url: string): Promise<void> {
   let said = "";
-  process.stderr?.on("data", (chunk) => {
+  child.stderr?.on("data", (chunk) => {
     said += chunk;
   });
   for (;;) {
-    if (process.exitCode !== null) throw new Error(`workerd ended: ${said}`);
+    if (child.exitCode !== null) throw new Error(`workerd ended: ${said}`);
     if (
       await fetch(url).then(
         () => true,

@@ -1,0 +1,16 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** Starts a program in a process group of its own: what comes from the registry may be a launcher, whose child is the runtime. */
+export function launch(command: readonly string[], options: SpawnOptions): ChildProcess {
+  const [program = "", ...args] = command;
+  return spawn(program, args, { ...options, detached: true });
+}
+
+/** Ends a program with all that it has started. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  process.kill(-child.pid, "SIGTERM");
+  await ended;
+}
