@@ -105,13 +105,16 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
  * to reach the programs, wherever the repository is.
  */
 async function haveUser(): Promise<void> {
-  const known = () => spawnSync("id", ["-u", "postgres"], { encoding: "utf8" }).stdout.trim();
+  const told = (flag: string) =>
+    spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout.trim();
+  const known = () => told("-u");
   for (let tries = 0; known() === "" && tries < 50; tries++) {
     spawnSync("useradd", ["--system", "--user-group", "postgres"]);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  const here = import.meta.dirname;
-  const { status } = spawnSync("test", ["-x", here], { uid: Number(known()) });
+  const here = join(import.meta.dirname, "../node_modules");
+  const user = { uid: Number(known()), gid: Number(told("-g")) };
+  const { status } = spawnSync("test", ["-x", here], user);
   if (status !== 0) throw new Error(`The user postgres can't enter ${here}: chmod o+x its folders`);
 }
 
