@@ -5,100 +5,87 @@ import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { noRedis, type Server, startPostgres, startRedis } from "./servers.ts";
+import { expect, it, vi } from "vitest";
+import { onEachServer } from "./servers.ts";
 
-const engines = [
-  { kind: "redis", start: () => startRedis(), missing: noRedis },
-  { kind: "postgres", start: () => startPostgres(), missing: null },
-] as const;
 const ackMs = 1_500;
 
-for (const { kind, start, missing } of engines) {
-  const title = missing === null ? kind : `${kind} (skipped: ${missing})`;
-  describe.skipIf(missing !== null)(title, () => {
-    let server: Server;
-    beforeAll(async () => {
-      server = await start();
-    }, 60_000);
-    afterAll(() => server.stop());
-
-    it("while the server is away each is answered 503 in time; afterwards all goes on by itself", async () => {
-      const emulator = createEmulator();
-      const lines: string[] = [];
-      const receiver = createReceiver({
-        client: createClient(emulator.clientOptions),
-        inbox: bullmqInbox({ connection: server.url, leaseMs: 2_000, logger: false }),
-        limits: { ackMs },
-        logger: {
-          warn: (fields, message) => lines.push(`${message} ${JSON.stringify(fields)}`),
-          error: (fields, message) => lines.push(`${message} ${JSON.stringify(fields)}`),
-        },
-      });
-      const handled: (string | null)[] = [];
-      receiver.on("report.complete", (event) => void handled.push(event.reportId));
-      const web = createServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
-      await once(web, "listening");
-      const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/`;
-      const send = async (reportId: string): Promise<number> => {
-        const signal = AbortSignal.timeout(ackMs + 5_000);
-        const sent = emulator.notification("report.complete", { reportId });
-        return (await fetch(url, { ...sent, signal })).status;
-      };
-
-      expect(await send("before")).toBe(200);
-      await vi.waitUntil(() => handled.includes("before"), 10_000);
-      await server.kill();
-      const away = Array.from({ length: 20 }, (_, index) => send(`away ${index}`));
-      expect(new Set(await Promise.all(away))).toEqual(new Set([503]));
-      expect((await receiver.health()).ready).toBe(false);
-      await server.start();
-      await vi.waitUntil(async () => (await send("after")) === 200, 15_000);
-      await vi.waitUntil(() => handled.includes("after"), 15_000);
-      expect((await receiver.health()).ready).toBe(true);
-      // What was not acknowledged may have been stored all the same, but was not kept here to be sent later.
-      expect(handled.filter((id) => id?.startsWith("away"))).toEqual([]);
-      expect(lines.length).toBeGreaterThan(0);
-      expect(lines.join("\n")).not.toContain("password");
-      web.close();
-      await receiver.close();
-    }, 60_000);
-
-    // Of PostgreSQL each connection is a process of its own.
-    const hangs = kind === "redis" ? it : null;
-    hangs?.(
-      "a server that hangs is answered 503 for, and nothing piles up",
-      async () => {
-        const inbox = bullmqInbox({ connection: server.url, prefix: "hung", logger: false });
-        const receiver = createReceiver({
-          client: { authorize: async () => "valid" },
-          ...{ inbox, name: "hung", autostart: false, logger: false, limits: { ackMs } },
-        });
-        const emulator = createEmulator();
-        const send = async () => {
-          const sent = emulator.notification("report.complete");
-          return (await receiver.fetch(new Request("https://app/hook", sent))).status;
-        };
-        expect(await send()).toBe(200);
-        process.kill(server.pid() ?? 0, "SIGSTOP");
-        expect(await Promise.all([send(), send(), send()])).toEqual([503, 503, 503]);
-        process.kill(server.pid() ?? 0, "SIGCONT");
-        await vi.waitUntil(async () => (await send()) === 200, 15_000);
-        await receiver.close();
+onEachServer((server, { kind }) => {
+  it("while the server is away each is answered 503 in time; afterwards all goes on by itself", async () => {
+    const emulator = createEmulator();
+    const lines: string[] = [];
+    const receiver = createReceiver({
+      client: createClient(emulator.clientOptions),
+      inbox: bullmqInbox({ connection: server().url, leaseMs: 2_000, logger: false }),
+      limits: { ackMs },
+      logger: {
+        warn: (fields, message) => lines.push(`${message} ${JSON.stringify(fields)}`),
+        error: (fields, message) => lines.push(`${message} ${JSON.stringify(fields)}`),
       },
-      40_000,
-    );
+    });
+    const handled: (string | null)[] = [];
+    receiver.on("report.complete", (event) => void handled.push(event.reportId));
+    const web = createServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
+    await once(web, "listening");
+    const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/`;
+    const send = async (reportId: string): Promise<number> => {
+      const signal = AbortSignal.timeout(ackMs + 5_000);
+      const sent = emulator.notification("report.complete", { reportId });
+      return (await fetch(url, { ...sent, signal })).status;
+    };
 
-    it("without a server start() rejects, says where it looked, and close() ends", async () => {
-      await server.kill();
-      const inbox = bullmqInbox({ connection: server.url, logger: false });
-      await expect(inbox.open()).rejects.toMatchObject({
-        code: "inbox_failed",
-        message: expect.stringContaining(new URL(server.url).host),
+    expect(await send("before")).toBe(200);
+    await vi.waitUntil(() => handled.includes("before"), 10_000);
+    await server().kill();
+    const away = Array.from({ length: 20 }, (_, index) => send(`away ${index}`));
+    expect(new Set(await Promise.all(away))).toEqual(new Set([503]));
+    expect((await receiver.health()).ready).toBe(false);
+    await server().start();
+    await vi.waitUntil(async () => (await send("after")) === 200, 15_000);
+    await vi.waitUntil(() => handled.includes("after"), 15_000);
+    expect((await receiver.health()).ready).toBe(true);
+    // What was not acknowledged may have been stored all the same, but was not kept here to be sent later.
+    expect(handled.filter((id) => id?.startsWith("away"))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.join("\n")).not.toContain("password");
+    web.close();
+    await receiver.close();
+  }, 60_000);
+
+  // Of PostgreSQL each connection is a process of its own.
+  const hangs = kind === "redis" ? it : null;
+  hangs?.(
+    "a server that hangs is answered 503 for, and nothing piles up",
+    async () => {
+      const inbox = bullmqInbox({ connection: server().url, prefix: "hung", logger: false });
+      const receiver = createReceiver({
+        client: { authorize: async () => "valid" },
+        ...{ inbox, name: "hung", autostart: false, logger: false, limits: { ackMs } },
       });
-      await expect(inbox.open()).rejects.toThrow(/^((?!:password).)*$/s);
-      await inbox.close();
-      await server.start();
-    }, 30_000);
-  });
-}
+      const emulator = createEmulator();
+      const send = async () => {
+        const sent = emulator.notification("report.complete");
+        return (await receiver.fetch(new Request("https://app/hook", sent))).status;
+      };
+      expect(await send()).toBe(200);
+      process.kill(server().pid() ?? 0, "SIGSTOP");
+      expect(await Promise.all([send(), send(), send()])).toEqual([503, 503, 503]);
+      process.kill(server().pid() ?? 0, "SIGCONT");
+      await vi.waitUntil(async () => (await send()) === 200, 15_000);
+      await receiver.close();
+    },
+    40_000,
+  );
+
+  it("without a server start() rejects, says where it looked, and close() ends", async () => {
+    await server().kill();
+    const inbox = bullmqInbox({ connection: server().url, logger: false });
+    await expect(inbox.open()).rejects.toMatchObject({
+      code: "inbox_failed",
+      message: expect.stringContaining(new URL(server().url).host),
+    });
+    await expect(inbox.open()).rejects.toThrow(/^((?!:password).)*$/s);
+    await inbox.close();
+    await server().start();
+  }, 30_000);
+});

@@ -1,83 +1,70 @@
 import { bullmqInbox } from "@reporthook/bullmq";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createBench, deferred, handled, valid } from "../packages/core/src/testing/inbox-bench.ts";
 import { openGate } from "./bullmq/gate.ts";
-import { noRedis, type Server, startPostgres, startRedis } from "./servers.ts";
+import { onEachServer } from "./servers.ts";
 
-const engines = [
-  { kind: "redis", start: () => startRedis(), missing: noRedis },
-  { kind: "postgres", start: () => startPostgres(), missing: null },
-] as const;
 let prefixes = 0;
 
-for (const { kind, start, missing } of engines) {
-  const title = missing === null ? kind : `${kind} (skipped: ${missing})`;
-  describe.skipIf(missing !== null)(title, () => {
-    let server: Server;
-    beforeAll(async () => {
-      server = await start();
-    }, 60_000);
-    afterAll(() => server.stop());
+onEachServer((server, { start }) => {
+  const open = (connection: string) =>
+    bullmqInbox({
+      ...{ connection, prefix: `hang-${++prefixes}`, logger: false, leaseMs: 2_000 },
+    });
 
-    const open = (connection: string) =>
-      bullmqInbox({
-        ...{ connection, prefix: `hang-${++prefixes}`, logger: false, leaseMs: 2_000 },
-      });
+  it.concurrent("work that is asked for while the server is away begins when it is back", async () => {
+    const own = await start();
+    const { inbox, put, consume, until, end } = createBench(open(own.url), 20_000);
+    await put();
+    await own.kill();
+    const { jobs } = consume("verify", valid);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await own.start();
+    await until(() => jobs.length === 1, "it is verified");
+    await until(async () => (await inbox.counts("a")).verified === 1, "it is recorded");
+    await end();
+    await own.stop();
+  }, 60_000);
 
-    it.concurrent("work that is asked for while the server is away begins when it is back", async () => {
-      const own = await start();
-      const { inbox, put, consume, until, end } = createBench(open(own.url), 20_000);
-      await put();
-      await own.kill();
-      const { jobs } = consume("verify", valid);
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      await own.start();
-      await until(() => jobs.length === 1, "it is verified");
-      await until(async () => (await inbox.counts("a")).verified === 1, "it is recorded");
-      await end();
-      await own.stop();
-    }, 60_000);
+  it.concurrent("close() ends while the server hangs, with work in hand or without", async () => {
+    const gate = await openGate(server().url);
+    const { inbox, put, consume, patiently } = createBench(open(gate.url), 20_000);
+    await put();
+    const begun = deferred();
+    const idle = consume("handle", handled);
+    const busy = consume("verify", async () => {
+      begun.resolve();
+      return new Promise(() => {});
+    });
+    await begun.promise;
+    gate.hang();
+    const adding = put().catch(() => {});
+    await patiently(inbox.close(), "close()");
+    expect([idle.consumer.running, busy.consumer.running]).toEqual([0, 0]);
+    await patiently(adding, "add()");
+    gate.close();
+  }, 60_000);
 
-    it.concurrent("close() ends while the server hangs, with work in hand or without", async () => {
-      const gate = await openGate(server.url);
-      const { inbox, put, consume, patiently } = createBench(open(gate.url), 20_000);
-      await put();
-      const begun = deferred();
-      const idle = consume("handle", handled);
-      const busy = consume("verify", async () => {
-        begun.resolve();
-        return new Promise(() => {});
-      });
-      await begun.promise;
-      gate.hang();
-      const adding = put().catch(() => {});
-      await patiently(inbox.close(), "close()");
-      expect([idle.consumer.running, busy.consumer.running]).toEqual([0, 0]);
-      await patiently(adding, "add()");
-      gate.close();
-    }, 60_000);
-
-    it.concurrent("connections that went dead without a word are made anew", async () => {
-      const gate = await openGate(server.url);
-      const { inbox, put, consume, until, end } = createBench(open(gate.url), 45_000);
-      const { jobs } = consume("verify", valid);
-      await put();
-      await until(() => jobs.length === 1, "it is verified");
-      gate.cut();
-      const stored = async (): Promise<boolean> => {
-        try {
-          await put();
-          return true;
-        } catch {
-          return false;
-        }
-      };
-      // Requests under way find out, not only those that come later.
-      await Promise.all([stored(), stored(), inbox.counts().catch(() => null)]);
-      await until(stored, "it stores again");
-      await until(() => jobs.length >= 2, "it works again");
-      await end();
-      gate.close();
-    }, 120_000);
-  });
-}
+  it.concurrent("connections that went dead without a word are made anew", async () => {
+    const gate = await openGate(server().url);
+    const { inbox, put, consume, until, end } = createBench(open(gate.url), 45_000);
+    const { jobs } = consume("verify", valid);
+    await put();
+    await until(() => jobs.length === 1, "it is verified");
+    gate.cut();
+    const stored = async (): Promise<boolean> => {
+      try {
+        await put();
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    // Requests under way find out, not only those that come later.
+    await Promise.all([stored(), stored(), inbox.counts().catch(() => null)]);
+    await until(stored, "it stores again");
+    await until(() => jobs.length >= 2, "it works again");
+    await end();
+    gate.close();
+  }, 120_000);
+});

