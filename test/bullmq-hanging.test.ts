@@ -21,7 +21,9 @@ onEachServer((server, { start }) => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await own.start();
     await until(() => jobs.length === 1, "it is verified");
-    await until(async () => (await inbox.counts("a")).verified === 1, "it is recorded");
+    // The connection that counts may come back after the one that brought the job.
+    const recorded = () => inbox.counts("a").then(({ verified }) => verified === 1);
+    await until(() => recorded().catch(() => false), "it is recorded");
     await end();
     await own.stop();
   }, 60_000);
