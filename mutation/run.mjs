@@ -11,7 +11,8 @@ const floor = 85;
 /** Where the tests of files without tests of their own name are. */
 const elsewhere = {
   ...of("client", "client-options", "untraced"),
-  ...of("memory-inbox", "memory-consumer", "memory-tally", "memory-room", "entry", "look", "turn"),
+  ...of("memory-inbox", "memory-consumer", "memory-tally", "memory-room", "memory-options"),
+  ...of("memory-inbox", "entry", "look", "turn"),
   ...of("receiver-verify,receiver-outage,worker", "memo"),
   ...of("within,worker", "abort"),
   ...of("event", "events"),

@@ -8,7 +8,8 @@ export class Deadline {
   #timer: unknown;
   #firesAt = 0;
   #lateAt = 0;
-  #late: (() => void) | undefined;
+  // Of the last step: once that has settled it changes nothing.
+  #late: ((late: "late") => void) | undefined;
 
   /** `ms` milliseconds, counted from `startedAt`. */
   constructor(clock: Clock, startedAt: number, ms: number) {
@@ -25,19 +26,10 @@ export class Deadline {
   /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds are over; one step at a time. */
   race<T>(step: Promise<T>, ms: number): Promise<T | "late"> {
     return new Promise((resolve, reject) => {
-      this.#late = () => resolve("late");
+      this.#late = resolve;
       this.#lateAt = this.#clock.now() + ms;
       if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(ms);
-      step.then(
-        (value) => {
-          this.#late = undefined;
-          resolve(value);
-        },
-        (error) => {
-          this.#late = undefined;
-          reject(error);
-        },
-      );
+      step.then(resolve, reject);
     });
   }
 
@@ -54,10 +46,9 @@ export class Deadline {
 
   #fire(): void {
     this.#timer = undefined;
-    if (this.#late === undefined) return;
     // By the timer, not by the clock: somebody may have set that back.
     const left = this.#lateAt - this.#firesAt;
     if (left > 0) this.#arm(left);
-    else this.#late();
+    else this.#late?.("late");
   }
 }

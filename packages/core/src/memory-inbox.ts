@@ -8,7 +8,6 @@ import {
   type Stage,
 } from "./delivery.ts";
 import {
-  dayMs,
   detailsOf,
   entryOf,
   isOver,
@@ -36,21 +35,12 @@ import type {
 } from "./inbox.ts";
 import { lookFor, sumUp } from "./look.ts";
 import { consumeMemory } from "./memory-consumer.ts";
+import { type MemoryInboxOptions, memorySettingsOf } from "./memory-options.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryRoom } from "./memory-room.ts";
 import { MemoryTally } from "./memory-tally.ts";
-import { DedupeWindow, keyText } from "./memory-window.ts";
+import { DedupeWindow, Seen } from "./memory-window.ts";
 import { endOfTurn } from "./turn.ts";
-
-/** Options of {@link memoryInbox}. */
-export interface MemoryInboxOptions {
-  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
-  /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
-  readonly maxBytes?: number;
-  /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
-  readonly acceptLoss?: boolean;
-}
 
 /**
  * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
@@ -59,6 +49,12 @@ export interface MemoryInboxOptions {
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
+}
+
+/** A delivery, and its key if it has one. */
+interface Held {
+  readonly kept: Kept;
+  readonly seen: Seen | null;
 }
 
 /** What waits for one stage of one receiver, and who is told that something does. */
@@ -74,7 +70,7 @@ function newLane(stage: Stage): Lane {
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
-  readonly #kept = new Map<string, Kept>();
+  readonly #held = new Map<string, Held>();
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
   readonly #lanes = new Map<string, Readonly<Record<Stage, Lane>>>();
@@ -83,39 +79,29 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
 
   constructor(options: MemoryInboxOptions) {
-    const { retention = {}, maxBytes = 268_435_456, acceptLoss = false, ...unknown } = options;
-    for (const name of Object.keys(unknown)) {
-      const known = "retention, maxBytes, acceptLoss";
-      throw new TypeError(`memoryInbox: ${name} is no option; these are: ${known}`);
-    }
-    if (typeof acceptLoss !== "boolean") {
-      throw new TypeError(`memoryInbox: acceptLoss must be true or false, not ${acceptLoss}`);
-    }
+    const { retention, maxBytes, lossAccepted } = memorySettingsOf(options);
     this.guarantees = {
       ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
       finds: "everything",
-      ...(acceptLoss && { lossAccepted: true }),
+      ...(lossAccepted && { lossAccepted }),
     };
-    this.#retention = {
-      handledMs: positive(retention.handledMs ?? 7 * dayMs, "retention.handledMs"),
-      parkedMs: positive(retention.parkedMs ?? 30 * dayMs, "retention.parkedMs"),
-    };
-    this.#room = new MemoryRoom(positive(maxBytes, "maxBytes"), (kept) => this.#delete(kept));
+    this.#retention = retention;
+    this.#room = new MemoryRoom(maxBytes, (kept) => this.#delete(kept));
   }
 
   async open(): Promise<void> {}
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
     const { id, receiver, receivedAt, body } = delivery;
-    const key = delivery.key === null ? null : keyText(delivery.key);
-    const seen = key === null ? {} : this.#window.look(key, receivedAt);
-    if (seen.duplicateOf !== undefined) return { status: "duplicate", id: seen.duplicateOf };
+    const seen = delivery.key === null ? null : new Seen(delivery.key, id, receivedAt);
+    const known = seen === null ? {} : this.#window.look(seen);
+    if (known.duplicateOf !== undefined) return { status: "duplicate", id: known.duplicateOf };
     this.#room.take(body.byteLength);
 
-    const { sameSignatureAs } = seen;
+    const { sameSignatureAs } = known;
     const kept = newKept(delivery, arrival, sameSignatureAs ?? null);
-    this.#kept.set(id, kept);
-    if (key !== null) this.#window.add(key, id, receivedAt);
+    this.#held.set(id, { kept, seen });
+    if (seen !== null) this.#window.add(seen);
     this.#tally.add(receiver, kept);
     const waits = !isParked(kept.state);
     if (!waits) this.#room.end(kept);
@@ -151,11 +137,11 @@ class MemoryInbox implements Inbox {
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    return lookFor(this.#kept.values(), query).map(entryOf);
+    return lookFor(this.#all(), query).map(entryOf);
   }
 
   async summary(query: SummaryQuery): Promise<Summary> {
-    return sumUp(this.#kept.values(), query);
+    return sumUp(this.#all(), query);
   }
 
   async counts(receiver?: string): Promise<Counts> {
@@ -168,7 +154,7 @@ class MemoryInbox implements Inbox {
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, receivedAt, receiver: of } of this.#kept.values()) {
+    for (const { state, receivedAt, receiver: of } of this.#all()) {
       const waits = state === "received" || state === "verified";
       if (waits && of === receiver) oldest = Math.min(oldest, receivedAt);
     }
@@ -178,7 +164,7 @@ class MemoryInbox implements Inbox {
   async release(query: ReleaseQuery): Promise<number> {
     const { receiver, now } = query;
     if ("reason" in query) {
-      const fitting = [...this.#kept.values()].filter(
+      const fitting = [...this.#all()].filter(
         ({ receiver: of, state, reason }) =>
           of === receiver && isParked(state) && reason?.code === query.reason,
       );
@@ -209,12 +195,12 @@ class MemoryInbox implements Inbox {
   }
 
   async prune(now: Date): Promise<number> {
-    const before = this.#kept.size;
+    const before = this.#held.size;
     this.#window.prune(now.getTime());
-    for (const kept of this.#kept.values()) {
+    for (const kept of this.#all()) {
       if (isOver(kept, this.#retention, now.getTime())) this.#delete(kept);
     }
-    return before - this.#kept.size;
+    return before - this.#held.size;
   }
 
   async health(): Promise<InboxHealth> {
@@ -260,9 +246,14 @@ class MemoryInbox implements Inbox {
     this.#room.leave(kept);
     this.#tally.remove(kept.receiver, kept);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
-    if (kept.state !== "handled") this.#window.forget(kept.id);
+    const seen = this.#held.get(kept.id)?.seen ?? null;
+    if (kept.state !== "handled" && seen !== null) this.#window.forget(seen);
     this.#room.dropBody(kept);
-    this.#kept.delete(kept.id);
+    this.#held.delete(kept.id);
+  }
+
+  *#all(): Generator<Kept> {
+    for (const { kept } of this.#held.values()) yield kept;
   }
 
   #change(kept: Kept, change: () => void): void {
@@ -293,12 +284,7 @@ class MemoryInbox implements Inbox {
   }
 
   #find(id: string, receiver: string | undefined): Kept | undefined {
-    const kept = this.#kept.get(id);
+    const kept = this.#held.get(id)?.kept;
     return receiver === undefined || kept?.receiver === receiver ? kept : undefined;
   }
-}
-
-function positive(value: number, option: string): number {
-  if (typeof value === "number" && value > 0) return value;
-  throw new TypeError(`memoryInbox: ${option} must be a positive number, not ${String(value)}`);
 }

@@ -117,7 +117,9 @@ export class Connection {
     if (key !== null) this.#parts.push(key);
     this.#bytes += bytes;
     this.#count(delivery.receiver, kind, bytes, 1);
-    return this.#promise(this.#adding, { kind, bytes, delivery, arrival });
+    return this.#promise((resolve, reject) => {
+      this.#adding.push({ kind, bytes, delivery, arrival, resolve, reject });
+    });
   }
 
   /** How many of each kind are on their way to the file. */
@@ -127,13 +129,17 @@ export class Connection {
 
   record(recorded: Recorded, kept: Kept): Promise<RecordResult> {
     this.#records.push(recorded);
-    return this.#promise(this.#recording, { seq: recorded[0], kept });
+    return this.#promise((resolve, reject) => {
+      this.#recording.push({ seq: recorded[0], kept, resolve, reject });
+    });
   }
 
   /** Rejects with what the thread failed with. */
   call(call: Call): Promise<unknown> {
     this.#calls.push(call);
-    return this.#promise(this.#calling, {});
+    return this.#promise((resolve, reject) => {
+      this.#calling.push({ resolve, reject });
+    });
   }
 
   /** Whether what was leased is still ours, which is asked when it is not sure: this process may have stood still. */
@@ -162,13 +168,14 @@ export class Connection {
     if (this.#error !== null && this.#opening === null) throw this.#error;
   }
 
-  #promise<T, What>(queue: (Waiting<T> & What)[], what: What): Promise<T> {
+  #promise<T>(
+    wait: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
+  ): Promise<T> {
     if (this.#over) return Promise.reject(this.#error ?? closed());
-    return new Promise<T>((resolve, reject) => {
-      queue.push({ ...what, resolve, reject });
-      if (this.#adds.length === together) this.#send();
-      else this.flush();
-    });
+    const promise = new Promise<T>(wait);
+    if (this.#adds.length === together) this.#send();
+    else this.flush();
+    return promise;
   }
 
   #count(receiver: string, kind: number, bytes: number, by: 1 | -1): void {

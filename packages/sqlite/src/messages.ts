@@ -17,11 +17,20 @@ export interface Leased {
 /** A delivery as it is sent. */
 export function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
   const { id, receiver, receivedAt, ackMs, signature, url, context, headers, body, key } = delivery;
-  const text = JSON.stringify(headers);
-  const changes = begins === null ? null : changesOf(begins, receivedAt);
-  const lengths = [body.byteLength, key?.byteLength ?? 0] as const;
-  const head = [id, receiver, receivedAt, ackMs, signature, url, text] as const;
-  return [...head, ...lengths, kind, changes, context];
+  return [
+    id,
+    receiver,
+    receivedAt,
+    ackMs,
+    signature,
+    url,
+    JSON.stringify(headers),
+    body.byteLength,
+    key?.byteLength ?? 0,
+    kind,
+    begins === null ? null : changesOf(begins, receivedAt),
+    context,
+  ];
 }
 
 /** Under which number (0: none), and with which earlier one's signature. */
