@@ -8,32 +8,38 @@ const root = join(import.meta.dirname, "..");
 const source = "packages/core/src";
 const floor = 85;
 
-/** Where the tests of files without tests of their own name are. */
+/** Which tests look at a file that has none of its own, or not enough of them. */
 const elsewhere = {
+  ...of("client,call-service,packages/emulator/src/request-report.test.ts", "client"),
   ...of("client", "client-options", "untraced"),
   ...of("memory-inbox", "memory-consumer", "memory-tally", "memory-room", "memory-options"),
   ...of("memory-inbox", "entry", "look", "turn"),
   ...of("receiver-verify,receiver-outage,worker", "memo"),
   ...of("within,worker", "abort"),
-  ...of("event", "events"),
-  ...of("receiver-before-ack,receiver,receiver-limits", "deadline", "inline"),
-  ...of("receiver-lifecycle,receiver-verify,receiver", "engine", "health"),
-  ...of("receiver,receiver-limits", "acknowledge", "incoming", "job", "receive", "receiver"),
-  ...of("receiver-handle,receiver-lifecycle,receiver", "decisions", "register", "receiver-inbox"),
+  ...of("dispatch,event,receiver-handle", "events"),
+  ...of("receiver-before-ack,receiver,receiver-limits", "deadline"),
+  ...of("receiver-lifecycle,receiver-before-ack,receiver-handle", "inline"),
+  ...of("receiver-lifecycle,receiver-verify,receiver,receiver-outage", "engine", "health"),
+  ...of("receiver,receiver-limits", "acknowledge", "receive"),
+  ...of("receiver,receiver-limits,receiver-before-ack,receiver-handle", "job"),
+  ...of("test/mount-parsers.test.ts,receiver,receiver-limits", "incoming"),
+  ...of("receiver,receiver-limits,receiver-lifecycle,receiver-before-ack", "receiver"),
+  ...of("receiver-handle,receiver-lifecycle,receiver", "register", "receiver-inbox"),
+  ...of("test/logs.test.ts,receiver-verify,receiver-handle,receiver-lifecycle", "decisions"),
+  // What an adapter sees is tested over sockets.
+  ...of("test/mount.test.ts", "node-handler"),
+  ...of("test/mount.test.ts,receiver,receiver-limits", "fetch"),
 };
-// What an adapter sees is tested over sockets.
-const overSockets = { fetch: "test/mount.test.ts", "node-handler": "test/mount.test.ts" };
 
 function of(tests, ...files) {
   return Object.fromEntries(files.map((file) => [file, tests]));
 }
 
 function testsOf(file) {
-  if (overSockets[file] !== undefined) return overSockets[file];
-  const names = existsSync(join(root, source, `${file}.test.ts`)) ? file : elsewhere[file];
-  return names
+  const own = existsSync(join(root, source, `${file}.test.ts`)) ? file : undefined;
+  return (elsewhere[file] ?? own)
     ?.split(",")
-    .map((name) => `${source}/${name}.test.ts`)
+    .map((name) => (name.endsWith(".ts") ? name : `${source}/${name}.test.ts`))
     .join(",");
 }
 
