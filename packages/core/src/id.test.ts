@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newId } from "./id.ts";
+import { idAt, newId } from "./id.ts";
 
 describe("newId", () => {
   it("newId() gives 26 characters that need no escaping", () => {
@@ -29,5 +29,38 @@ describe("newId", () => {
     }
     expect(sorted).toBe(true);
     expect(newId(now) > last).toBe(true);
+  });
+
+  it("newId() begins with its time, as idAt() has it", () => {
+    const now = 2 ** 43;
+    expect(newId(now).slice(0, 10)).toBe(idAt(now));
+    expect(newId(now + 0.5).slice(0, 10)).toBe(idAt(now));
+    expect(newId(now + 1).slice(0, 10)).toBe(idAt(now + 1));
+  });
+
+  it("newId() ends with 60 random bits of its own", () => {
+    const pairsOf = (id: string) => [14, 16, 18, 20, 22, 24].map((at) => id.slice(at, at + 2));
+    const ids = Array.from({ length: 2_000 }, () => pairsOf(newId(2 ** 43)));
+    let again = 0;
+    for (const [index, pairs] of ids.entries()) {
+      const before = ids[index - 1] ?? [];
+      again += pairs.filter((pair, at) => before.includes(pair) || pairs.indexOf(pair) < at).length;
+    }
+    // By chance one of 1,024 each time: about 100.
+    expect(again).toBeLessThan(400);
+  });
+});
+
+describe("idAt", () => {
+  it("idAt() is between the ids made before and those made from then on", () => {
+    const now = 2 ** 44;
+    expect(newId(now - 1) < idAt(now)).toBe(true);
+    expect(idAt(now) < newId(now)).toBe(true);
+  });
+
+  it("idAt() is the first or the last of all for times that no id has", () => {
+    expect([idAt(-1), idAt(0), idAt(0.5)]).toEqual(Array(3).fill("0000000000"));
+    expect([idAt(31), idAt(32), idAt(2 ** 49)]).toEqual(["000000000z", "0000000010", "g000000000"]);
+    expect([idAt(2 ** 50 - 1), idAt(2 ** 50), idAt(Infinity)]).toEqual(Array(3).fill("zzzzzzzzzz"));
   });
 });
