@@ -36,6 +36,15 @@ describe("safely", () => {
     expect(() => logger.error({}, "broken")).not.toThrow();
   });
 
+  it("safely() has info() where the logger does", () => {
+    const info = vi.fn();
+    const others = { warn: vi.fn(), error: vi.fn() };
+    safely({ ...others, info }).info?.({ id: 1 }, "done");
+    expect(info).toHaveBeenCalledWith({ id: 1 }, "done");
+    // Whoever asks for it is spared what a line costs.
+    expect(safely(others)).not.toHaveProperty("info");
+  });
+
   it("safely() keeps the logger's this", () => {
     const lines: string[] = [];
     class Custom {
