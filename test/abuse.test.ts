@@ -13,7 +13,7 @@ import { setUp, turns } from "./receiver-setup.ts";
 
 // How many times the usual flood, for a long look, which also reaches the cap on rejected ones: ABUSE_FLOOD=6.
 const times = Number(process.env["ABUSE_FLOOD"] ?? 1);
-vi.setConfig({ testTimeout: 60_000 * times });
+vi.setConfig({ testTimeout: 180_000 * times });
 
 /** An inbox of a kind, and how many bytes of its file are in use: the others are used again. */
 function inboxOf(kind: string) {
@@ -60,7 +60,7 @@ async function scene(kind: string) {
     },
     /** All genuine ones are handled, and nothing else is. */
     async settled() {
-      await vi.waitFor(() => expect(handled).toHaveLength(genuine), { timeout: 30_000 });
+      await vi.waitFor(() => expect(handled).toHaveLength(genuine), { timeout: 60_000 });
       expect(new Set(handled)).toEqual(new Set(["valid"]));
     },
   };
@@ -97,6 +97,7 @@ describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
       await flood(20, "report", { signature: "none", body: filler(3_900) });
       emulator.clock.advance(1_000);
     }
+    await settled();
     expect(await receiver.inbox.counts()).toMatchObject({ held: 1_000, received: 0 });
     const full = await flood(20, "report", { signature: "none" });
     expect([...full]).toEqual([[401, 20]]);
@@ -128,7 +129,7 @@ describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
         await turns();
         await ended();
       },
-      { timeout: 30_000 },
+      { timeout: 60_000 },
     );
     await settled();
     const entries = await receiver.inbox.list({ state: "rejected", limit: 20 });
