@@ -57,7 +57,6 @@ it.skipIf(noRedis !== null)(
     for (const queue of queues) await queue.close();
     await server.stop();
   },
-  30_000,
 );
 
 /** What bull-board hands to a framework, kept. */

@@ -74,5 +74,4 @@ it.skipIf(noRedis !== null)(
     await receiver.close();
     await server.stop();
   },
-  60_000,
 );

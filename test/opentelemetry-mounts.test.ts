@@ -111,7 +111,7 @@ test("before-ack has one span for a call that was cut off, and another for the w
   receiver.on("*", () => {});
   emulator.fault("authorize", { delayMs: 300, times: 1 });
   expect(await send()).toBe(200);
-  await expect.poll(() => named("process").length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => named("process").length).toBe(1);
   await expect.poll(() => named("verify").length).toBe(2);
   const verdicts = named("verify").map(({ attributes }) => attributes["reporthook.verdict"]);
   expect(verdicts.sort()).toEqual(["none", "valid"]);

@@ -42,7 +42,7 @@ function startTour(...given: string[]): Tour {
     child,
     text: () => text,
     async printed(expected) {
-      await expect.poll(() => text, { timeout: 30_000 }).toContain(expected);
+      await expect.poll(() => text).toContain(expected);
     },
     async ended() {
       const [code] = (await exit) as [number | null];
@@ -52,7 +52,7 @@ function startTour(...given: string[]): Tour {
 }
 
 describe("the tour", () => {
-  it("finishes what the last one had only acknowledged", { timeout: 60_000 }, async () => {
+  it("finishes what the last one had only acknowledged", async () => {
     const file = join(folder, "left.db");
     const emulator = createEmulator();
     const client = createClient(emulator.clientOptions);
@@ -73,9 +73,7 @@ describe("the tour", () => {
     expect(second.text()).toContain("nothing was left to do");
   });
 
-  it("stays up until Ctrl-C, also when it was killed before and its port is taken", {
-    timeout: 60_000,
-  }, async () => {
+  it("stays up until Ctrl-C, also when it was killed before and its port is taken", async () => {
     const file = join(folder, "killed.db");
     const killed = startTour("--db", file);
     await killed.printed("The app stays up");
@@ -101,9 +99,6 @@ describe("the tour", () => {
     const title = `takes all its steps on ${name}, and prints no password`;
     it.skipIf(missing !== null)(
       missing === null ? title : `${title} (skipped: ${missing})`,
-      {
-        timeout: 60_000,
-      },
       async () => {
         const server = await start();
         const tour = startTour("--exit", "--inbox", server.url);

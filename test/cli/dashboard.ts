@@ -112,7 +112,7 @@ describe("reporthook dashboard", () => {
     const answer = await fetch(release, { method: "POST", headers });
     expect([answer.status, await answer.json()]).toEqual([200, { done: 1 }]);
     const state = async () => (await app.receiver.inbox.get(id))?.state;
-    await expect.poll(state, { timeout: 30_000 }).toBe("handled");
+    await expect.poll(state).toBe("handled");
     running.child.kill("SIGINT");
     const { code, err } = await running.ended();
     expect([code, err]).toEqual([

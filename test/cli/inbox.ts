@@ -186,7 +186,7 @@ describe("reporthook inbox", () => {
       }
     };
     const loading = Promise.all(Array.from({ length: 8 }, load));
-    await expect.poll(() => sent.length, { timeout: 30_000 }).toBeGreaterThan(50);
+    await expect.poll(() => sent.length).toBeGreaterThan(50);
 
     const commands = [
       ["list", "--limit", "1000"],
@@ -213,7 +213,7 @@ describe("reporthook inbox", () => {
     const handled = async (): Promise<string | undefined> =>
       (await app.receiver.inbox.get(id))?.state;
     // The running app takes up what another process has released.
-    await expect.poll(handled, { timeout: 30_000 }).toBe("handled");
+    await expect.poll(handled).toBe("handled");
     const counts = await app.receiver.inbox.counts();
     expect(counts.handled + counts.dead).toBe(sent.length);
     expect(new Set(sent).size).toBe(sent.length);

@@ -111,7 +111,7 @@ export async function postUntil(url: string, status: number): Promise<Answered> 
 
 /** Waits, with much patience, until it holds. */
 export async function until(check: () => unknown, what: string): Promise<void> {
-  const end = performance.now() + 40_000;
+  const end = performance.now() + 60_000;
   while (!(await check())) {
     if (performance.now() > end) throw new Error(`Waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

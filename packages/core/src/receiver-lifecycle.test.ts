@@ -425,7 +425,7 @@ describe("a process", () => {
 
   it("ends when its script does, started automatically and with a delivery waiting", async () => {
     expect(await run(`receiver.mount(); console.log((${post}).status);`)).toBe("200\n");
-  }, 30_000);
+  });
 
   it("is kept alive by start() by hand, until close()", async () => {
     // Without being kept alive it would end with code 13: its top-level await would be left unsettled.
@@ -435,5 +435,5 @@ describe("a process", () => {
       await receiver.close();
       console.log("closed");`;
     expect(await run(code)).toBe("closed\n");
-  }, 30_000);
+  });
 });

@@ -54,7 +54,7 @@ describe("inboxContract", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("inboxContract() runs on a store with a clock of its own", { timeout: 30_000 }, async () => {
+  it("inboxContract() runs on a store with a clock of its own", async () => {
     const cases = inboxContract({ open: () => broken({ guarantees: own }), guarantees: own });
     await Promise.all(cases.map(({ run }) => run()));
   });
@@ -72,12 +72,12 @@ describe("inboxContract", () => {
     expect(await failures({ close: async () => {} })).toEqual(
       expect.arrayContaining([expect.stringMatching(/Timers still set|Work still running/)]),
     );
-  }, 20_000);
+  });
 });
 
 describe("createBench", () => {
   it("createBench() gives a store with a clock of its own no time to advance", async () => {
-    const { clock, put, work, end } = createBench(broken({ guarantees: own }), 1_000);
+    const { clock, put, work, end } = createBench(broken({ guarantees: own }), 60_000);
     expect(() => clock.advance(1)).toThrow(/keeps its own time/);
     await put();
     await work("verify", valid);
