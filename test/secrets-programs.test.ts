@@ -6,6 +6,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "./patient.ts";
 import { Canaries } from "./secrets/canaries.ts";
 import { type Ended, endAll, type Running, startProgram } from "./secrets/programs.ts";
 import { failingServices } from "./secrets/services.ts";
@@ -24,14 +25,14 @@ beforeAll(async () => {
   services = await failingServices();
   env = { REPORTS_URL: (await emulator.listen()).url, REPORTS_API_KEY: apiKey };
   const client = createClient(emulator.clientOptions);
-  const receiver = createReceiver({ client, inbox: sqliteInbox(db), logger: false });
+  const receiver = createReceiver({ client, inbox: sqliteInbox(db), logger: false, ...patient });
   for (const signature of ["valid", "invalid", "expired", "none"] as const) {
     const notification = emulator.notification("report.complete", { signature });
     const given = notification.headers["X-svc-authorization"];
     if (given !== undefined) canaries.plant("signature", given);
     await receiver.fetch(new Request("http://localhost/", notification));
   }
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   await receiver.close();
 });
 afterAll(async () => {

@@ -17,6 +17,7 @@ import {
 } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "../patient.ts";
 import { cli, cliJson, type Failed, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
@@ -39,6 +40,7 @@ function openApp(db: string, name = "reports", clock?: Clock): App {
     inbox,
     name,
     logger: false,
+    ...patient,
     ...(clock && { clock }),
   });
   const handled: string[] = [];
@@ -78,7 +80,7 @@ describe("reporthook inbox", () => {
       held: await app.send("unknown"),
       rejected: await app.send("report", { signature: "invalid" }),
     };
-    await app.receiver.idle();
+    await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
   });
 
@@ -129,7 +131,7 @@ describe("reporthook inbox", () => {
     const other = join(folder, "decide.db");
     const app = openApp(other, "mine");
     const [one, two] = [await app.send("unknown"), await app.send("unknown")];
-    await app.receiver.idle();
+    await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
 
     const foreign = await cli(["inbox", "release", one, "--db", other]);
@@ -153,7 +155,7 @@ describe("reporthook inbox", () => {
     const app = openApp(old, "reports", tenDaysAgo);
     await app.send("report.complete");
     await app.send("unknown");
-    await app.receiver.idle();
+    await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
     const kept = await cliJson(["inbox", "prune", "--handled-days", "11", "--db", old]);
     expect(kept.value).toEqual({ pruned: 0 });
@@ -202,11 +204,11 @@ describe("reporthook inbox", () => {
     );
     sending = false;
     await loading;
-    await app.receiver.idle({ timeoutMs: 30_000 });
+    await app.receiver.idle({ timeoutMs: 60_000 });
 
     const id = await app.send("report.internal_error");
     sent.push(id);
-    await app.receiver.idle({ timeoutMs: 30_000 });
+    await app.receiver.idle({ timeoutMs: 60_000 });
     const parked = ["inbox", "list", "--state", "dead", "--limit", "10000", "--db", busy];
     expect((await cliJson<Listed>(parked)).value.entries.at(-1)).toMatchObject({ id });
     expect((await cli(["inbox", "release", id, "--db", busy])).code).toBe(0);
