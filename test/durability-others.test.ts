@@ -21,8 +21,9 @@ const locked = /inbox\.db: another process holds the file for too long: look for
 
 test("another process holds the lock: 503 while it does, then 200; nothing is lost, nothing is doubled", async () => {
   const path = join(makeFolder(), "inbox.db");
-  const served = await serveFile(path);
+  const served = await serveFile(path, { ackMs: 4_000 });
   const { url, receiver } = served;
+  await until(async () => (await receiver.health()).ready, "the receiver to be ready");
   const lock = await startLockHolder(path);
   const before = await post(url);
   await receiver.idle({ timeoutMs: patientMs });

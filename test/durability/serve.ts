@@ -41,7 +41,7 @@ export async function serve(
   const write = (level: Line["level"]) => (fields: Line["fields"], message: string) => {
     lines.push({ level, fields, message });
   };
-  const { ackMs = 4_000, handle } = options;
+  const { ackMs = 60_000, handle } = options;
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
     inbox,
