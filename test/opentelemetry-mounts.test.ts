@@ -11,6 +11,7 @@ import { createEmulator, type NotificationOptions } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { served } from "./mount-hosts.ts";
+import { patient } from "./patient.ts";
 import { mounts, post } from "./secrets/receivers.ts";
 
 const sender = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
@@ -39,6 +40,7 @@ async function scene(mount: string, options: Partial<ReceiverOptions> = {}) {
     client: createClient({ baseUrl: serviceUrl, apiKey }),
     ...(options.ack !== "handled" && { inbox: memoryInbox() }),
     ...{ name: "mounted", logger: false, retry: { attempts: 1 } },
+    ...patient,
     ...options,
     ...telemetry({ tracer: provider.getTracer("test") }),
   });

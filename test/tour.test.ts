@@ -9,6 +9,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { patient } from "./patient.ts";
 import { noRedis, startPostgres, startRedis } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
@@ -57,7 +58,7 @@ describe("the tour", () => {
     const emulator = createEmulator();
     const client = createClient(emulator.clientOptions);
     const inbox = sqliteInbox(file);
-    const receiver = createReceiver({ client, inbox, autostart: false, logger: false });
+    const receiver = createReceiver({ client, inbox, autostart: false, logger: false, ...patient });
     const request = new Request("http://localhost/", emulator.notification("report.complete"));
     expect((await receiver.fetch(request)).status).toBe(200);
     await receiver.close();
