@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Senders } from "./abuse/senders.ts";
 import { query } from "./durability/serve.ts";
 import { listen } from "./mount-hosts.ts";
+import { patient } from "./patient.ts";
 import { setUp, turns } from "./receiver-setup.ts";
 
 // How many times the usual flood, for a long look, which also reaches the cap on rejected ones: ABUSE_FLOOD=6.
@@ -30,10 +31,10 @@ function inboxOf(kind: string) {
   return { inbox: sqliteInbox(path), bytes };
 }
 
-/** A receiver on a port, whose clock stands still unless it is moved. */
+/** A receiver on a port, whose clock is moved on. */
 async function scene(kind: string) {
   const { inbox, bytes } = inboxOf(kind);
-  const setup = setUp({ inbox });
+  const setup = setUp({ inbox, ...patient });
   const { emulator, receiver } = setup;
   const handled: string[] = [];
   receiver.on("*", (event) => {
