@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
 import type { EventOf } from "./events.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { createReceiver } from "./receiver.ts";
@@ -223,6 +223,7 @@ describe("close()", () => {
   });
 
   it("aborts the signal at the timeout, and does not count that attempt", async () => {
+    standStill();
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close").mockResolvedValue();
     const first = setUp({ inbox });
