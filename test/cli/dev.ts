@@ -71,6 +71,8 @@ describe("reporthook dev", () => {
     const types: string[] = [];
     receiver.on("*", ({ type }) => void types.push(type));
     const handle = nodeHandler(receiver);
+    // What sends waits for 5 seconds only.
+    await inbox.open();
 
     await cli(["trigger", "report.internal_error", "--to", `${url}/webhooks/reports`]);
     await dev.printed(/sent +report\.internal_error to http\S+: 200/);
