@@ -13,8 +13,9 @@ const config: ViteUserConfig = {
     // Much of a test's time is spent waiting for others, so two cores carry three files.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     // For what hangs. Nothing is asserted by the time that it takes, and a loaded machine takes ten times as long.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     coverage: {
       provider: "v8",

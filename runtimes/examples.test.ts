@@ -59,7 +59,7 @@ class Output {
   }
 
   says(line: string): Promise<void> {
-    return expect.poll(() => this.text, { timeout: 20_000 }).toContain(line);
+    return expect.poll(() => this.text).toContain(line);
   }
 }
 

@@ -9,6 +9,7 @@ const config: ViteUserConfig = {
     reporters: ["verbose"],
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 };
 

@@ -32,7 +32,7 @@ describe.each([
   const handled = async (): Promise<Record<string, number>> =>
     (await (await fetch(`${worker.url}/handled`)).json()) as Record<string, number>;
   const untilHandled = (more: Record<string, number>): Promise<void> =>
-    expect.poll(handled, { timeout: 20_000 }).toEqual(more);
+    expect.poll(handled).toEqual(more);
 
   test("refuses a memory inbox when it is made, and says what to do", async () => {
     const refused = await (await fetch(`${worker.url}/refused`)).text();
@@ -66,7 +66,7 @@ describe.each([
     end();
     await untilHandled({ handled: 41, "before-ack": 47, stored: 47 });
     // It has nobody asked before its pause is over.
-    await expect.poll(() => send("handled"), { timeout: 20_000 }).toBe(200);
+    await expect.poll(() => send("handled")).toBe(200);
     expect(await send("stored")).toBe(200);
     await untilHandled({ handled: 42, "before-ack": 47, stored: 48 });
   });

@@ -5,6 +5,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { Queue } from "bullmq";
 import { expect, it } from "vitest";
+import { patient } from "./patient.ts";
 import { noRedis, startRedis } from "./servers.ts";
 
 type Board = Parameters<typeof createBullBoard>[0]["serverAdapter"];
@@ -18,7 +19,7 @@ it.skipIf(noRedis !== null)(
     const receiver = createReceiver({
       client: createClient(emulator.clientOptions),
       inbox: bullmqInbox({ connection: server.url, logger: false }),
-      logger: false,
+      ...{ logger: false, ...patient },
     });
     receiver.on("report.complete", () => {});
     await receiver.start();
@@ -29,7 +30,7 @@ it.skipIf(noRedis !== null)(
     for (const signature of ["valid", "invalid", "none"] as const) {
       expect((await send(signature)).status).toBe(200);
     }
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
 
     const connection = { url: server.url };
     const queues = queueNames("reports").map((name) => new Queue(name, { connection }));
@@ -57,7 +58,6 @@ it.skipIf(noRedis !== null)(
     for (const queue of queues) await queue.close();
     await server.stop();
   },
-  30_000,
 );
 
 /** What bull-board hands to a framework, kept. */

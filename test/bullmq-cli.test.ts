@@ -6,6 +6,7 @@ import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { expect, it } from "vitest";
+import { patient } from "./patient.ts";
 import { noRedis, startRedis } from "./servers.ts";
 
 const program = fileURLToPath(new URL("../packages/cli/src/main.ts", import.meta.url));
@@ -34,7 +35,7 @@ it.skipIf(noRedis !== null)(
     const receiver = createReceiver({
       client: createClient(emulator.clientOptions),
       inbox: bullmqInbox({ connection: url, logger: false }),
-      logger: false,
+      ...{ logger: false, ...patient },
     });
     const handled: string[] = [];
     receiver.on("report.complete", (event) => void handled.push(event.id));
@@ -55,7 +56,7 @@ it.skipIf(noRedis !== null)(
     expect(JSON.parse(results[0]?.out ?? "").entries).toMatchObject([{ id, state: "held" }]);
     expect(results[2]?.out).toContain("1 unsigned");
     results.push(await cli("inbox", "release", id, "--inbox", url));
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
     expect(handled).toEqual([id]);
 
     const page = spawn(process.execPath, [
@@ -74,5 +75,4 @@ it.skipIf(noRedis !== null)(
     await receiver.close();
     await server.stop();
   },
-  60_000,
 );

@@ -26,7 +26,7 @@ onEachServer((server, { start }) => {
     await until(() => recorded().catch(() => false), "it is recorded");
     await end();
     await own.stop();
-  }, 60_000);
+  });
 
   it.concurrent("close() ends while the server hangs, with work in hand or without", async () => {
     const gate = await openGate(server().url);
@@ -45,7 +45,7 @@ onEachServer((server, { start }) => {
     expect([idle.consumer.running, busy.consumer.running]).toEqual([0, 0]);
     await patiently(adding, "add()");
     gate.close();
-  }, 60_000);
+  });
 
   it.concurrent("connections that went dead without a word are made anew", async () => {
     const gate = await openGate(server().url);
@@ -68,5 +68,5 @@ onEachServer((server, { start }) => {
     await until(() => jobs.length >= 2, "it works again");
     await end();
     gate.close();
-  }, 120_000);
+  });
 });

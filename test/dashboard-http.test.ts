@@ -229,7 +229,7 @@ describe("the dashboard", () => {
           url: "https://files.example/a?token=hush-4&part=2",
         };
         const id = await send("report.complete", { body });
-        await receiver.idle();
+        await receiver.idle({ timeoutMs: 60_000 });
         const one = await ask(`${url}api/deliveries/${id}`);
         expect(one.text).toContain("part=2");
         const { text } = await ask(`${url}api/overview`);

@@ -5,8 +5,6 @@ import { expectUnavailable } from "./durability/expect.ts";
 import { makeFolder, serveFile } from "./durability/folder.ts";
 import { post, postUntil, stored } from "./durability/serve.ts";
 
-const patience = 60_000;
-
 async function three(url: string): Promise<string[]> {
   const answers = await Promise.all([post(url), post(url), post(url)]);
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -25,94 +23,72 @@ for (const [what, files] of [
   ["the log beside the file", ["inbox.db-wal"]],
   ["the file with all beside it", ["inbox.db", "inbox.db-wal", "inbox.db-shm"]],
 ] as const) {
-  test(
-    `${what} is moved away while it is open: 503 until it is put back, without a restart`,
-    async () => {
-      const folder = makeFolder();
-      const path = join(folder, "inbox.db");
-      const served = await serveFile(path);
-      const ids = await three(served.url);
-      for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
-      const name = files[0].replaceAll(".", "\\.");
-      const why = new RegExp(
-        `${name} was deleted while it was open: put the file back, or restart`,
-      );
-      await expectUnavailable(served, why);
-      for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
-      ids.push((await postUntil(served.url, 200)).id, ...(await three(served.url)));
-      await served.receiver.idle({ timeoutMs: 30_000 });
-      await served.close();
-      expectStored(path, ids);
-    },
-    patience,
-  );
-}
-
-test(
-  "the file is deleted while it is open: 503, and after a restart the inbox begins empty",
-  async () => {
-    const path = join(makeFolder(), "inbox.db");
-    const served = await serveFile(path);
-    await three(served.url);
-    for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file);
-    await expectUnavailable(served, /inbox\.db was deleted while it was open/);
-    await served.close().catch(() => {});
-    expect(existsSync(path)).toBe(false);
-    const again = await serveFile(path);
-    const { id } = await postUntil(again.url, 200);
-    await again.close();
-    expect([...stored(path).keys()]).toEqual([id]);
-  },
-  patience,
-);
-
-test(
-  "another file is moved over it while it is open: 503, and after a restart the other one is used",
-  async () => {
+  test(`${what} is moved away while it is open: 503 until it is put back, without a restart`, async () => {
     const folder = makeFolder();
-    const [path, other] = [join(folder, "inbox.db"), join(folder, "other.db")];
-    const before = await serveFile(other);
-    const ids = await three(before.url);
-    await before.close();
-    const served = await serveFile(path);
-    await three(served.url);
-    renameSync(other, path);
-    await expectUnavailable(served, /inbox\.db was replaced while it was open: put the file back/);
-    await served.close().catch(() => {});
-    const again = await serveFile(path);
-    ids.push((await postUntil(again.url, 200)).id);
-    await again.close();
-    expectStored(path, ids);
-    expect(stored(path).size).toBe(4);
-  },
-  patience,
-);
-
-test(
-  "the log is deleted while it is open: 503, and after a restart all that was acknowledged is there",
-  async () => {
-    const path = join(makeFolder(), "inbox.db");
+    const path = join(folder, "inbox.db");
     const served = await serveFile(path);
     const ids = await three(served.url);
-    rmSync(`${path}-wal`);
-    await expectUnavailable(served, /inbox\.db-wal was deleted while it was open/);
-    await served.close().catch(() => {});
-    const again = await serveFile(path);
-    ids.push((await postUntil(again.url, 200)).id);
-    await again.close();
+    for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
+    const name = files[0].replaceAll(".", "\\.");
+    const why = new RegExp(`${name} was deleted while it was open: put the file back, or restart`);
+    await expectUnavailable(served, why);
+    for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
+    ids.push((await postUntil(served.url, 200)).id, ...(await three(served.url)));
+    await served.receiver.idle({ timeoutMs: 30_000 });
+    await served.close();
     expectStored(path, ids);
-  },
-  patience,
-);
+  });
+}
 
-test(
-  "the file is emptied while it is open: 503, for a restart would not find what is written now",
-  async () => {
-    const path = join(makeFolder(), "inbox.db");
-    const served = await serveFile(path);
-    await three(served.url);
-    truncateSync(path);
-    await expectUnavailable(served, /inbox\.db was emptied while it was open/);
-  },
-  patience,
-);
+test("the file is deleted while it is open: 503, and after a restart the inbox begins empty", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  await three(served.url);
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file);
+  await expectUnavailable(served, /inbox\.db was deleted while it was open/);
+  await served.close().catch(() => {});
+  expect(existsSync(path)).toBe(false);
+  const again = await serveFile(path);
+  const { id } = await postUntil(again.url, 200);
+  await again.close();
+  expect([...stored(path).keys()]).toEqual([id]);
+});
+
+test("another file is moved over it while it is open: 503, and after a restart the other one is used", async () => {
+  const folder = makeFolder();
+  const [path, other] = [join(folder, "inbox.db"), join(folder, "other.db")];
+  const before = await serveFile(other);
+  const ids = await three(before.url);
+  await before.close();
+  const served = await serveFile(path);
+  await three(served.url);
+  renameSync(other, path);
+  await expectUnavailable(served, /inbox\.db was replaced while it was open: put the file back/);
+  await served.close().catch(() => {});
+  const again = await serveFile(path);
+  ids.push((await postUntil(again.url, 200)).id);
+  await again.close();
+  expectStored(path, ids);
+  expect(stored(path).size).toBe(4);
+});
+
+test("the log is deleted while it is open: 503, and after a restart all that was acknowledged is there", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  const ids = await three(served.url);
+  rmSync(`${path}-wal`);
+  await expectUnavailable(served, /inbox\.db-wal was deleted while it was open/);
+  await served.close().catch(() => {});
+  const again = await serveFile(path);
+  ids.push((await postUntil(again.url, 200)).id);
+  await again.close();
+  expectStored(path, ids);
+});
+
+test("the file is emptied while it is open: 503, for a restart would not find what is written now", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  await three(served.url);
+  truncateSync(path);
+  await expectUnavailable(served, /inbox\.db was emptied while it was open/);
+});

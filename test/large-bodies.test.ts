@@ -21,7 +21,6 @@ function tenMegabytes(): ReadableStream<Uint8Array> {
 // Kept whole, these bodies would take 400 MB.
 test.each(["node", "hono"])(
   "%s: forty bodies of 10 MB at once are refused without being kept",
-  { timeout: 60_000 },
   async (host) => {
     const child = fork(server, [host], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],

@@ -26,6 +26,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { patient } from "./patient.ts";
 
 const apiKey = "a-key-that-nobody-may-see";
 const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -96,7 +97,7 @@ test("one delivery is a span to receive, one to verify and one for each attempt 
     if (attempt === 1) throw new RangeError("not yet");
   });
   const id = await send({ traceparent });
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
 
   const [receive] = named("receive spans");
   const [verify] = named("verify spans");
@@ -134,7 +135,7 @@ test("one delivery is a span to receive, one to verify and one for each attempt 
 test("the link outlives the process that acknowledged, also when the sender began no trace", async () => {
   const folder = await mkdtemp(join(tmpdir(), "telemetry-"));
   const inbox = () => sqliteInbox(join(folder, "inbox.db"));
-  const options = { client, name: "later", logger: false as const };
+  const options = { client, name: "later", logger: false as const, ...patient };
   const first = createReceiver({
     ...options,
     ...telemetryHere(),
@@ -146,7 +147,7 @@ test("the link outlives the process that acknowledged, also when the sender bega
   receiver = createReceiver({ ...options, ...telemetryHere(), inbox: inbox() });
   receiver.on("*", () => {});
   await receiver.start();
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
 
   const [receive] = named("receive later");
   const { traceId, spanId } = receive?.spanContext() ?? {};
@@ -160,7 +161,7 @@ test("the link outlives the process that acknowledged, also when the sender bega
 test("the authorize call shows up without its key, though fetch itself is instrumented", async () => {
   receiver = createReceiver({ client, name: "key", logger: false, ...telemetryHere() });
   await send();
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   emulator.fault("authorize", { status: 500, times: 1 });
   await send();
   await expect.poll(() => named("verify key").length).toBeGreaterThan(1);
@@ -175,7 +176,7 @@ test("the authorize call shows up without its key, though fetch itself is instru
   await fetch(`${serviceUrl}/elsewhere?api_key=${apiKey}`);
   expect(JSON.stringify(spans.getFinishedSpans().map(plain))).toContain(apiKey);
   emulator.reset();
-  await receiver.idle({ timeoutMs: 30_000 });
+  await receiver.idle({ timeoutMs: 60_000 });
 });
 
 test("a span says why there is no verdict, and not the signature", async () => {
@@ -204,10 +205,10 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
     if (fail) throw new TypeError("no");
   });
   await send();
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   fail = true;
   await send();
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   await receiver.fetch(new Request("https://app.example/hook"));
 
   expect(await points("reporthook.deliveries")).toEqual({

@@ -13,8 +13,6 @@ import type { Terminal } from "../packages/cli/src/terminal.ts";
 import { loadDriver } from "../packages/sqlite/src/driver.ts";
 import { freePort } from "./free-port.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
-
 const root = fileURLToPath(new URL("..", import.meta.url));
 const page = await readFile(join(root, "docs/operating.md"), "utf8");
 const node = ["--conditions=@reporthook/source", "--import", "tsx"];

@@ -9,7 +9,6 @@ const head = "What this package exports, for review. `pnpm names` writes it.";
 
 test.each(readdirSync(join(root, "packages")))(
   "%s exports what public-names.md says",
-  { timeout: 60_000 },
   async (name) => {
     const folder = join(root, "packages", name);
     const { name: title, exports: entries } = JSON.parse(

@@ -49,7 +49,7 @@ test("README blocks are found", () => {
   expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve"]));
 });
 
-test("every README block compiles", { timeout: 60_000 }, async () => {
+test("every README block compiles", async () => {
   const config = {
     extends: "../../tsconfig.json",
     compilerOptions: { isolatedDeclarations: false, declaration: false },
@@ -65,50 +65,43 @@ test("every README block compiles", { timeout: 60_000 }, async () => {
 });
 
 describe("README blocks marked run end well", () => {
-  test.each(blocks.filter(({ mode }) => mode === "run"))(
-    "$name",
-    { timeout: 30_000 },
-    async ({ name }) => {
-      await expect(
-        run(process.execPath, [...node, join(folder, name)], { cwd: folder }),
-      ).resolves.toBeDefined();
-    },
-  );
+  test.each(blocks.filter(({ mode }) => mode === "run"))("$name", async ({ name }) => {
+    await expect(
+      run(process.execPath, [...node, join(folder, name)], { cwd: folder }),
+    ).resolves.toBeDefined();
+  });
 });
 
 describe("README blocks marked serve take a genuine notification", () => {
-  test.each(blocks.filter(({ mode }) => mode === "serve"))(
-    "$name",
-    { timeout: 30_000 },
-    async ({ name }) => {
-      const emulator = createEmulator();
-      const { url } = await emulator.listen();
-      const port = await freePort();
-      const server = spawn(process.execPath, [...node, join(folder, name)], {
-        cwd: folder,
-        env: {
-          ...process.env,
-          PORT: String(port),
-          REPORTS_URL: url,
-          REPORTS_API_KEY: emulator.clientOptions.apiKey,
-        },
-        stdio: "pipe",
-      });
-      try {
-        const endpoint = `http://127.0.0.1:${port}/webhooks/reports`;
-        await listening(server, endpoint);
+  test.each(blocks.filter(({ mode }) => mode === "serve"))("$name", async ({ name }) => {
+    const emulator = createEmulator();
+    const { url } = await emulator.listen();
+    const port = await freePort();
+    const server = spawn(process.execPath, [...node, join(folder, name)], {
+      cwd: folder,
+      env: {
+        ...process.env,
+        PORT: String(port),
+        REPORTS_URL: url,
+        REPORTS_API_KEY: emulator.clientOptions.apiKey,
+      },
+      stdio: "pipe",
+    });
+    try {
+      const endpoint = `http://127.0.0.1:${port}/webhooks/reports`;
+      await listening(server, endpoint);
+      const send = async (): Promise<unknown[]> => {
         const answer = await fetch(endpoint, emulator.notification("report.complete"));
-        expect([answer.status, await answer.json()]).toEqual([
-          200,
-          { status: "accepted", id: expect.any(String) },
-        ]);
-      } finally {
-        server.kill("SIGTERM");
-        if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
-        await emulator.close();
-      }
-    },
-  );
+        return [answer.status, await answer.json()];
+      };
+      // On a busy machine the inbox may not be open yet: 503, to be sent again.
+      await expect.poll(send).toEqual([200, { status: "accepted", id: expect.any(String) }]);
+    } finally {
+      server.kill("SIGTERM");
+      if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
+      await emulator.close();
+    }
+  });
 });
 
 /** Resolves once the server takes connections; rejects with what it printed when it ends instead. */

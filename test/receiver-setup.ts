@@ -16,7 +16,7 @@ import {
   type NotificationName,
   type NotificationOptions,
 } from "@reporthook/emulator";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 
 /** A log line as it was written. */
 export interface Line {
@@ -106,6 +106,12 @@ export function setUp(options: Partial<ReceiverOptions> = {}): Setup {
       }
     },
   };
+}
+
+/** From here to the end of the test time is what is advanced: none passes while a busy machine does something else. */
+export function standStill(): void {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** Lets everything that needs no time happen. */

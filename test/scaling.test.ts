@@ -8,6 +8,7 @@ import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { expect, it } from "vitest";
+import { patient } from "./patient.ts";
 import { noRedis, startRedis } from "./servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -23,6 +24,7 @@ it.skipIf(noRedis !== null)(
     await writeFile(join(folder, "carry.ts"), code ?? "");
     const [db, emulator] = [join(folder, "inbox.db"), createEmulator()];
     const client = createClient(emulator.clientOptions);
+    const options = { autostart: false, logger: false, ...patient } as const;
 
     async function send(receiver: Receiver, reportId: string, signature?: "none") {
       const options = { reportId, ...(signature && { signature }) };
@@ -33,13 +35,13 @@ it.skipIf(noRedis !== null)(
 
     // One waits for a verdict, one for a later try; an unsigned one was released, another was not.
     const source = sqliteInbox(db);
-    const old = createReceiver({ client, inbox: source, autostart: false, logger: false });
+    const old = createReceiver({ client, inbox: source, ...options });
     old.on("report.complete", () => Promise.reject(new Error("not yet")));
     await old.start();
     const later = await send(old, "later");
-    await expect.poll(async () => (await old.inbox.get(later))?.attempts).toBe(1);
+    await expect.poll(async () => (await old.inbox.get(later))?.attempts).toBeGreaterThan(0);
     await old.close();
-    const next = createReceiver({ client, inbox: source, autostart: false, logger: false });
+    const next = createReceiver({ client, inbox: source, ...options });
     const fresh = await send(next, "fresh");
     const released = await send(next, "released", "none");
     const parked = await send(next, "parked", "none");
@@ -56,17 +58,16 @@ it.skipIf(noRedis !== null)(
     expect((await carry()).stdout).toContain("Carried over: 0.");
 
     const inbox = bullmqInbox({ connection: server.url, logger: false });
-    const receiver = createReceiver({ client, inbox, autostart: false, logger: false });
+    const receiver = createReceiver({ client, inbox, ...options });
     const handled: string[] = [];
     receiver.on("report.complete", ({ id }) => void handled.push(id));
     expect((await inbox.get(fresh))?.state).toBe("received");
     await receiver.start();
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
     expect(handled.sort()).toEqual([later, fresh, released].sort());
     expect(await inbox.get(parked)).toBe(null);
     await receiver.close();
     await server.stop();
     await rm(folder, { recursive: true });
   },
-  60_000,
 );

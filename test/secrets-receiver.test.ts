@@ -228,7 +228,7 @@ describe("what a receiver shows", () => {
     const webhook_url = canaries.plantUrl(await receiver.callbackUrl(url));
     output.add(await client.testWebhook(webhook_url), await client.requestReport({ webhook_url }));
     await emulator.settled();
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
     await close();
     await output.settled(client.testWebhook(webhook_url));
     await receiver.close();

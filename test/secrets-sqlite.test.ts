@@ -5,6 +5,7 @@ import { createReceiver, type Verdict } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { query } from "./durability/serve.ts";
+import { patient } from "./patient.ts";
 import { gate } from "./receiver-setup.ts";
 import { Canaries } from "./secrets/canaries.ts";
 
@@ -29,7 +30,7 @@ it("the files of an inbox hold no signature after the verdict and a checkpoint",
     },
     inbox: sqliteInbox(path),
     callback: { secrets: ["a secret of at least 32 characters"] },
-    logger: false,
+    ...{ logger: false, ...patient },
     retry: { attempts: 3, minMs: 1, maxMs: 2 },
   });
   // Each attempt makes the row longer: it moves, and what it leaves behind must not tell.

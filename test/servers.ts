@@ -100,8 +100,12 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
   const options = {
     ...{ databaseDir: join(folder, "data"), port, user: "postgres", password: "password" },
     ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
-    initdbFlags: ["--encoding=UTF8", "--locale=C"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", ...settings],
+    // What it begins with need not survive a power cut.
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+    postgresFlags: [
+      ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
+      ...["-c", "max_connections=200", ...settings],
+    ],
     ...{ onLog: () => {}, onError: () => {} },
   };
   let server = new EmbeddedPostgres(options);
@@ -136,7 +140,7 @@ async function haveUser(): Promise<void> {
   const told = (flag: string) =>
     spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout.trim();
   const known = () => told("-u");
-  for (let tries = 0; known() === "" && tries < 50; tries++) {
+  for (let tries = 0; known() === "" && tries < 300; tries++) {
     spawnSync("useradd", ["--system", "--user-group", "postgres"]);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -147,7 +151,7 @@ async function haveUser(): Promise<void> {
 }
 
 async function reachable(port: number): Promise<void> {
-  for (const until = performance.now() + 10_000; performance.now() < until; ) {
+  for (const until = performance.now() + 60_000; performance.now() < until; ) {
     const socket = connect(port, "127.0.0.1");
     const connected = await Promise.race([
       once(socket, "connect").then(() => true),

@@ -9,6 +9,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { patient } from "./patient.ts";
 import { noRedis, startPostgres, startRedis } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
@@ -42,7 +43,7 @@ function startTour(...given: string[]): Tour {
     child,
     text: () => text,
     async printed(expected) {
-      await expect.poll(() => text, { timeout: 30_000 }).toContain(expected);
+      await expect.poll(() => text).toContain(expected);
     },
     async ended() {
       const [code] = (await exit) as [number | null];
@@ -52,12 +53,12 @@ function startTour(...given: string[]): Tour {
 }
 
 describe("the tour", () => {
-  it("finishes what the last one had only acknowledged", { timeout: 60_000 }, async () => {
+  it("finishes what the last one had only acknowledged", async () => {
     const file = join(folder, "left.db");
     const emulator = createEmulator();
     const client = createClient(emulator.clientOptions);
     const inbox = sqliteInbox(file);
-    const receiver = createReceiver({ client, inbox, autostart: false, logger: false });
+    const receiver = createReceiver({ client, inbox, autostart: false, logger: false, ...patient });
     const request = new Request("http://localhost/", emulator.notification("report.complete"));
     expect((await receiver.fetch(request)).status).toBe(200);
     await receiver.close();
@@ -73,9 +74,7 @@ describe("the tour", () => {
     expect(second.text()).toContain("nothing was left to do");
   });
 
-  it("stays up until Ctrl-C, also when it was killed before and its port is taken", {
-    timeout: 60_000,
-  }, async () => {
+  it("stays up until Ctrl-C, also when it was killed before and its port is taken", async () => {
     const file = join(folder, "killed.db");
     const killed = startTour("--db", file);
     await killed.printed("The app stays up");
@@ -101,9 +100,6 @@ describe("the tour", () => {
     const title = `takes all its steps on ${name}, and prints no password`;
     it.skipIf(missing !== null)(
       missing === null ? title : `${title} (skipped: ${missing})`,
-      {
-        timeout: 60_000,
-      },
       async () => {
         const server = await start();
         const tour = startTour("--exit", "--inbox", server.url);

@@ -21,7 +21,7 @@ Usage: pnpm start [--exit] [--port PORT] [--db FILE | --inbox URL]
   --help       this text
 `;
 
-const stepMs = 10_000;
+const stepMs = 30_000;
 // What a process that was killed had begun is taken back after some seconds.
 const finishMs = 60_000;
 const defaultFile = fileURLToPath(new URL("../../.tour/inbox.db", import.meta.url));

@@ -4,11 +4,12 @@ import type { Notification } from "@reporthook/emulator";
 
 const connections = 32;
 
-/** Those who send to an address: strangers over some connections, and the service over one of its own. */
+/** Those who send to an address: strangers over some connections, and the service over a new one each time. */
 export class Senders {
   readonly #url: string;
   readonly #strangers = new Agent({ keepAlive: true, maxSockets: connections });
-  readonly #service = new Agent({ keepAlive: true });
+  // A connection that is kept may end at the moment in which it is used again.
+  readonly #service = new Agent({ keepAlive: false });
 
   constructor(url: string) {
     this.#url = url;

@@ -7,6 +7,7 @@ import { createClient, createReceiver, DoNotRetry, type Receiver } from "@report
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "../patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dashboard-"));
@@ -20,7 +21,7 @@ const emulator = createEmulator({ apiKey: key });
 function openApp(db: string, name = "reports"): { receiver: Receiver; mend(): void } {
   const client = createClient(emulator.clientOptions);
   const inbox = sqliteInbox(join(folder, db));
-  const receiver = createReceiver({ client, inbox, name, logger: false });
+  const receiver = createReceiver({ client, inbox, name, logger: false, ...patient });
   let isBroken = true;
   receiver.on("report.complete", () => {
     if (isBroken) throw new DoNotRetry("it is gone");
@@ -36,7 +37,7 @@ function openApp(db: string, name = "reports"): { receiver: Receiver; mend(): vo
 async function send(receiver: Receiver): Promise<string> {
   const sent = emulator.notification("report.complete", { reportId: "r-1" });
   const answer = await receiver.fetch(new Request("http://app/hook", sent));
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   return ((await answer.json()) as { id: string }).id;
 }
 
@@ -112,7 +113,7 @@ describe("reporthook dashboard", () => {
     const answer = await fetch(release, { method: "POST", headers });
     expect([answer.status, await answer.json()]).toEqual([200, { done: 1 }]);
     const state = async () => (await app.receiver.inbox.get(id))?.state;
-    await expect.poll(state, { timeout: 30_000 }).toBe("handled");
+    await expect.poll(state).toBe("handled");
     running.child.kill("SIGINT");
     const { code, err } = await running.ended();
     expect([code, err]).toEqual([

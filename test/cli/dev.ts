@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { freePort } from "../free-port.ts";
+import { patient } from "../patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));
@@ -56,17 +57,22 @@ describe("reporthook dev", () => {
 
   it("passes everything on to an app that asks its service", async () => {
     const server = createServer((req, res) => handle(req, res));
-    server.listen(0, "127.0.0.1");
+    // Nobody else may listen there once it has ended.
+    const port = await freePort();
+    server.listen(port, "127.0.0.1");
     await once(server, "listening");
-    const app = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const app = `http://127.0.0.1:${port}/hook`;
     const { dev, url } = await startDev("--forward", app);
     const printed = await dev.printed("REPORTS_API_KEY=");
     const apiKey = /REPORTS_API_KEY=(\S+)/.exec(printed)?.[1] ?? "";
     const client = createClient({ baseUrl: url, apiKey });
-    const receiver = createReceiver({ client, inbox: sqliteInbox(join(folder, "app.db")) });
+    const inbox = sqliteInbox(join(folder, "app.db"));
+    const receiver = createReceiver({ client, inbox, ...patient });
     const types: string[] = [];
     receiver.on("*", ({ type }) => void types.push(type));
     const handle = nodeHandler(receiver);
+    // What sends waits for 5 seconds only.
+    await inbox.open();
 
     await cli(["trigger", "report.internal_error", "--to", `${url}/webhooks/reports`]);
     await dev.printed(/sent +report\.internal_error to http\S+: 200/);
@@ -75,7 +81,7 @@ describe("reporthook dev", () => {
     await dev.printed(/sent +report\.complete to/);
     dev.type("t");
     await dev.printed(/sent +test_webhook_endpoint to/);
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
     expect(types.sort()).toEqual([
       "report.complete",
       "report.internal_error",

@@ -84,7 +84,10 @@ describe("reporthook doctor", () => {
     const from = seen.length;
     const { code, value, results } = await diagnose("/good");
     expect(code).toBe(0);
-    expect(new Set(Object.values(results))).toEqual(new Set(["pass"]));
+    const { "answer time": time, ...others } = results;
+    expect(new Set(Object.values(others))).toEqual(new Set(["pass"]));
+    // A machine with much else to do may make the answers late.
+    expect(time).toBe(value.times.p99Ms < 1_000 ? "pass" : "warn");
     expect(value.times).toMatchObject({ count: 3, p50Ms: expect.any(Number) });
     expect(value.times.p99Ms).toBeGreaterThanOrEqual(value.times.p50Ms);
     const sent = seen.slice(from);

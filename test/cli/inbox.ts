@@ -17,6 +17,7 @@ import {
 } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "../patient.ts";
 import { cli, cliJson, type Failed, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
@@ -39,6 +40,7 @@ function openApp(db: string, name = "reports", clock?: Clock): App {
     inbox,
     name,
     logger: false,
+    ...patient,
     ...(clock && { clock }),
   });
   const handled: string[] = [];
@@ -78,7 +80,7 @@ describe("reporthook inbox", () => {
       held: await app.send("unknown"),
       rejected: await app.send("report", { signature: "invalid" }),
     };
-    await app.receiver.idle();
+    await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
   });
 
@@ -129,7 +131,7 @@ describe("reporthook inbox", () => {
     const other = join(folder, "decide.db");
     const app = openApp(other, "mine");
     const [one, two] = [await app.send("unknown"), await app.send("unknown")];
-    await app.receiver.idle();
+    await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
 
     const foreign = await cli(["inbox", "release", one, "--db", other]);
@@ -153,7 +155,7 @@ describe("reporthook inbox", () => {
     const app = openApp(old, "reports", tenDaysAgo);
     await app.send("report.complete");
     await app.send("unknown");
-    await app.receiver.idle();
+    await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
     const kept = await cliJson(["inbox", "prune", "--handled-days", "11", "--db", old]);
     expect(kept.value).toEqual({ pruned: 0 });
@@ -186,7 +188,7 @@ describe("reporthook inbox", () => {
       }
     };
     const loading = Promise.all(Array.from({ length: 8 }, load));
-    await expect.poll(() => sent.length, { timeout: 30_000 }).toBeGreaterThan(50);
+    await expect.poll(() => sent.length).toBeGreaterThan(50);
 
     const commands = [
       ["list", "--limit", "1000"],
@@ -202,18 +204,18 @@ describe("reporthook inbox", () => {
     );
     sending = false;
     await loading;
-    await app.receiver.idle({ timeoutMs: 30_000 });
+    await app.receiver.idle({ timeoutMs: 60_000 });
 
     const id = await app.send("report.internal_error");
     sent.push(id);
-    await app.receiver.idle({ timeoutMs: 30_000 });
+    await app.receiver.idle({ timeoutMs: 60_000 });
     const parked = ["inbox", "list", "--state", "dead", "--limit", "10000", "--db", busy];
     expect((await cliJson<Listed>(parked)).value.entries.at(-1)).toMatchObject({ id });
     expect((await cli(["inbox", "release", id, "--db", busy])).code).toBe(0);
     const handled = async (): Promise<string | undefined> =>
       (await app.receiver.inbox.get(id))?.state;
     // The running app takes up what another process has released.
-    await expect.poll(handled, { timeout: 30_000 }).toBe("handled");
+    await expect.poll(handled).toBe("handled");
     const counts = await app.receiver.inbox.counts();
     expect(counts.handled + counts.dead).toBe(sent.length);
     expect(new Set(sent).size).toBe(sent.length);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 
 /** How a command is run. */
 export interface Setting {
@@ -36,12 +36,10 @@ export interface Running {
   /** Types a line. */
   type(line: string): void;
   /** Resolves once it was printed, to all that was. */
-  printed(text: string | RegExp, timeout?: number): Promise<string>;
+  printed(text: string | RegExp): Promise<string>;
   ended(): Promise<Ended>;
 }
 
-// Each command is a process of its own.
-vi.setConfig({ testTimeout: 60_000 });
 let program = "";
 const started = new Set<ChildProcess>();
 
@@ -70,10 +68,10 @@ export function startCli(args: readonly string[], { cwd, env = {} }: Setting = {
     child,
     out: () => text.out,
     type: (line) => void child.stdin.write(`${line}\n`),
-    async printed(expected, timeout = 30_000) {
+    async printed(expected) {
       // What has ended prints nothing more: its last words say why.
       const soFar = (): string => text.out + (child.exitCode === null ? "" : text.err);
-      await expect.poll(soFar, { timeout }).toMatch(expected);
+      await expect.poll(soFar).toMatch(expected);
       return text.out;
     },
     async ended() {

@@ -5,6 +5,7 @@ import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../free-port.ts";
 import { cli, cliJson, type Failed } from "./process.ts";
 
 const apiKey = "a-key-of-the-tests";
@@ -14,7 +15,7 @@ let env: Record<string, string>;
 
 beforeEach(async () => {
   emulator = createEmulator({ apiKey });
-  env = { REPORTS_URL: (await emulator.listen()).url, REPORTS_API_KEY: apiKey };
+  env = { REPORTS_URL: (await emulator.listen(await freePort())).url, REPORTS_API_KEY: apiKey };
 });
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -112,7 +113,7 @@ describe("reporthook trigger", () => {
     }
     const forged = ["trigger", "report", "--signature", "invalid", "--to", to];
     expect((await cli(forged, { env })).code).toBe(0);
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
     expect(types).toEqual(names);
     expect((await receiver.inbox.counts()).rejected).toBe(1);
     await receiver.close();

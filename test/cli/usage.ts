@@ -139,7 +139,7 @@ describe.skipIf(!hasScript)("on a terminal (needs the program `script`)", () => 
     const command = `stty cols ${columns} rows 30; ${process.execPath} ${programFile()} ${line}`;
     const { stdout, status } = spawnSync("script", ["-qec", command, "/dev/null"], {
       env: { PATH, HOME, TERM: "xterm-256color", ...env },
-      timeout: 30_000,
+      timeout: 120_000,
     });
     // It has ended by itself.
     expect(status).not.toBeNull();

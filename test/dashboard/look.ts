@@ -13,7 +13,7 @@ export function faults(page: Page): string[] {
 export async function openPage(browser: Browser, url: string): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   const list: string[] = [];
   found.set(page, list);
   const { origin } = new URL(url);
@@ -33,7 +33,7 @@ export async function openPage(browser: Browser, url: string): Promise<Page> {
 /** Waits until the list has so many rows. */
 export async function rows(page: Page, number: number): Promise<void> {
   const count = (): Promise<number> => page.locator(".list > li").count();
-  await expect.poll(count, { timeout: 20_000 }).toBe(number);
+  await expect.poll(count).toBe(number);
 }
 
 /** What has the focus: its text, and the style of its outline. */

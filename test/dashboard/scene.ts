@@ -16,7 +16,7 @@ export function failingHandlers(receiver: Receiver): void {
   });
 }
 
-/** Deliveries as an app has them after a while: most are handled, some are stuck. */
+/** Deliveries as an app has them after a while, each tried: most are handled, some are stuck. */
 export async function play({ send, receiver }: Stage): Promise<void> {
   await send("test_webhook_endpoint");
   for (let number = 1; number <= 24; number++) {
@@ -30,9 +30,12 @@ export async function play({ send, receiver }: Stage): Promise<void> {
   await send("report.complete", { signature: "expired", reportId: "q2-sales-8" });
   await send("report.complete", { signature: "invalid", reportId: "q3-sales-2" });
   await send("report.complete", { body: { kind: "invoice.created", number: 7 } });
-  while ((await receiver.inbox.counts()).received > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const isAtWork = async (): Promise<boolean> => {
+    if ((await receiver.inbox.counts()).received > 0) return true;
+    const waiting = await receiver.inbox.list({ state: "verified" });
+    return waiting.some(({ attempts }) => attempts === 0);
+  };
+  while (await isAtWork()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 function report(id: string): Record<string, unknown> {

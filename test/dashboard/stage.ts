@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
@@ -28,6 +27,8 @@ import { Hono } from "hono";
 import Koa from "koa";
 import mount from "koa-mount";
 import { express4, Koa2 } from "../frameworks.ts";
+import { freePort } from "../free-port.ts";
+import { patient } from "../patient.ts";
 
 /** An app with the webhook and the dashboard beside it. */
 export type Framework = (receiver: Receiver, page: Dashboard) => RequestListener;
@@ -108,7 +109,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     framework = frameworks.express,
     handlers = () => {},
     receiver: given,
-    port = 0,
+    port = await freePort(),
   } = options;
   const folder = mkdtempSync(join(tmpdir(), "reporthook-dashboard-"));
   const emulator = createEmulator({ apiKey: "key-that-nobody-may-see" });
@@ -121,20 +122,20 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   let inbox: Inbox;
   let server: Server | undefined;
 
-  async function start(at: number): Promise<number> {
+  async function start(): Promise<void> {
     inbox = sqliteInbox(join(folder, "inbox.db"));
     receiver = createReceiver({
       client: createClient(emulator.clientOptions),
       inbox,
       logger: false,
+      ...patient,
       ...given,
     });
     handlers(receiver);
     const { authorize } = options;
     const page = dashboard(receiver, { logger, ...(authorize !== undefined && { authorize }) });
-    server = createServer(framework(receiver, page)).listen(at, "127.0.0.1");
+    server = createServer(framework(receiver, page)).listen(port, "127.0.0.1");
     await once(server, "listening");
-    return (server.address() as AddressInfo).port;
   }
 
   async function stop(): Promise<void> {
@@ -143,8 +144,8 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     await receiver.close({ timeoutMs: 1_000 });
   }
 
-  const taken = await start(port);
-  const origin = `http://127.0.0.1:${taken}`;
+  await start();
+  const origin = `http://127.0.0.1:${port}`;
   return {
     emulator,
     logged,
@@ -158,11 +159,12 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     async send(name, how) {
       const notification = emulator.notification(name, how);
       const response = await fetch(`${origin}/webhooks/reports`, notification);
+      if (!response.ok) throw new Error(await response.text());
       return ((await response.json()) as { id: string }).id;
     },
     async restart() {
       await stop();
-      await start(taken);
+      await start();
     },
     async close() {
       await stop();

@@ -5,7 +5,7 @@ import { test } from "vitest";
 /** Tests that need something of the machine: elsewhere they are skipped and say why, in CI they fail. */
 export function testWith(missing: string | null): (name: string, run: () => Promise<void>) => void {
   return (name, run) => {
-    if (missing === null) test(name, run, 60_000);
+    if (missing === null) test(name, run);
     else if (process.env["CI"]) test(name, () => Promise.reject(new Error(missing)));
     else test.skip(`${name} (skipped: ${missing})`, () => {});
   };

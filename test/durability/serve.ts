@@ -41,7 +41,7 @@ export async function serve(
   const write = (level: Line["level"]) => (fields: Line["fields"], message: string) => {
     lines.push({ level, fields, message });
   };
-  const { ackMs = 4_000, handle } = options;
+  const { ackMs = 60_000, handle } = options;
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
     inbox,
@@ -111,7 +111,7 @@ export async function postUntil(url: string, status: number): Promise<Answered> 
 
 /** Waits, with much patience, until it holds. */
 export async function until(check: () => unknown, what: string): Promise<void> {
-  const end = performance.now() + 40_000;
+  const end = performance.now() + 60_000;
   while (!(await check())) {
     if (performance.now() > end) throw new Error(`Waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -46,7 +46,7 @@ export function startProgram(
   return {
     type: (line) => void child.stdin.write(`${line}\n`),
     async printed(expected) {
-      await expect.poll(() => text.out, { timeout: 30_000 }).toContain(expected);
+      await expect.poll(() => text.out).toContain(expected);
     },
     async ended() {
       const [code] = (await closed) as [number | null];

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientOptions } from "@reporthook/core";
+import { freePort } from "../free-port.ts";
 import { listen } from "../mount-hosts.ts";
 
 type Respond = (res: ServerResponse, said: string, req: IncomingMessage) => void;
@@ -44,12 +45,10 @@ export async function failingServices(): Promise<{
       return [name, served] as const;
     }),
   );
-  const gone = await listen(() => {});
-  await gone.close();
   return {
     urls: new Map([
       ...all.map(([name, { url }]) => [name, url] as const),
-      ["nobody there", gone.url],
+      ["nobody there", `http://127.0.0.1:${await freePort()}/`],
     ]),
     close: async () => void (await Promise.all(all.map(([, served]) => served.close()))),
   };

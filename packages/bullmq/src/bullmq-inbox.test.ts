@@ -10,8 +10,9 @@ import { ReceiverQueues } from "./queues.ts";
 import { settingsOf } from "./settings.ts";
 import { goneOn } from "./settle.ts";
 
+const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
-const bench = (inbox: Inbox) => createBench(inbox, 10_000);
+const bench = (inbox: Inbox) => createBench(inbox, patienceMs);
 let prefixes = 0;
 
 onEachServer((server) => {
@@ -19,11 +20,11 @@ onEachServer((server) => {
     ...{ connection: server().url, prefix: `test-${++prefixes}`, logger: false, ...rest },
   });
   const open = () => bullmqInbox(options());
-  for (const { name, run } of inboxContract({ open, guarantees })) test(name, run, 30_000);
+  for (const { name, run } of inboxContract({ open, guarantees, patienceMs })) test(name, run);
 
-  /** The queues of receiver `a` as another process would have them. */
+  /** The queues of receiver `a` as another process would have them; what that leases is soon taken back. */
   async function behind(given: BullmqInboxOptions) {
-    const engine = await openEngine(settingsOf(given));
+    const engine = await openEngine(settingsOf({ ...given, leaseMs: 310.5 }));
     return { engine, queues: new ReceiverQueues(engine, given.prefix ?? "", "a") };
   }
 
@@ -67,7 +68,7 @@ onEachServer((server) => {
   });
 
   it("a crash between the two halves of going on loses nothing and asks for no second verdict", async () => {
-    const given = options({ leaseMs: 310.5 });
+    const given = options({ leaseMs: 4_000 });
     const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
     const id = await put();
     const { engine, queues } = await behind(given);
@@ -92,7 +93,7 @@ onEachServer((server) => {
   });
 
   it("what was being worked on when a process died is taken back, and parked as poison the sixth time", async () => {
-    const given = options({ leaseMs: 310.5 });
+    const given = options({ leaseMs: 4_000 });
     const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
     const id = await put();
     const { engine, queues } = await behind(given);
@@ -107,10 +108,10 @@ onEachServer((server) => {
     expect((await inbox.get(id))?.reason?.code).toBe("poison");
     expect(jobs).toEqual([]);
     await inbox.release({ receiver: "a", id, now: Date.now() });
-    await until(() => jobs.length === 1, "a person may try it again");
+    await until(() => jobs.length > 0, "a person may try it again");
     await engine.close();
     await end();
-  }, 20_000);
+  });
 
   it("no job carries a signature once there is a verdict", async () => {
     const given = options();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startPostgres } from "../../../test/servers.ts";
-import { postgresConnection } from "./engine.ts";
+import { openEngine, openMs, postgresConnection } from "./engine.ts";
 import { settingsOf } from "./settings.ts";
 
 it("a server that ends takes no process with it that has a connection in use", async () => {
@@ -16,6 +16,26 @@ it("a server that ends takes no process with it that has a connection in use", a
     client.release();
     await server.start();
   } finally {
+    await server.stop();
+  }
+});
+
+it("tables may take longer to be made than a connection", async () => {
+  const server = await startPostgres();
+  const settings = settingsOf({ connection: server.url, logger: false });
+  const connection = postgresConnection(settings.connection);
+  const other = await connection.pool.connect();
+  try {
+    // What BullMQ has others wait for while one of them makes the tables.
+    await other.query("SELECT pg_advisory_lock(x'42554c4c'::int, hashtext('bullmq'))");
+    const opening = openEngine(settings);
+    const late = new Promise((resolve) => setTimeout(resolve, openMs + 500, "waits"));
+    expect(await Promise.race([opening, late])).toBe("waits");
+    await other.query("SELECT pg_advisory_unlock_all()");
+    await (await opening).close();
+  } finally {
+    other.release();
+    await connection.close();
     await server.stop();
   }
 });

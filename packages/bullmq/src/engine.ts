@@ -25,22 +25,27 @@ export interface Engine {
 
 /** How long a connection may take, in milliseconds. */
 export const openMs = 3_000;
+/** How long PostgreSQL may take until its tables are made, or brought up to date, maybe by others who start. */
+const migrateMs = 60_000;
 const answerMs = 10_000;
 /** Longer than a worker of BullMQ waits on Redis for a job. */
 const silenceMs = 15_000;
 const neverFail = 1_000_000;
 
-/** Connects; rejects `inbox_failed` when there is no server within 3 seconds. */
+/** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
 export async function openEngine(settings: Settings): Promise<Engine> {
-  const { backend: base, ...rest } =
-    settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
+  const {
+    backend: base,
+    readyMs,
+    ...rest
+  } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
   // Whoever asks for something is told what failed; these events tell nobody more.
   base.on("error", () => {});
   const closeAll = async (): Promise<void> => {
     await base.close(true).catch(() => {});
   };
   try {
-    await inTime(base.waitUntilReady(), openMs);
+    await inTime(base.waitUntilReady(), readyMs);
   } catch (error) {
     void closeAll();
     throw new ReporthookError(
@@ -77,6 +82,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
 
 interface Base extends Pick<Engine, "setting" | "forget"> {
   readonly backend: IQueueBackend;
+  readonly readyMs: number;
 }
 
 const always = {
@@ -92,6 +98,7 @@ function onRedis({ connection }: Settings): Base {
   const backend = createRedisBackend("reporthook", { connection: options, skipVersionCheck: true });
   return {
     backend,
+    readyMs: openMs,
     async setting(name) {
       const client = (await backend.client) as unknown as RedisConfig;
       const [, value] = await client.config("GET", name);
@@ -111,6 +118,7 @@ function onPostgres({ connection }: Settings): Base {
   const backend = new PostgresQueueBackend(pool, "reporthook", { connection });
   return {
     backend,
+    readyMs: migrateMs,
     async setting(name) {
       const { rows } = await pool.pool.query<{ setting: string }>(
         "SELECT setting FROM pg_settings WHERE name = $1",

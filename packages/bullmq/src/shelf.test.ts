@@ -24,14 +24,14 @@ for (const { kind, start, missing } of engines) {
     let server: Server;
     beforeAll(async () => {
       server = await start();
-    }, 60_000);
+    });
     afterAll(() => server.stop());
 
     /** A bench, and the queues of receiver `a` as another process has them. */
     async function open() {
       const options = { connection: server.url, prefix: `shelf-${++prefixes}`, logger: false };
       const given = { ...options, logger: false } as const;
-      const bench = createBench(bullmqInbox(given), 10_000);
+      const bench = createBench(bullmqInbox(given), 60_000);
       const engine = await openEngine(settingsOf(given));
       const queues = new ReceiverQueues(engine, given.prefix, "a");
       const meter = new Meter(async () => queues);

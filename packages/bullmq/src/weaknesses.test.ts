@@ -46,7 +46,7 @@ describe("weaknesses", () => {
     await server.stop();
   });
 
-  it("names what a PostgreSQL may lose", { timeout: 60_000 }, async () => {
+  it("names what a PostgreSQL may lose", async () => {
     const server = await startPostgres(["-c", "synchronous_commit=off", "-c", "fsync=off"]);
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ fsync: "off" }, { synchronous_commit: "off" }]);

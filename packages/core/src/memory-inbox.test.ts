@@ -19,7 +19,7 @@ for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantee
   test(name, run);
 
 const bench = (options?: Parameters<typeof memoryInbox>[0]) =>
-  createBench(memoryInbox(options), 10_000);
+  createBench(memoryInbox(options), 60_000);
 
 describe("memoryInbox", () => {
   it("memoryInbox() refuses options that are no positive numbers", () => {
@@ -57,7 +57,7 @@ describe("memoryInbox", () => {
     expect((await inbox.counts()).handled).toBe(1_000);
   });
 
-  it("is bounded when a flood of 50,000 forged deliveries comes", { timeout: 60_000 }, async () => {
+  it("is bounded when a flood of 50,000 forged deliveries comes", async () => {
     const { inbox, clock, consume, until, end } = bench({ maxBytes: 5_000_000 });
     const body = new Uint8Array(1_000);
     const { jobs } = consume("verify", left("rejected", "invalid_signature"), { concurrency: 64 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
 import { ServiceError } from "./errors.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 import type { Authorizer } from "./verify.ts";
@@ -41,6 +41,7 @@ describe('verify: "before-ack"', () => {
   });
 
   it("stores and verifies later what has no verdict in time", async () => {
+    standStill();
     const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
       verify: "before-ack",
     });

@@ -189,7 +189,7 @@ describe("handlers", () => {
       }),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 
   it("handle an unsigned delivery once it is released", async () => {
     const { receiver, send, seen, seeAll, observed } = setUp();

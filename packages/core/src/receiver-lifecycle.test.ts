@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
 import type { EventOf } from "./events.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { createReceiver } from "./receiver.ts";
@@ -223,6 +223,7 @@ describe("close()", () => {
   });
 
   it("aborts the signal at the timeout, and does not count that attempt", async () => {
+    standStill();
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close").mockResolvedValue();
     const first = setUp({ inbox });
@@ -425,7 +426,7 @@ describe("a process", () => {
 
   it("ends when its script does, started automatically and with a delivery waiting", async () => {
     expect(await run(`receiver.mount(); console.log((${post}).status);`)).toBe("200\n");
-  }, 30_000);
+  });
 
   it("is kept alive by start() by hand, until close()", async () => {
     // Without being kept alive it would end with code 13: its top-level await would be left unsettled.
@@ -435,5 +436,5 @@ describe("a process", () => {
       await receiver.close();
       console.log("closed");`;
     expect(await run(code)).toBe("closed\n");
-  }, 30_000);
+  });
 });

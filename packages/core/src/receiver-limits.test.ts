@@ -1,7 +1,7 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { setUp, turns } from "../../../test/receiver-setup.ts";
+import { setUp, standStill, turns } from "../../../test/receiver-setup.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { nodeHandler } from "./node-handler.ts";
 
@@ -35,6 +35,7 @@ describe("the answer", () => {
     ["bodyMs", { bodyMs: 700 }, 700],
     ["a smaller ackMs", { ackMs: 300 }, 300],
   ])("is 408 when the body does not arrive within %s", async (_, limits, ms) => {
+    standStill();
     const { emulator, receiver } = setUp({ limits });
     const body = new ReadableStream({
       pull: never,
@@ -59,6 +60,7 @@ describe("the answer", () => {
   });
 
   it("leaves the inbox what the body has left of ackMs", async () => {
+    standStill();
     const inbox = Object.assign(memoryInbox(), { add: never });
     const { emulator, receiver } = setUp({ inbox, limits: { bodyMs: 900, ackMs: 1_000 } });
     let feed = (): void => {};

@@ -79,7 +79,7 @@ function stress(options: Partial<ReceiverOptions> = {}): Stressed {
   return stressed;
 }
 
-describe("an outage of the service", { timeout: 60_000 }, () => {
+describe("an outage of the service", () => {
   it.each(["gone", "hangs", 503] as const)(
     "of 4 minutes (%s) at 10 deliveries a second costs no verdict, and few calls",
     async (trouble) => {

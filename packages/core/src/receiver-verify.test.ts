@@ -237,7 +237,7 @@ describe("verification", () => {
       clock.advance(1_000);
       await turns(3);
     }
-  }, 20_000);
+  });
 
   it("warns of a signature that comes again with other bytes, or holds it", async () => {
     for (const reusedSignature of ["accept", "hold"] as const) {

@@ -228,7 +228,7 @@ const SETUP = `
   const webhook_url = "https://app.example/";
 `;
 
-test("a pending delivery alone keeps no process alive", { timeout: 30_000 }, async () => {
+test("a pending delivery alone keeps no process alive", async () => {
   const { stdout } = await run(`${SETUP}
     process.once("exit", () => console.log(emulator.deliveries.length));
     await post("/batch/v4/request-report", { webhook_url });
@@ -236,9 +236,7 @@ test("a pending delivery alone keeps no process alive", { timeout: 30_000 }, asy
   expect(stdout.trim()).toBe("0");
 });
 
-test("settled() keeps the process alive when a delivery is pending", {
-  timeout: 30_000,
-}, async () => {
+test("settled() keeps the process alive when a delivery is pending", async () => {
   const { stdout } = await run(`${SETUP}
     emulator.fault("delivery", { delayMs: 50, status: 503 });
     await post("/batch/v4/request-report", { webhook_url });
@@ -248,7 +246,7 @@ test("settled() keeps the process alive when a delivery is pending", {
   expect(stdout.trim()).toBe("503");
 });
 
-test("an answer that is awaited keeps the process alive", { timeout: 30_000 }, async () => {
+test("an answer that is awaited keeps the process alive", async () => {
   const { stdout } = await run(`${SETUP}
     emulator.fault("authorize", { delayMs: 50 });
     console.log((await post("/v1/webhooks/authorize", {})).status);
@@ -256,7 +254,7 @@ test("an answer that is awaited keeps the process alive", { timeout: 30_000 }, a
   expect(stdout.trim()).toBe("401");
 });
 
-test("close() leaves nothing that keeps the process alive", { timeout: 30_000 }, async () => {
+test("close() leaves nothing that keeps the process alive", async () => {
   const { stdout } = await run(`${SETUP}
     await emulator.listen();
     emulator.fault("authorize", { delayMs: 3_600_000 });

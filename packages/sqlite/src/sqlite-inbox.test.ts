@@ -22,12 +22,13 @@ import { beatMs } from "./leases.ts";
 const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const patienceMs = 60_000;
 let files = 0;
 const { guarantees } = sqliteInbox(join(folder, "none.db"));
 const open = () => sqliteInbox(join(folder, `${++files}.db`));
-for (const { name, run } of inboxContract({ open, guarantees })) test(name, run, 30_000);
+for (const { name, run } of inboxContract({ open, guarantees, patienceMs })) test(name, run);
 
-const bench = (inbox: Inbox) => createBench(inbox, 10_000);
+const bench = (inbox: Inbox) => createBench(inbox, patienceMs);
 
 /** Opens one file several times, as several processes would. */
 function several(count: number): Inbox[] {
@@ -130,10 +131,10 @@ describe("sqliteInbox", () => {
     const { jobs } = consume("handle", left("held", "unsigned"), { concurrency: 16 });
     const released = await inbox.release({ receiver: "a", reason: "unsigned", now: clock.now() });
     expect(released).toBe(count);
-    await vi.waitUntil(async () => (await inbox.counts()).held === count, 20_000);
+    await vi.waitUntil(async () => (await inbox.counts()).held === count, patienceMs);
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
     await end();
-  }, 30_000);
+  });
 
   it("a link leads to the file, which is no other inbox", async () => {
     const target = join(folder, `${++files}.db`);
@@ -184,7 +185,7 @@ describe("sqliteInbox", () => {
     expect(second.jobs[0]?.id).toBe(id);
     await until(async () => (await inbox.counts()).verified === 1, "it is recorded");
     await end();
-  }, 30_000);
+  });
 
   it("works on what it leases in the turn in which it learns that its leases are lost", async () => {
     const path = join(folder, `${++files}.db`);
@@ -215,9 +216,9 @@ describe("sqliteInbox", () => {
     unblock();
     await until(async () => (await inbox.counts()).verified === 106, "nothing is left");
     await end();
-  }, 30_000);
+  });
 
-  it("counts what is there, whatever was done before", { timeout: 120_000 }, async () => {
+  it("counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { giveWay: true }), later(60_000)],
       ...[left("held", "expired", { verification: "expired" }), left("dead", "do_not_retry")],

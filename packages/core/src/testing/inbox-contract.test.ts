@@ -24,8 +24,8 @@ function broken(members: Partial<Inbox>): Inbox {
   });
 }
 
-async function failures(members: Partial<Inbox>): Promise<string[]> {
-  const cases = inboxContract({ open: () => broken(members), guarantees, patienceMs: 50 });
+async function failures(members: Partial<Inbox>, patienceMs = 50): Promise<string[]> {
+  const cases = inboxContract({ open: () => broken(members), guarantees, patienceMs });
   const results = await Promise.allSettled(cases.map(({ run }) => run()));
   return results.flatMap((result) => (result.status === "rejected" ? [`${result.reason}`] : []));
 }
@@ -54,7 +54,7 @@ describe("inboxContract", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("inboxContract() runs on a store with a clock of its own", { timeout: 30_000 }, async () => {
+  it("inboxContract() runs on a store with a clock of its own", async () => {
     const cases = inboxContract({ open: () => broken({ guarantees: own }), guarantees: own });
     await Promise.all(cases.map(({ run }) => run()));
   });
@@ -69,15 +69,16 @@ describe("inboxContract", () => {
     expect(
       await failures({ list: () => new Promise(() => {}), prune: async () => -1 }),
     ).not.toEqual([]);
-    expect(await failures({ close: async () => {} })).toEqual(
+    // Nothing hangs: each comes to its end, in which it looks for what is left.
+    expect(await failures({ close: async () => {} }, 60_000)).toEqual(
       expect.arrayContaining([expect.stringMatching(/Timers still set|Work still running/)]),
     );
-  }, 20_000);
+  });
 });
 
 describe("createBench", () => {
   it("createBench() gives a store with a clock of its own no time to advance", async () => {
-    const { clock, put, work, end } = createBench(broken({ guarantees: own }), 1_000);
+    const { clock, put, work, end } = createBench(broken({ guarantees: own }), 60_000);
     expect(() => clock.advance(1)).toThrow(/keeps its own time/);
     await put();
     await work("verify", valid);
