@@ -30,29 +30,36 @@ export const cpu: Figure = {
   of: (sample) => (sample.cpu / sample.answered) * 1_000,
 };
 
+/** How variants are compared. */
+export interface Comparison {
+  /** What the first of a group is called where others are compared with it. */
+  readonly base?: string;
+  readonly rateOf?: (variant: Variant) => number | undefined;
+}
+
 /** Measures groups of variants, the first of each being what the others are compared with. */
 export async function compare(
   groups: readonly (readonly Variant[])[],
   figures: readonly Figure[],
   context: Context,
-  rateOf?: (variant: Variant) => number | undefined,
+  { base = "bare", rateOf }: Comparison = {},
 ): Promise<Result> {
   const here: readonly string[] = [...inboxesHere(), ...engines];
   const known = groups.map((group) =>
     group.filter(({ inbox }) => inbox === "none" || here.includes(inbox)),
   );
-  const raw: Record<string, readonly Sample[]> = {};
+  const raw: Record<string, readonly Sample[]>[] = [];
   const rows: string[][] = [];
   for (const group of known) {
     const samples = await inTurns(group, context, rateOf);
-    const [base = []] = samples.values();
+    const [first = []] = samples.values();
+    raw.push(Object.fromEntries(samples));
     for (const [label, own] of samples) {
-      raw[label] = own;
-      rows.push([label, ...figures.flatMap((figure) => cells(figure, own, base))]);
+      rows.push([label, ...figures.flatMap((figure) => cells(figure, own, first))]);
     }
   }
   return {
-    columns: ["server", ...figures.flatMap(headings)],
+    columns: ["server", ...figures.flatMap((figure) => headings(figure, base))],
     rows,
     notes: here.includes("sqlite") ? [] : [withoutSqlite],
     raw,
@@ -68,8 +75,8 @@ export function withEachInbox(variant: Omit<Variant, "inbox">): Variant[] {
   ];
 }
 
-function headings({ column, compared }: Figure): string[] {
-  return compared ? [column, `${column} / bare`] : [column];
+function headings({ column, compared }: Figure, base: string): string[] {
+  return compared ? [column, `${column} / ${base}`] : [column];
 }
 
 function cells({ digits, of, compared }: Figure, own: readonly Sample[], base: readonly Sample[]) {

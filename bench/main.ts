@@ -9,12 +9,14 @@ import { insertAndHandle } from "./benchmarks/insert-and-handle.ts";
 import { latency } from "./benchmarks/latency.ts";
 import { queueBacklog, queues, queueWorkers } from "./benchmarks/queues.ts";
 import { sustained } from "./benchmarks/sustained.ts";
+import { telemetry } from "./benchmarks/telemetry.ts";
 import { conditionsOf, type Finding, markdown } from "./report.ts";
 
 const benchmarks: readonly Benchmark[] = [
   acknowledge,
   sustained,
   latency,
+  telemetry,
   backlog,
   groupCommit,
   insertAndHandle,

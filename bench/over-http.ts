@@ -6,6 +6,7 @@ import type { HostName } from "./hosts.ts";
 import { type InboxName, newFolder } from "./inboxes.ts";
 import type { Load, Loaded } from "./load.ts";
 import type { Serve, Served } from "./server.ts";
+import type { TelemetryName } from "./telemetry.ts";
 
 /** One way to serve, measured against the same framework bare. */
 export interface Variant {
@@ -14,6 +15,7 @@ export interface Variant {
   readonly work?: boolean;
   readonly waiting?: number;
   readonly handMade?: HandMade;
+  readonly telemetry?: TelemetryName;
 }
 
 /** One measurement. */
@@ -31,8 +33,16 @@ export interface Target {
 const mostWaiting = 2_000;
 const connections = 64;
 
+const telemetries: Record<TelemetryName, string> = {
+  "no seam": "no seam",
+  none: "without telemetry",
+  "no SDK": "`telemetry()`, no SDK",
+  SDK: "`telemetry()` and an SDK",
+};
+
 /** What a variant is called in tables. */
-function labelOf({ host, inbox, handMade }: Variant): string {
+function labelOf({ host, inbox, handMade, telemetry, work }: Variant): string {
+  if (telemetry) return `${telemetries[telemetry]}${work ? ", working" : ""}`;
   if (handMade) return `hand-made, ${handMade.engine}${handMade.dedupes ? ", tells copies" : ""}`;
   return inbox === "none" ? `${host}, bare` : `${host} + ${inbox}`;
 }
@@ -43,7 +53,9 @@ export async function startTarget(
   { warmUpMs, measureMs }: Context,
 ): Promise<Target> {
   const folder = newFolder();
-  const server = startChild("server");
+  const ahead = new URL("./without-seam.js", import.meta.url).href;
+  const env = variant.telemetry === "no seam" ? { NODE_OPTIONS: `--import=${ahead}` } : {};
+  const server = startChild("server", env);
   const { port } = await server.ask<{ port: number }>({ ...variant, folder } satisfies Serve);
   return {
     async load(options = {}) {

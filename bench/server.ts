@@ -8,6 +8,7 @@ import { type HandMade, handMade } from "./hand-made.ts";
 import { type HostName, serverOf } from "./hosts.ts";
 import { type InboxName, openInbox } from "./inboxes.ts";
 import { seed } from "./seed.ts";
+import type { TelemetryName } from "./telemetry.ts";
 
 /** What to serve. */
 export interface Serve {
@@ -21,6 +22,8 @@ export interface Serve {
   readonly work?: boolean;
   /** So many deliveries wait from the start. */
   readonly waiting?: number;
+  /** "no seam" has to be asked for when the process is started. */
+  readonly telemetry?: TelemetryName;
 }
 
 /** How the server fared since it was asked last; times in milliseconds. */
@@ -45,7 +48,7 @@ let cpuBefore = process.cpuUsage();
 async function serve(asked: Serve): Promise<{ port: number }> {
   if (asked.inbox !== "none") inbox = await openInbox(asked.inbox, asked.folder);
   if (inbox && asked.waiting) await seed(inbox, name, asked.waiting);
-  const receiver = inbox ? await receiverOn(inbox, asked.work === true) : null;
+  const receiver = inbox ? await receiverOn(inbox, asked) : null;
   const made = asked.handMade ? await handMade(asked.handMade, asked.work === true) : null;
   if (made && asked.work) watch(made.waiting);
   const server = made ? createServer(made.app) : serverOf(asked.host, receiver);
@@ -54,10 +57,13 @@ async function serve(asked: Serve): Promise<{ port: number }> {
   return { port: (server.address() as AddressInfo).port };
 }
 
-async function receiverOn(inbox: Inbox, work: boolean): Promise<Receiver> {
+async function receiverOn(inbox: Inbox, { work, telemetry }: Serve): Promise<Receiver> {
+  // Loaded where it is measured only.
+  const given = telemetry && (await import("./telemetry.ts")).telemetryOf(telemetry);
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
     ...{ inbox, name, limits: room, autostart: false, logger: false },
+    ...given,
   });
   receiver.on("*", () => {});
   if (work) {

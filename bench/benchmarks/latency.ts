@@ -25,7 +25,7 @@ export const latency: Benchmark = {
         generator,
       ],
       context,
-      () => rate,
+      { rateOf: () => rate },
     );
     const note = `The rate: ${numberText(rate, 0)} requests/s.`;
     return { ...result, notes: [note, ...(result.notes ?? [])] };
