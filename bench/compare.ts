@@ -1,7 +1,7 @@
-import type { Context, Result } from "./benchmark.ts";
+import { type Context, inParts, type Result } from "./benchmark.ts";
 import { engines } from "./engines.ts";
 import { inboxesHere } from "./inboxes.ts";
-import { inTurns, type Sample, type Variant } from "./over-http.ts";
+import { inTurns, labelOf, type Sample, type Variant } from "./over-http.ts";
 import { numberText, ratios, show, spreadOf } from "./statistics.ts";
 
 /** What is measured of a server, and how a table shows it. */
@@ -50,18 +50,21 @@ export async function compare(
   );
   const raw: Record<string, readonly Sample[]>[] = [];
   const rows: string[][] = [];
-  for (const group of known) {
-    const samples = await inTurns(group, context, rateOf);
+  const show = (samples: ReadonlyMap<string, readonly Sample[]>): void => {
     const [first = []] = samples.values();
+    if (first.length === 0) return;
     raw.push(Object.fromEntries(samples));
     for (const [label, own] of samples) {
       rows.push([label, ...figures.flatMap((figure) => cells(figure, own, first))]);
     }
-  }
+  };
+  const nameOf = (group: readonly Variant[]): string => group.map(labelOf).join(" · ");
+  const missing = await inParts(known, nameOf, (group) => inTurns(group, context, show, rateOf));
   return {
     columns: ["server", ...figures.flatMap((figure) => headings(figure, base))],
     rows,
     notes: here.includes("sqlite") ? [] : [withoutSqlite],
+    missing,
     raw,
   };
 }
