@@ -34,7 +34,7 @@ const efforts: Record<"full" | "quick", Effort> = {
   quick: { rounds: 2, warmUpMs: 1_000, measureMs: 1_500, scale: 0.1, fillMs: 60_000 },
 };
 
-const help = `pnpm bench [--only NAME]... [--quick] [--out NAME]
+const help = `pnpm bench [--only NAME]... [--quick] [--rounds N] [--fill N] [--out NAME]
 
 Builds the packages, measures them and writes bench/report.md and bench/report.json, anew after each benchmark. Ctrl-C ends
 it with what was measured until then, a second one at once.

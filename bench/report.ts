@@ -64,7 +64,7 @@ function section({ benchmark, result }: Finding): string[] {
   const head = ["", `## ${benchmark.title}`, "", `\`${benchmark.name}\`: ${benchmark.about}`, ""];
   const { columns, rows, missing = [] } = result;
   const again = `Again: \`pnpm bench --only ${benchmark.name}\``;
-  const absent = missing.map((reason) => `**Not measured**: ${reason}. ${again}.`);
+  const absent = missing.length === 0 ? [] : [`**Not measured**: ${missing.join("; ")}. ${again}.`];
   const notes = [...(result.notes ?? []), ...absent].flatMap((note) => ["", note]);
   if (rows.length === 0) return [...head, ...notes.slice(1)];
   const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
