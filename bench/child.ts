@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { Stopped } from "./benchmark.ts";
 
-/** A process of ours that is given one configuration and answers each question with one message. */
+/** A process of ours that answers each question with one message. */
 export interface Child {
-  /** Sends `message`; resolves to the answer. */
+  /** Sends `message`; resolves to the answer, and rejects with why there is none. */
   ask<Answer>(message: unknown): Promise<Answer>;
   /** Sends without waiting for an answer. */
   tell(message: unknown): void;
@@ -12,46 +13,72 @@ export interface Child {
 }
 
 /** What a child sends: an answer, news, or why it failed. */
-export type Message =
+type Message =
   | { readonly answer: unknown }
   | { readonly news: unknown }
   | { readonly failed: string };
 
-// A million deliveries take PostgreSQL minutes.
-const longestMs = 900_000;
-const text = JSON.stringify;
+interface Asked {
+  resolve(answer: unknown): void;
+  reject(error: Error): void;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+const silenceMs = 120_000;
+const running = new Set<ChildProcess>();
+let stopped: Stopped | undefined;
+
+/** Ends all children: what was asked rejects with `reason`, and none is started any more. */
+export function stopChildren(reason: string): void {
+  stopped ??= new Stopped(reason);
+  for (const child of running) child.kill("SIGKILL");
+}
 
 /** Starts the compiled program `name` in a process of its own. */
 export function startChild(name: string, env: Record<string, string> = {}): Child {
-  const file = new URL(`./${name}.js`, import.meta.url);
-  const child = fork(file, { env: { ...process.env, ...env } });
+  if (stopped) throw stopped;
+  const child = fork(new URL(`./${name}.js`, import.meta.url), { env: { ...process.env, ...env } });
+  running.add(child);
   let listener = (_news: unknown): void => {};
-  let settle: { resolve(value: unknown): void; reject(error: Error): void } | undefined;
+  let asked: Asked | undefined;
+  let failure: Error | undefined;
+  const fail = (error: Error): void => {
+    failure ??= stopped ?? error;
+    asked?.reject(failure);
+  };
   child.on("message", (message: Message) => {
+    asked?.timer.refresh();
     if ("news" in message) listener(message.news);
-    else if ("failed" in message) settle?.reject(new Error(`${name}: ${message.failed}`));
-    else settle?.resolve(message.answer);
+    else if ("failed" in message)
+      fail(new Error(`its process "${name}" failed: ${message.failed}`));
+    else asked?.resolve(message.answer);
   });
-  child.on("exit", (code) => settle?.reject(new Error(`${name} ended with ${code}`)));
+  child.on("error", fail);
+  child.on("exit", (code, signal) => {
+    running.delete(child);
+    fail(new Error(whyEnded(name, code, signal)));
+  });
   return {
     ask: <Answer>(message: unknown) =>
       new Promise<Answer>((resolve, reject) => {
-        const late = (): void => reject(new Error(`${name} gave no answer to ${text(message)}`));
-        const timer = setTimeout(late, longestMs);
-        settle = {
-          resolve(value) {
+        if (failure) return reject(failure);
+        const silent = `its process "${name}" said nothing for ${silenceMs / 1_000} s: see whether the disk or the engine hangs`;
+        const timer = setTimeout(() => reject(new Error(silent)), silenceMs);
+        const done =
+          <Value>(settle: (value: Value) => void) =>
+          (value: Value) => {
             clearTimeout(timer);
-            resolve(value as Answer);
-          },
-          reject(error) {
-            clearTimeout(timer);
-            reject(error);
-          },
+            settle(value);
+          };
+        asked = {
+          resolve: done(resolve as (answer: unknown) => void),
+          reject: done(reject),
+          timer,
         };
-        child.send(message as object);
+        if (child.connected) child.send(message as object);
       }),
     tell: (message) => {
-      child.send(message as object);
+      if (child.connected) child.send(message as object);
     },
     onNews(call) {
       listener = call;
@@ -63,12 +90,19 @@ export function startChild(name: string, env: Record<string, string> = {}): Chil
 /** In a child: answers every question with what `answer` resolves to. */
 export function answerParent<Question>(answer: (question: Question) => unknown): void {
   process.on("disconnect", () => process.exit());
+  // Ctrl-C reaches every process of the terminal: the parent says when to end.
+  process.on("SIGINT", () => {});
+  process.on("uncaughtException", (error) => {
+    console.error(error);
+    process.send?.({ failed: error.message } satisfies Message, () => process.exit(1));
+  });
   process.on("message", async (question: Question) => {
     try {
       const answered = await answer(question);
       if (answered !== undefined) send({ answer: answered });
     } catch (error) {
-      send({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      console.error(error);
+      send({ failed: error instanceof Error ? error.message : String(error) });
     }
   });
 }
@@ -80,6 +114,13 @@ export function tellParent(news: unknown): void {
 
 function send(message: Message): void {
   process.send?.(message);
+}
+
+function whyEnded(name: string, code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === null)
+    return `its process "${name}" ended with exit code ${code}, and said why above`;
+  const memory = signal === "SIGKILL" ? ", by somebody or by the system when memory ran out" : "";
+  return `its process "${name}" was ended by ${signal}${memory}`;
 }
 
 function ended(child: ChildProcess): Promise<void> {

@@ -1,7 +1,7 @@
-import type { Context, Result } from "./benchmark.ts";
+import { type Context, inParts, type Result } from "./benchmark.ts";
 import { engines } from "./engines.ts";
 import { inboxesHere } from "./inboxes.ts";
-import { inTurns, type Sample, type Variant } from "./over-http.ts";
+import { inTurns, labelOf, type Sample, type Variant } from "./over-http.ts";
 import { numberText, ratios, show, spreadOf } from "./statistics.ts";
 
 /** What is measured of a server, and how a table shows it. */
@@ -30,31 +30,41 @@ export const cpu: Figure = {
   of: (sample) => (sample.cpu / sample.answered) * 1_000,
 };
 
+/** How variants are compared. */
+export interface Comparison {
+  /** What the first of a group is called where others are compared with it. */
+  readonly base?: string;
+  readonly rateOf?: (variant: Variant) => number | undefined;
+}
+
 /** Measures groups of variants, the first of each being what the others are compared with. */
 export async function compare(
   groups: readonly (readonly Variant[])[],
   figures: readonly Figure[],
   context: Context,
-  rateOf?: (variant: Variant) => number | undefined,
+  { base = "bare", rateOf }: Comparison = {},
 ): Promise<Result> {
   const here: readonly string[] = [...inboxesHere(), ...engines];
   const known = groups.map((group) =>
     group.filter(({ inbox }) => inbox === "none" || here.includes(inbox)),
   );
-  const raw: Record<string, readonly Sample[]> = {};
+  const raw: Record<string, readonly Sample[]>[] = [];
   const rows: string[][] = [];
-  for (const group of known) {
-    const samples = await inTurns(group, context, rateOf);
-    const [base = []] = samples.values();
+  const show = (samples: ReadonlyMap<string, readonly Sample[]>): void => {
+    const [first = []] = samples.values();
+    if (first.length === 0) return;
+    raw.push(Object.fromEntries(samples));
     for (const [label, own] of samples) {
-      raw[label] = own;
-      rows.push([label, ...figures.flatMap((figure) => cells(figure, own, base))]);
+      rows.push([label, ...figures.flatMap((figure) => cells(figure, own, first))]);
     }
-  }
+  };
+  const nameOf = (group: readonly Variant[]): string => group.map(labelOf).join(" · ");
+  const missing = await inParts(known, nameOf, (group) => inTurns(group, context, show, rateOf));
   return {
-    columns: ["server", ...figures.flatMap(headings)],
+    columns: ["server", ...figures.flatMap((figure) => headings(figure, base))],
     rows,
     notes: here.includes("sqlite") ? [] : [withoutSqlite],
+    missing,
     raw,
   };
 }
@@ -68,8 +78,8 @@ export function withEachInbox(variant: Omit<Variant, "inbox">): Variant[] {
   ];
 }
 
-function headings({ column, compared }: Figure): string[] {
-  return compared ? [column, `${column} / bare`] : [column];
+function headings({ column, compared }: Figure, base: string): string[] {
+  return compared ? [column, `${column} / ${base}`] : [column];
 }
 
 function cells({ digits, of, compared }: Figure, own: readonly Sample[], base: readonly Sample[]) {

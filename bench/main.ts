@@ -1,20 +1,26 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Benchmark, type Effort, Skipped } from "./benchmark.ts";
+import { type Benchmark, type Effort, whyNot } from "./benchmark.ts";
 import { acknowledge } from "./benchmarks/acknowledge.ts";
 import { backlog } from "./benchmarks/backlog.ts";
 import { groupCommit } from "./benchmarks/group-commit.ts";
 import { insertAndHandle } from "./benchmarks/insert-and-handle.ts";
 import { latency } from "./benchmarks/latency.ts";
-import { queueBacklog, queues, queueWorkers } from "./benchmarks/queues.ts";
+import { queueBacklog } from "./benchmarks/queue-backlog.ts";
+import { queueWorkers } from "./benchmarks/queue-workers.ts";
+import { queues } from "./benchmarks/queues.ts";
 import { sustained } from "./benchmarks/sustained.ts";
-import { conditionsOf, type Finding, markdown } from "./report.ts";
+import { telemetry } from "./benchmarks/telemetry.ts";
+import { stopChildren } from "./child.ts";
+import { createProgress } from "./progress.ts";
+import { type Conditions, conditionsOf, type Finding, markdown } from "./report.ts";
 
 const benchmarks: readonly Benchmark[] = [
   acknowledge,
   sustained,
   latency,
+  telemetry,
   backlog,
   groupCommit,
   insertAndHandle,
@@ -24,36 +30,56 @@ const benchmarks: readonly Benchmark[] = [
 ];
 
 const efforts: Record<"full" | "quick", Effort> = {
-  full: { rounds: 5, warmUpMs: 2_000, measureMs: 4_000, scale: 1 },
-  quick: { rounds: 2, warmUpMs: 1_000, measureMs: 1_500, scale: 0.1 },
+  full: { rounds: 5, warmUpMs: 2_000, measureMs: 4_000, scale: 1, fillMs: 300_000 },
+  quick: { rounds: 2, warmUpMs: 1_000, measureMs: 1_500, scale: 0.1, fillMs: 60_000 },
 };
 
-const help = `pnpm bench [--only NAME]... [--quick] [--out NAME]
+const help = `pnpm bench [--only NAME]... [--quick] [--rounds N] [--fill N] [--out NAME]
 
-Builds the packages, measures them and writes bench/report.md and bench/report.json.
+Builds the packages, measures them and writes bench/report.md and bench/report.json, anew after each benchmark. Ctrl-C ends
+it with what was measured until then, a second one at once.
 
   --only NAME  only this benchmark, and nothing is written unless --out is given; may be repeated
   --quick      few and short rounds, to see that everything runs
   --rounds N   so many rounds instead of ${efforts.full.rounds}
+  --fill N     in queue-backlog take at most N seconds to store what is to wait, instead of ${efforts.full.fillMs / 1_000}
   --out NAME   write bench/NAME.md and bench/NAME.json
   --help       this text
 
+Ends with 0, with 1 when something failed, and with 130 when it was ended.
 REPORTHOOK_BENCH_DATA names a folder on the disk to measure (else the system's folder for temporary files).
 
 ${benchmarks.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join("\n")}`;
 
+let stopped = false;
+
 async function measure(benchmark: Benchmark, effort: Effort): Promise<Finding> {
-  const progress = (line: string): void => console.error(`  ${line}`);
   console.error(benchmark.title);
-  try {
-    return { benchmark, result: await benchmark.run({ ...effort, progress }) };
-  } catch (error) {
+  const progress = createProgress();
+  const result = await benchmark.run({ ...effort, ...progress }).catch((error: unknown) => {
     // What was measured before is not lost with it.
-    if (!(error instanceof Skipped)) process.exitCode = 1;
-    const skipped = error instanceof Error ? error.message : String(error);
-    console.error(`  not measured: ${skipped}`);
-    return { benchmark, result: { skipped } };
-  }
+    return { columns: [], rows: [], missing: [whyNot(error)], raw: null };
+  });
+  progress.end();
+  for (const reason of result.missing ?? []) console.error(`  not measured: ${reason}`);
+  return { benchmark, result };
+}
+
+/** Ends the run at a signal, as far as it got. */
+function endAt(signal: NodeJS.Signals): void {
+  // The package of PostgreSQL listens too, and would end the process at once.
+  process.removeAllListeners(signal).on(signal, () => {
+    if (stopped) process.exit(130);
+    stopped = true;
+    stopChildren(`somebody ended it (${signal})`);
+  });
+}
+
+/** A number from 1 on that the command line may give. */
+function given(option: string, text: string | undefined, usual: number): number {
+  const value = Number(text ?? usual);
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new Error(`--${option} takes a number from 1 on, not ${text}`);
 }
 
 async function main(): Promise<void> {
@@ -63,6 +89,7 @@ async function main(): Promise<void> {
       out: { type: "string" },
       quick: { type: "boolean", default: false },
       rounds: { type: "string" },
+      fill: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -75,22 +102,27 @@ async function main(): Promise<void> {
   if (unknown !== undefined) throw new Error(`No benchmark is called ${unknown}\n\n${help}`);
 
   const usual = values.quick ? efforts.quick : efforts.full;
-  const rounds = Number(values.rounds ?? usual.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a number from 1 on");
-  const effort = { ...usual, rounds };
+  const rounds = given("rounds", values.rounds, usual.rounds);
+  const fillMs = given("fill", values.fill, usual.fillMs / 1_000) * 1_000;
+  const effort = { ...usual, rounds, fillMs };
   const command = ["pnpm bench", ...process.argv.slice(2)].join(" ");
   const conditions = conditionsOf(effort, command);
-  const findings: Finding[] = [];
-  for (const benchmark of benchmarks) {
-    if (only.includes(benchmark.name)) findings.push(await measure(benchmark, effort));
-  }
-  const text = markdown(conditions, findings);
-  console.log(text);
   const out = values.out ?? (values.only || values.quick ? undefined : "report");
-  if (out === undefined) return;
+  const findings: Finding[] = [];
+  endAt("SIGINT");
+  endAt("SIGTERM");
+  for (const benchmark of benchmarks) {
+    if (stopped || !only.includes(benchmark.name)) continue;
+    findings.push(await measure(benchmark, effort));
+    if (out !== undefined) write(out, conditions, findings);
+  }
+  console.log(markdown(conditions, findings));
+}
+
+function write(out: string, conditions: Conditions, findings: readonly Finding[]): void {
   const file = join(import.meta.dirname, "..", out);
   const results = findings.map(({ benchmark: { name }, result }) => ({ name, result }));
-  writeFileSync(`${file}.md`, text);
+  writeFileSync(`${file}.md`, markdown(conditions, findings));
   writeFileSync(`${file}.json`, `${JSON.stringify({ conditions, results }, null, 1)}\n`);
 }
 
@@ -100,3 +132,5 @@ try {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
+// Said here, because the package of PostgreSQL ends a process that has nothing left to do with 0.
+process.exit(stopped ? 130 : process.exitCode);

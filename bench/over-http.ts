@@ -5,7 +5,10 @@ import type { HandMade } from "./hand-made.ts";
 import type { HostName } from "./hosts.ts";
 import { type InboxName, newFolder } from "./inboxes.ts";
 import type { Load, Loaded } from "./load.ts";
-import type { Serve, Served } from "./server.ts";
+import { type Done, howFar } from "./progress.ts";
+import type { Seeded } from "./seed.ts";
+import type { Serve, Served, Serving } from "./server.ts";
+import type { TelemetryName } from "./telemetry.ts";
 
 /** One way to serve, measured against the same framework bare. */
 export interface Variant {
@@ -14,6 +17,7 @@ export interface Variant {
   readonly work?: boolean;
   readonly waiting?: number;
   readonly handMade?: HandMade;
+  readonly telemetry?: TelemetryName;
 }
 
 /** One measurement. */
@@ -21,6 +25,8 @@ export type Sample = Loaded & Served;
 
 /** A server under test, in a process of its own. */
 export interface Target {
+  /** What waits from the start; null where nothing does. */
+  readonly seeded: Seeded | null;
   load(options?: { readonly rate?: number }): Promise<Sample>;
   /** Memory and backlog right now. */
   look(): Promise<Served>;
@@ -31,8 +37,16 @@ export interface Target {
 const mostWaiting = 2_000;
 const connections = 64;
 
+const telemetries: Record<TelemetryName, string> = {
+  "no seam": "no seam",
+  none: "without telemetry",
+  "no SDK": "`telemetry()`, no SDK",
+  SDK: "`telemetry()` and an SDK",
+};
+
 /** What a variant is called in tables. */
-function labelOf({ host, inbox, handMade }: Variant): string {
+export function labelOf({ host, inbox, handMade, telemetry, work }: Variant): string {
+  if (telemetry) return `${telemetries[telemetry]}${work ? ", working" : ""}`;
   if (handMade) return `hand-made, ${handMade.engine}${handMade.dedupes ? ", tells copies" : ""}`;
   return inbox === "none" ? `${host}, bare` : `${host} + ${inbox}`;
 }
@@ -40,12 +54,27 @@ function labelOf({ host, inbox, handMade }: Variant): string {
 /** Starts a server. */
 export async function startTarget(
   variant: Omit<Serve, "folder">,
-  { warmUpMs, measureMs }: Context,
+  { warmUpMs, measureMs, detail }: Context,
 ): Promise<Target> {
   const folder = newFolder();
-  const server = startChild("server");
-  const { port } = await server.ask<{ port: number }>({ ...variant, folder } satisfies Serve);
+  const ahead = new URL("./without-seam.js", import.meta.url).href;
+  const env = variant.telemetry === "no seam" ? { NODE_OPTIONS: `--import=${ahead}` } : {};
+  const server = startChild("server", env);
+  const end = async (): Promise<void> => {
+    await server.end();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  server.onNews((news) => {
+    // One that works tells what waits from the start.
+    if ("done" in (news as object)) detail(howFar(news as Done));
+  });
+  const asked = server.ask<Serving>({ ...variant, folder } satisfies Serve);
+  const { port, seeded } = await asked.catch(async (error) => {
+    await end();
+    throw error;
+  });
   return {
+    seeded,
     async load(options = {}) {
       const generator = startChild("load");
       let paused = false;
@@ -55,44 +84,59 @@ export async function startTarget(
         paused = !paused;
         generator.tell({ paused });
       });
+      detail(": under load");
       const load: Load = { port, connections, warmUpMs, measureMs, ...options };
       try {
         await server.ask<Served>("served");
         const loaded = await generator.ask<Loaded>(load);
         return { ...loaded, ...(await server.ask<Served>("served")) };
+      } catch (error) {
+        // One that has ended knows more of it than a generator that finds it gone.
+        await server.ask<Served>("served");
+        throw error;
       } finally {
         server.onNews(() => {});
         await generator.end();
       }
     },
     look: () => server.ask<Served>("served"),
-    async end() {
-      await server.end();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    end,
   };
 }
 
-/** Measures variants in turns (A B C, A B C, …), each time on a new server; by label, one sample a round. */
+/**
+ * Measures variants in turns (A B C, A B C, …), each time on a new server; `show` is given one sample a round by label,
+ * of the rounds that were finished, also when one fails.
+ */
 export async function inTurns(
   variants: readonly Variant[],
   context: Context,
+  show: (samples: ReadonlyMap<string, readonly Sample[]>) => void,
   rateOf: (variant: Variant) => number | undefined = () => undefined,
-): Promise<Map<string, Sample[]>> {
-  const samples = new Map<string, Sample[]>(variants.map((variant) => [labelOf(variant), []]));
-  for (let round = 1; round <= context.rounds; round++) {
-    for (const variant of variants) {
-      const rate = rateOf(variant);
-      const target = await startTarget(variant, context);
-      const sample = await target
-        .load(rate === undefined ? {} : { rate })
-        .finally(() => target.end());
-      samples.get(labelOf(variant))?.push(sample);
-      const { perSecond, p99 } = sample;
-      context.progress(
-        `${round}/${context.rounds} ${labelOf(variant)}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms`,
-      );
+): Promise<void> {
+  const rounds: Sample[][] = [];
+  try {
+    while (rounds.length < context.rounds) {
+      const round: Sample[] = [];
+      for (const variant of variants) {
+        const head = `${rounds.length + 1}/${context.rounds} ${labelOf(variant)}`;
+        context.doing(head);
+        const rate = rateOf(variant);
+        const target = await startTarget(variant, context);
+        const sample = await target
+          .load(rate === undefined ? {} : { rate })
+          .finally(() => target.end());
+        round.push(sample);
+        const { perSecond, p99 } = sample;
+        context.progress(`${head}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms`);
+      }
+      rounds.push(round);
     }
+  } finally {
+    const ofEach = variants.map((variant, at) => {
+      const own = rounds.map((round) => round[at] as Sample);
+      return [labelOf(variant), own] as const;
+    });
+    show(new Map(ofEach));
   }
-  return samples;
 }

@@ -6,10 +6,10 @@ import type { Benchmark, Effort, Result } from "./benchmark.ts";
 import { newFolder } from "./inboxes.ts";
 import { spreadOf } from "./statistics.ts";
 
-/** A benchmark's result, or why there is none. */
+/** A benchmark and what it found. */
 export interface Finding {
   readonly benchmark: Benchmark;
-  readonly result: Result | { readonly skipped: string };
+  readonly result: Result;
 }
 
 /** Where and how it was measured. */
@@ -62,11 +62,14 @@ export function markdown(conditions: Conditions, findings: readonly Finding[]): 
 
 function section({ benchmark, result }: Finding): string[] {
   const head = ["", `## ${benchmark.title}`, "", `\`${benchmark.name}\`: ${benchmark.about}`, ""];
-  if ("skipped" in result) return [...head, `Not measured: ${result.skipped}.`];
-  const { columns, rows, notes = [] } = result;
+  const { columns, rows, missing = [] } = result;
+  const again = `Again: \`pnpm bench --only ${benchmark.name}\``;
+  const absent = missing.length === 0 ? [] : [`**Not measured**: ${missing.join("; ")}. ${again}.`];
+  const notes = [...(result.notes ?? []), ...absent].flatMap((note) => ["", note]);
+  if (rows.length === 0) return [...head, ...notes.slice(1)];
   const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rule = row(columns.map((_, at) => (at === 0 ? "---" : "---:")));
-  return [...head, row(columns), rule, ...rows.map(row), ...notes.flatMap((note) => ["", note])];
+  return [...head, row(columns), rule, ...rows.map(row), ...notes];
 }
 
 function measureFsync(): number {

@@ -7,7 +7,8 @@ import { answerParent, tellParent } from "./child.ts";
 import { type HandMade, handMade } from "./hand-made.ts";
 import { type HostName, serverOf } from "./hosts.ts";
 import { type InboxName, openInbox } from "./inboxes.ts";
-import { seed } from "./seed.ts";
+import { fillAtOnce, receiverName as name, type Seeded, seed } from "./seed.ts";
+import type { TelemetryName } from "./telemetry.ts";
 
 /** What to serve. */
 export interface Serve {
@@ -21,6 +22,16 @@ export interface Serve {
   readonly work?: boolean;
   /** So many deliveries wait from the start. */
   readonly waiting?: number;
+  /** Or as many as can be stored in this time. */
+  readonly fillMs?: number;
+  /** "no seam" has to be asked for when the process is started. */
+  readonly telemetry?: TelemetryName;
+}
+
+/** Where it serves, and what waits from the start. */
+export interface Serving {
+  readonly port: number;
+  readonly seeded: Seeded | null;
 }
 
 /** How the server fared since it was asked last; times in milliseconds. */
@@ -33,7 +44,6 @@ export interface Served {
   readonly waiting: number;
 }
 
-const name = "bench";
 const room = { waiting: 4_000_000, unverified: 4_000_000 };
 const delay = monitorEventLoopDelay({ resolution: 1 });
 const resolutionMs = 1;
@@ -42,22 +52,26 @@ let inbox: Inbox | undefined;
 let waitingNow = (): number => 0;
 let cpuBefore = process.cpuUsage();
 
-async function serve(asked: Serve): Promise<{ port: number }> {
+async function serve(asked: Serve): Promise<Serving> {
   if (asked.inbox !== "none") inbox = await openInbox(asked.inbox, asked.folder);
-  if (inbox && asked.waiting) await seed(inbox, name, asked.waiting);
-  const receiver = inbox ? await receiverOn(inbox, asked.work === true) : null;
+  const { waiting = 0, fillMs } = asked;
+  const seeded = inbox && waiting > 0 ? await seed(inbox, waiting, fillAtOnce, fillMs) : null;
+  const receiver = inbox ? await receiverOn(inbox, asked) : null;
   const made = asked.handMade ? await handMade(asked.handMade, asked.work === true) : null;
   if (made && asked.work) watch(made.waiting);
   const server = made ? createServer(made.app) : serverOf(asked.host, receiver);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   delay.enable();
-  return { port: (server.address() as AddressInfo).port };
+  return { port: (server.address() as AddressInfo).port, seeded };
 }
 
-async function receiverOn(inbox: Inbox, work: boolean): Promise<Receiver> {
+async function receiverOn(inbox: Inbox, { work, telemetry }: Serve): Promise<Receiver> {
+  // Loaded where it is measured only.
+  const given = telemetry && (await import("./telemetry.ts")).telemetryOf(telemetry);
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
     ...{ inbox, name, limits: room, autostart: false, logger: false },
+    ...given,
   });
   receiver.on("*", () => {});
   if (work) {

@@ -16,7 +16,7 @@ export const groupCommit: Benchmark = {
   run,
 };
 
-async function run({ rounds, scale, progress }: Context): Promise<Result> {
+async function run({ rounds, scale, doing, detail, progress }: Context): Promise<Result> {
   if (!inboxesHere().includes("sqlite")) throw new Skipped("`@reporthook/sqlite` is not here");
   const folder = newFolder();
   try {
@@ -25,9 +25,12 @@ async function run({ rounds, scale, progress }: Context): Promise<Result> {
     for (let round = 1; round <= rounds; round++) {
       for (const atOnce of widths) {
         const count = Math.round((atOnce === 1 ? 1_000 : 40_000) * scale);
-        const perSecond = await onInbox({ inbox: "sqlite", count, atOnce, work: false }, env);
+        const head = `${round}/${rounds} ${atOnce} at once`;
+        doing(head);
+        const direct = { inbox: "sqlite", count, atOnce, work: false } as const;
+        const perSecond = await onInbox(direct, detail, env);
         raw[atOnce] = [...(raw[atOnce] ?? []), perSecond];
-        progress(`${round}/${rounds} ${atOnce} at once: ${Math.round(perSecond)}/s`);
+        progress(`${head}: ${Math.round(perSecond)}/s`);
       }
     }
     const rows = widths.map((atOnce) => {

@@ -1,6 +1,6 @@
 import type { Benchmark } from "../benchmark.ts";
 import { compare, generator, withEachInbox } from "../compare.ts";
-import { inTurns } from "../over-http.ts";
+import { inTurns, type Sample } from "../over-http.ts";
 import { numberText, spreadOf } from "../statistics.ts";
 
 const share = 0.7;
@@ -12,7 +12,10 @@ export const latency: Benchmark = {
   about:
     "An open loop: requests come at a fixed rate whatever the server does, and each is measured from the moment it was due. The event-loop delay is that of the server (`monitorEventLoopDelay`).",
   async run(context) {
-    const [full = []] = (await inTurns([{ host: "express", inbox: "none" }], context)).values();
+    let full: readonly Sample[] = [];
+    await inTurns([{ host: "express", inbox: "none" }], context, (samples) => {
+      [full = []] = samples.values();
+    });
     const rate = Math.round(share * spreadOf(full.map((s) => s.perSecond)).median);
     const result = await compare(
       [withEachInbox({ host: "express" })],
@@ -25,7 +28,7 @@ export const latency: Benchmark = {
         generator,
       ],
       context,
-      () => rate,
+      { rateOf: () => rate },
     );
     const note = `The rate: ${numberText(rate, 0)} requests/s.`;
     return { ...result, notes: [note, ...(result.notes ?? [])] };
