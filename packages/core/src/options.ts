@@ -40,7 +40,13 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly ack?: "stored" | "handled";
   /** When authorize is asked: `after-ack`, or `before-ack` within `limits.verifyMs`. */
   readonly verify?: "after-ack" | "before-ack";
-  /** Where the signature arrives (the document does not show it): `X-svc-authorization`. */
+  /**
+   * Where the signature arrives (the document does not show it): `X-svc-authorization`.
+   *
+   * @example
+   * const signature = ({ url }: { url: string }) => new URL(url, "http://localhost").searchParams.get("signature");
+   * const receiver = createReceiver({ client, signature });
+   */
   readonly signature?: SignatureSource;
   /** Whether a test notification may come without a signature: `accept`. */
   readonly unsignedTests?: "accept" | "refuse";
@@ -50,9 +56,23 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly expired?: "hold" | "handle-after-outage" | "refuse";
   /** What becomes of a signature that comes again with other bytes: `accept`, with a warning. */
   readonly reusedSignature?: "accept" | "hold";
-  /** Recognises shapes that the built-in table does not know. */
+  /**
+   * Recognises shapes that the built-in table does not know.
+   *
+   * @example
+   * const receiver = createReceiver({
+   *   client,
+   *   parse: ({ body }) => (body["event_type"] === "done" ? { type: "report.complete" } : null),
+   * });
+   */
   readonly parse?: Parse;
-  /** Validate `event.body` and give it its type. */
+  /**
+   * Validate `event.body` and give it its type.
+   *
+   * @example
+   * const receiver = createReceiver({ client, schemas: { "report.complete": z.object({ download: z.url() }) } });
+   * receiver.on("report.complete", ({ body }) => console.log(body.download));
+   */
   readonly schemas?: S;
   /** How failing handlers are tried again. */
   readonly retry?: Partial<RetryOptions>;
