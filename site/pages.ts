@@ -54,14 +54,15 @@ export const groups: readonly Group[] = [
     pages: [
       page("frameworks/any", "Mounting", "README.md#in-your-framework"),
       page("frameworks/express", "Express", "packages/express/README.md"),
-      page("frameworks/koa", "Koa", "packages/koa/README.md", "README.md#koa as A whole program"),
+      page("frameworks/koa", "Koa", "packages/koa/README.md"),
+      page("frameworks/hono", "Hono", "packages/hono/README.md"),
       page(
-        "frameworks/hono",
-        "Hono",
-        "packages/hono/README.md",
-        "README.md#hono as A whole program",
+        "frameworks/node",
+        "Plain Node and fetch",
+        "packages/core/README.md#plain-node",
+        "packages/core/README.md#fetch",
       ),
-      page("frameworks/node", "Plain Node and fetch", "README.md#plain-node"),
+      page("frameworks/serverless", "Serverless", "README.md#serverless"),
       page("frameworks/fastify", "Fastify", "examples/fastify/app.js"),
       page(
         "frameworks/nextjs",
@@ -133,7 +134,7 @@ export const groups: readonly Group[] = [
   {
     title: "Inside",
     pages: [
-      page("packages", "Packages and entries", "packages/core/README.md"),
+      page("packages", "Packages and entries", "packages/core/README.md#"),
       page("write-your-own", "Write your own", "docs/write-your-own.md"),
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
