@@ -79,7 +79,12 @@ export const groups: readonly Group[] = [
         "examples/cloudflare-worker/wrangler.jsonc as wrangler.jsonc",
       ),
       page("frameworks/bun", "Bun.serve", "examples/bun/server.js"),
-      page("frameworks/body-parsers", "Body parsers", "README.md#body-parsers"),
+      page(
+        "frameworks/body-parsers",
+        "Body parsers",
+        "README.md#body-parsers",
+        "docs/body-parsers.md as What a parser answers",
+      ),
     ],
   },
   {
@@ -97,7 +102,12 @@ export const groups: readonly Group[] = [
     pages: [
       page("options", "Options", "README.md#options"),
       page("answers", "Answers", "README.md#answers"),
-      page("callback-urls", "Signed callback URLs", "README.md#signed-callback-urls"),
+      page(
+        "callback-urls",
+        "Signed callback URLs",
+        "README.md#signed-callback-urls",
+        "docs/callback-urls.md as In full",
+      ),
       page(
         "not-shown",
         "What the document does not show",
@@ -115,16 +125,14 @@ export const groups: readonly Group[] = [
   },
   {
     title: "Security",
-    pages: [
-      page("security", "Security", "README.md#security-in-short", "SECURITY.md"),
-      page("strangers", "Strangers at the door", "README.md#strangers-at-the-door"),
-    ],
+    pages: [page("security", "Security", "README.md#security-in-short", "SECURITY.md")],
   },
   {
     title: "Operating",
     pages: [
       page("operating", "Operating", "docs/operating.md"),
       page("logs", "Log lines", "docs/logs.md"),
+      page("server-settings", "Server settings", "docs/server-settings.md"),
       page("dashboard", "Dashboard", "README.md#look-at-it", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
       page("scaling", "Scaling", "docs/scaling.md"),

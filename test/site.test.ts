@@ -13,7 +13,7 @@ test("every section is on a page, and every link leads somewhere", () => {
   const { pages, groups } = compose(root);
   expect(groups.flatMap((group) => group.pages.map(({ to }) => to))).toEqual([...pages.keys()]);
   expect(pages.get("answers")).toMatch(/^# Answers\n\nJSON; refusals/);
-  expect(pages.get("security")).toContain("(/strangers)");
+  expect(pages.get("security")).toContain("(/server-settings)");
 });
 
 test("every Markdown file that is written for readers is on the site", () => {
