@@ -133,7 +133,7 @@ export const groups: readonly Group[] = [
       page("operating", "Operating", "docs/operating.md"),
       page("logs", "Log lines", "docs/logs.md"),
       page("server-settings", "Server settings", "docs/server-settings.md"),
-      page("dashboard", "Dashboard", "README.md#look-at-it", "packages/dashboard/README.md"),
+      page("dashboard", "Dashboard", "README.md#dashboard", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
       page("scaling", "Scaling", "docs/scaling.md"),
       page("performance", "How fast it is", "bench/report.md"),
