@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,6 +24,14 @@ test("every Markdown file that is written for readers is on the site", () => {
     expect(sources).toContain(file);
   }
   expect(sources).toEqual(expect.arrayContaining([...packages, ...docs]));
+});
+
+test("README and ARCHITECTURE draw the same states", () => {
+  const drawings = ["README.md", "ARCHITECTURE.md"].map((file) =>
+    /^```\n(received .*?)^```$/ms.exec(readFileSync(join(root, file), "utf8"))?.at(1),
+  );
+  expect(drawings[0]).toMatch(/▶ handled$/m);
+  expect(drawings[1]).toBe(drawings[0]);
 });
 
 test("compose() names each link that leads nowhere and each section without a page", async () => {
