@@ -151,7 +151,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
     concurrency: concurrencyOf(concurrency),
-    handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
+    handlerTimeoutMs: integer("handlerTimeoutMs", options.handlerTimeoutMs ?? 300_000),
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
     clock: clockOf(options.clock ?? systemClock),
@@ -264,19 +264,19 @@ function onlyKnown(option: string, given: object, names: readonly string[]): voi
 }
 
 function numbers<T extends object>(option: string, defaults: T, given: object): T {
-  if (typeof given !== "object" || given === null) wrong(option, "an object", given);
-  if (option !== "") onlyKnown(option, given, Object.keys(defaults));
-  const result: Record<string, number> = {};
-  for (const [name, value] of Object.entries(defaults) as [string, number][]) {
-    const chosen = (given as Record<string, unknown>)[name] ?? value;
-    const path = option === "" ? name : `${option}.${name}`;
-    const least = path === "retry.minMs" || path === "retry.maxMs" ? 0 : 1;
-    if (!Number.isSafeInteger(chosen) || (chosen as number) < least) {
-      wrong(path, `an integer from ${least}`, chosen);
-    }
-    result[name] = chosen as number;
-  }
-  return result as T;
+  onlyKnown(option, given, Object.keys(defaults));
+  const chosen = given as Record<string, unknown>;
+  const checked = Object.entries(defaults).map(([name, value]) => [
+    name,
+    integer(`${option}.${name}`, chosen[name] ?? value),
+  ]);
+  return Object.fromEntries(checked) as T;
+}
+
+function integer(option: string, given: unknown): number {
+  const least = option.startsWith("retry.m") ? 0 : 1;
+  const fits = Number.isSafeInteger(given) && Number(given) >= least;
+  return fits ? Number(given) : wrong(option, `an integer from ${least}`, given);
 }
 
 function concurrencyOf(given: object): Settings["concurrency"] {
