@@ -33,10 +33,20 @@ await build({
   chunkNames: "shared-[hash]",
   packages: "external",
 });
+const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
+if (manifest.sideEffects === false) for (const name of files) dropBareImports(`dist/esm/${name}`);
 if (formats.includes("cjs")) {
-  const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
   for (const name of files) await toCommonJs(name);
   writeFileSync("dist/cjs/package.json", '{ "type": "commonjs" }\n');
+}
+
+/**
+ * Empties the lines that import a shared file for its side effects: it has none (`sideEffects: false`), and whoever bundles
+ * us is warned of each. Lines keep their numbers, as the source maps have them.
+ */
+function dropBareImports(file) {
+  const code = readFileSync(file, "utf8");
+  writeFileSync(file, code.replace(/^import "\.\/shared-\w+\.js";$/gm, ""));
 }
 
 async function toCommonJs(name) {

@@ -54,14 +54,15 @@ export const groups: readonly Group[] = [
     pages: [
       page("frameworks/any", "Mounting", "README.md#in-your-framework"),
       page("frameworks/express", "Express", "packages/express/README.md"),
-      page("frameworks/koa", "Koa", "packages/koa/README.md", "README.md#koa as A whole program"),
+      page("frameworks/koa", "Koa", "packages/koa/README.md"),
+      page("frameworks/hono", "Hono", "packages/hono/README.md"),
       page(
-        "frameworks/hono",
-        "Hono",
-        "packages/hono/README.md",
-        "README.md#hono as A whole program",
+        "frameworks/node",
+        "Plain Node and fetch",
+        "packages/core/README.md#plain-node",
+        "packages/core/README.md#fetch",
       ),
-      page("frameworks/node", "Plain Node and fetch", "README.md#plain-node"),
+      page("frameworks/serverless", "Serverless", "README.md#serverless"),
       page("frameworks/fastify", "Fastify", "examples/fastify/app.js"),
       page(
         "frameworks/nextjs",
@@ -78,7 +79,12 @@ export const groups: readonly Group[] = [
         "examples/cloudflare-worker/wrangler.jsonc as wrangler.jsonc",
       ),
       page("frameworks/bun", "Bun.serve", "examples/bun/server.js"),
-      page("frameworks/body-parsers", "Body parsers", "README.md#body-parsers"),
+      page(
+        "frameworks/body-parsers",
+        "Body parsers",
+        "README.md#body-parsers",
+        "docs/body-parsers.md as What a parser answers",
+      ),
     ],
   },
   {
@@ -96,7 +102,12 @@ export const groups: readonly Group[] = [
     pages: [
       page("options", "Options", "README.md#options"),
       page("answers", "Answers", "README.md#answers"),
-      page("callback-urls", "Signed callback URLs", "README.md#signed-callback-urls"),
+      page(
+        "callback-urls",
+        "Signed callback URLs",
+        "README.md#signed-callback-urls",
+        "docs/callback-urls.md as In full",
+      ),
       page(
         "not-shown",
         "What the document does not show",
@@ -114,17 +125,15 @@ export const groups: readonly Group[] = [
   },
   {
     title: "Security",
-    pages: [
-      page("security", "Security", "README.md#security-in-short", "SECURITY.md"),
-      page("strangers", "Strangers at the door", "README.md#strangers-at-the-door"),
-    ],
+    pages: [page("security", "Security", "README.md#security-in-short", "SECURITY.md")],
   },
   {
     title: "Operating",
     pages: [
       page("operating", "Operating", "docs/operating.md"),
       page("logs", "Log lines", "docs/logs.md"),
-      page("dashboard", "Dashboard", "README.md#look-at-it", "packages/dashboard/README.md"),
+      page("server-settings", "Server settings", "docs/server-settings.md"),
+      page("dashboard", "Dashboard", "README.md#dashboard", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
       page("scaling", "Scaling", "docs/scaling.md"),
       page("performance", "How fast it is", "bench/report.md"),
@@ -133,7 +142,7 @@ export const groups: readonly Group[] = [
   {
     title: "Inside",
     pages: [
-      page("packages", "Packages and entries", "packages/core/README.md"),
+      page("packages", "Packages and entries", "packages/core/README.md#"),
       page("write-your-own", "Write your own", "docs/write-your-own.md"),
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),

@@ -43,7 +43,7 @@ function by(parsers: readonly Parser[], answer: string): Partial<Record<Parser, 
 const refused = by([...json, ...koa], "400 of the parser");
 const tooMuch = by([...json, ...bytes], "413 of the parser");
 
-// The one list of what a parser ahead answers in our place; the README shows it.
+// The one list of what a parser ahead answers in our place; docs/body-parsers.md shows it.
 const table: Readonly<Record<string, Row>> = {
   "a report": { ours: "200 accepted" },
   "text that is not ASCII": {

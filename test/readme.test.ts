@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "./free-port.ts";
+import { examplesOf, exportsOf } from "./readme/examples.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const packages = await readdir(join(root, "packages"));
@@ -35,12 +36,16 @@ for (const readme of readmes) {
   }
 }
 
+const examples = packages.flatMap((name) => examplesOf(root, name));
+
 // Inside the workspace, so that the blocks find the packages.
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(root, "node_modules", ".readme-"));
+  await mkdir(join(folder, "examples"));
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   for (const { name, code } of blocks) await writeFile(join(folder, name), code);
+  for (const { name, code } of examples) await writeFile(join(folder, "examples", name), code);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -50,18 +55,22 @@ test("README blocks are found", () => {
 });
 
 test("every README block compiles", async () => {
-  const config = {
-    extends: "../../tsconfig.json",
-    compilerOptions: { isolatedDeclarations: false, declaration: false },
-    include: ["*.ts"],
-    exclude: [],
-  };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const result = await run(process.execPath, [tsc, "-p", folder], { cwd: root }).catch(
-    (error: { stdout?: string }) => ({ stdout: error.stdout ?? String(error) }),
-  );
-  expect(result.stdout).toBe("");
+  expect(await compile(folder, ["*.ts"])).toBe("");
+});
+
+test("every @example of a doc comment compiles", async () => {
+  expect(examples.length).toBeGreaterThanOrEqual(30);
+  const given = join(root, "test", "readme", "given.ts");
+  expect(await compile(join(folder, "examples"), ["*.ts", given])).toBe("");
+});
+
+test.each(packages)("every function and class for apps of %s has an @example", (name) => {
+  const shown = new Set(examples.map(({ of }) => of));
+  const shownNowhere = [...exportsOf(root, name)]
+    // The parts of inboxes and telemetry are shown at work in docs/write-your-own.md.
+    .filter(([, { from, isType }]) => !isType && !/\/(store|telemetry)$/.test(from))
+    .filter(([exported]) => !shown.has(exported));
+  expect(shownNowhere.map(([exported]) => exported)).toEqual([]);
 });
 
 describe("README blocks marked run end well", () => {
@@ -103,6 +112,22 @@ describe("README blocks marked serve take a genuine notification", () => {
     }
   });
 });
+
+/** Checks the types of the files in a folder; resolves to what is wrong. */
+async function compile(folder: string, include: readonly string[]): Promise<string> {
+  const config = {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: { isolatedDeclarations: false, declaration: false },
+    include,
+    exclude: [],
+  };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const result = await run(process.execPath, [tsc, "-p", folder], { cwd: root }).catch(
+    (error: { stdout?: string }) => ({ stdout: error.stdout ?? String(error) }),
+  );
+  return result.stdout;
+}
 
 /** Resolves once the server takes connections; rejects with what it printed when it ends instead. */
 async function listening(server: ChildProcess, url: string): Promise<void> {

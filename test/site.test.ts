@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ test("every section is on a page, and every link leads somewhere", () => {
   const { pages, groups } = compose(root);
   expect(groups.flatMap((group) => group.pages.map(({ to }) => to))).toEqual([...pages.keys()]);
   expect(pages.get("answers")).toMatch(/^# Answers\n\nJSON; refusals/);
-  expect(pages.get("security")).toContain("(/strangers)");
+  expect(pages.get("security")).toContain("(/server-settings)");
 });
 
 test("every Markdown file that is written for readers is on the site", () => {
@@ -24,6 +24,14 @@ test("every Markdown file that is written for readers is on the site", () => {
     expect(sources).toContain(file);
   }
   expect(sources).toEqual(expect.arrayContaining([...packages, ...docs]));
+});
+
+test("README and ARCHITECTURE draw the same states", () => {
+  const drawings = ["README.md", "ARCHITECTURE.md"].map((file) =>
+    /^```\n(received .*?)^```$/ms.exec(readFileSync(join(root, file), "utf8"))?.at(1),
+  );
+  expect(drawings[0]).toMatch(/▶ handled$/m);
+  expect(drawings[1]).toBe(drawings[0]);
 });
 
 test("compose() names each link that leads nowhere and each section without a page", async () => {

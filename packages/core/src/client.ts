@@ -97,7 +97,7 @@ const verdicts: ReadonlyMap<number, Verdict> = new Map([
  *
  * @throws TypeError that names the option, when one is wrong.
  * @example
- * const client = createClient({ baseUrl: "https://reports.example", apiKey: () => vault.read("reports") });
+ * const client = createClient({ baseUrl: "https://reports.example", apiKey: () => process.env["REPORTS_API_KEY"] ?? "" });
  * const verdict = await client.authorize(request.headers.get("X-svc-authorization") ?? "");
  */
 export function createClient(options: ClientOptions): Client {

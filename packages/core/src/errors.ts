@@ -20,7 +20,15 @@ export type ErrorCode =
 /** The part of {@link ErrorCode} that a call of the service can fail with. */
 export type ServiceErrorCode = Extract<ErrorCode, `service_${string}`>;
 
-/** An error of this library: `code` is stable, `message` says the way out. */
+/**
+ * An error of this library: `code` is stable, `message` says the way out.
+ *
+ * @example
+ * await receiver.idle().catch((error: unknown) => {
+ *   if (!(error instanceof ReporthookError && error.code === "not_idle")) throw error;
+ *   console.warn(error.message);
+ * });
+ */
 export class ReporthookError extends Error {
   override readonly name: string = "ReporthookError";
   readonly code: ErrorCode;
@@ -50,6 +58,12 @@ export interface ServiceErrorDetails {
  *
  * `service_unreachable`: no connection; `service_timeout`: no answer in time; `service_refused`: 401 or 403;
  * `service_failed`: any other answer that the document does not list.
+ *
+ * @example
+ * await client.requestReport(report).catch((error: unknown) => {
+ *   if (!(error instanceof ServiceError && error.retryable)) throw error;
+ *   console.warn(`Ask again in ${error.retryAfterMs ?? 60_000} ms`);
+ * });
  */
 export class ServiceError extends ReporthookError {
   override readonly name: string = "ServiceError";
@@ -76,7 +90,15 @@ export interface ReportRequestProblem {
   readonly message: string;
 }
 
-/** A report request that was not sent, with every problem in it (document, section "Request a report"). */
+/**
+ * A report request that was not sent, with every problem in it (document, section "Request a report").
+ *
+ * @example
+ * await client.requestReport(report).catch((error: unknown) => {
+ *   if (!(error instanceof InvalidReportRequestError)) throw error;
+ *   for (const { field, message } of error.problems) console.error(`${field}: ${message}`);
+ * });
+ */
 export class InvalidReportRequestError extends ReporthookError {
   override readonly name: string = "InvalidReportRequestError";
   declare readonly code: "invalid_report_request";
@@ -115,7 +137,7 @@ export class DoNotRetry extends Error {
 /**
  * Thrown by a handler to set the time of its next attempt: milliseconds from now, or a date.
  *
- * @example throw new RetryAfter(60_000, { cause: error });
+ * @example throw new RetryAfter(60_000);
  */
 export class RetryAfter extends Error {
   override readonly name: string = "RetryAfter";

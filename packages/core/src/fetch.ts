@@ -13,7 +13,11 @@ export interface FetchContext {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** A web standard request as the receiver takes it. */
+/**
+ * A web standard request as the receiver takes it; `read` gives a body that something ahead has read and kept.
+ *
+ * @example const answer = await receiver.mount()(incomingFromRequest(request));
+ */
 export function incomingFromRequest(request: Request, read?: () => Promise<ArrayBuffer>): Incoming {
   return {
     method: request.method,
@@ -23,7 +27,11 @@ export function incomingFromRequest(request: Request, read?: () => Promise<Array
   };
 }
 
-/** An answer as a web standard response. */
+/**
+ * An answer as a web standard response.
+ *
+ * @example const response = toResponse(await receiver.mount()(incomingFromRequest(request)));
+ */
 export function toResponse({ status, headers, body }: Answer): Response {
   return new Response(body, { status, headers });
 }

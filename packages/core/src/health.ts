@@ -1,6 +1,6 @@
-import { states } from "./delivery.ts";
 import { describe } from "./errors.ts";
 import type { Counts, InboxHealth } from "./inbox.ts";
+import { noCounts } from "./look.ts";
 import type { Settings } from "./options.ts";
 import type { Worker } from "./worker.ts";
 
@@ -35,6 +35,5 @@ export async function healthOf(
 }
 
 function failing(inbox: InboxHealth, service: Worker["service"]): Health {
-  const counts = Object.fromEntries(states.map((state) => [state, 0])) as Counts;
-  return { ready: false, inbox, service, oldestWaitingMs: null, counts };
+  return { ready: false, inbox, service, oldestWaitingMs: null, counts: noCounts() };
 }

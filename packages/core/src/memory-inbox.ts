@@ -46,6 +46,8 @@ import { endOfTurn } from "./turn.ts";
  * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
  *
  * @throws TypeError for a wrong or unknown option
+ * @example
+ * const receiver = createReceiver({ client, inbox: memoryInbox({ maxBytes: 64 * 2 ** 20 }) });
  */
 export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);

@@ -33,7 +33,15 @@ export function nodeHandler(
   return async (req, res) => send(req, res, await answer(incomingFromNode(req, parsedOf(req))));
 }
 
-/** A Node request as the receiver takes it. */
+/**
+ * A Node request as the receiver takes it.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * http.createServer(async (req, res) => {
+ *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
+ * });
+ */
 export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): Incoming {
   return {
     method: req.method ?? "",
@@ -51,7 +59,15 @@ export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): I
   };
 }
 
-/** Sends an answer over a Node response. */
+/**
+ * Sends an answer over a Node response.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * http.createServer(async (req, res) => {
+ *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
+ * });
+ */
 export function send(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(answer.status, {
@@ -66,6 +82,15 @@ export function send(req: IncomingMessage, res: ServerResponse, answer: Answer):
 /**
  * The answer's body; when the connection is to be closed, a stream that ends only once the sender has stopped sending:
  * closed earlier, the connection would be reset and the answer lost.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * new Koa().use(async (ctx) => {
+ *   const answered = await answer(incomingFromNode(ctx.req, { url: ctx.originalUrl }));
+ *   ctx.status = answered.status;
+ *   ctx.set(answered.headers);
+ *   ctx.body = bodyOf(ctx.req, answered);
+ * });
  */
 export function bodyOf(req: IncomingMessage, { headers, body }: Answer): string | Readable {
   if (headers["Connection"] !== "close" || req.complete || req.destroyed) return body;

@@ -40,7 +40,13 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly ack?: "stored" | "handled";
   /** When authorize is asked: `after-ack`, or `before-ack` within `limits.verifyMs`. */
   readonly verify?: "after-ack" | "before-ack";
-  /** Where the signature arrives (the document does not show it): `X-svc-authorization`. */
+  /**
+   * Where the signature arrives (the document does not show it): `X-svc-authorization`.
+   *
+   * @example
+   * const signature = ({ url }: { url: string }) => new URL(url, "http://localhost").searchParams.get("signature");
+   * const receiver = createReceiver({ client, signature });
+   */
   readonly signature?: SignatureSource;
   /** Whether a test notification may come without a signature: `accept`. */
   readonly unsignedTests?: "accept" | "refuse";
@@ -50,9 +56,23 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly expired?: "hold" | "handle-after-outage" | "refuse";
   /** What becomes of a signature that comes again with other bytes: `accept`, with a warning. */
   readonly reusedSignature?: "accept" | "hold";
-  /** Recognises shapes that the built-in table does not know. */
+  /**
+   * Recognises shapes that the built-in table does not know.
+   *
+   * @example
+   * const receiver = createReceiver({
+   *   client,
+   *   parse: ({ body }) => (body["event_type"] === "done" ? { type: "report.complete" } : null),
+   * });
+   */
   readonly parse?: Parse;
-  /** Validate `event.body` and give it its type. */
+  /**
+   * Validate `event.body` and give it its type.
+   *
+   * @example
+   * const receiver = createReceiver({ client, schemas: { "report.complete": z.object({ download: z.url() }) } });
+   * receiver.on("report.complete", ({ body }) => console.log(body.download));
+   */
   readonly schemas?: S;
   /** How failing handlers are tried again. */
   readonly retry?: Partial<RetryOptions>;
@@ -131,7 +151,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
     concurrency: concurrencyOf(concurrency),
-    handlerTimeoutMs: numbers("", { handlerTimeoutMs: 300_000 }, options).handlerTimeoutMs,
+    handlerTimeoutMs: integer("handlerTimeoutMs", options.handlerTimeoutMs ?? 300_000),
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
     clock: clockOf(options.clock ?? systemClock),
@@ -244,19 +264,19 @@ function onlyKnown(option: string, given: object, names: readonly string[]): voi
 }
 
 function numbers<T extends object>(option: string, defaults: T, given: object): T {
-  if (typeof given !== "object" || given === null) wrong(option, "an object", given);
-  if (option !== "") onlyKnown(option, given, Object.keys(defaults));
-  const result: Record<string, number> = {};
-  for (const [name, value] of Object.entries(defaults) as [string, number][]) {
-    const chosen = (given as Record<string, unknown>)[name] ?? value;
-    const path = option === "" ? name : `${option}.${name}`;
-    const least = path === "retry.minMs" || path === "retry.maxMs" ? 0 : 1;
-    if (!Number.isSafeInteger(chosen) || (chosen as number) < least) {
-      wrong(path, `an integer from ${least}`, chosen);
-    }
-    result[name] = chosen as number;
-  }
-  return result as T;
+  onlyKnown(option, given, Object.keys(defaults));
+  const chosen = given as Record<string, unknown>;
+  const checked = Object.entries(defaults).map(([name, value]) => [
+    name,
+    integer(`${option}.${name}`, chosen[name] ?? value),
+  ]);
+  return Object.fromEntries(checked) as T;
+}
+
+function integer(option: string, given: unknown): number {
+  const least = option.startsWith("retry.m") ? 0 : 1;
+  const fits = Number.isSafeInteger(given) && Number(given) >= least;
+  return fits ? Number(given) : wrong(option, `an integer from ${least}`, given);
 }
 
 function concurrencyOf(given: object): Settings["concurrency"] {

@@ -43,6 +43,7 @@ const onlyHere: Viewer = { name: "local", may: "act" };
  *
  * @throws TypeError that names a wrong option
  * @example
+ * const app = new Hono();
  * const page = dashboard(receiver, { authorize: (request) => personOf(request.headers.get("cookie")) });
  * app.all("/inbox/*", (c) => page(c.req.raw, c.env));
  */

@@ -15,7 +15,9 @@ export interface KoaContext {
 /**
  * A dashboard for `http.createServer` and Express.
  *
- * @example app.use("/inbox", onNode(dashboard(receiver)));
+ * @example
+ * const app = express();
+ * app.use("/inbox", onNode(dashboard(receiver)));
  */
 export function onNode(
   page: Dashboard,
@@ -29,7 +31,9 @@ export function onNode(
 /**
  * A dashboard for Koa.
  *
- * @example app.use(mount("/inbox", onKoa(dashboard(receiver))));
+ * @example
+ * const app = new Koa();
+ * app.use(mount("/inbox", onKoa(dashboard(receiver))));
  */
 export function onKoa(page: Dashboard): (ctx: KoaContext) => Promise<void> {
   return (ctx) => {

@@ -24,7 +24,7 @@ export interface InboxOptions {
 /**
  * An inbox without its receiver: for a tool that opens the file of an app.
  *
- * @example dashboard(ofInbox(sqliteInbox("inbox.db", { migrate: false })))
+ * @example const page = dashboard(ofInbox(sqliteInbox("inbox.db", { migrate: false })));
  */
 export function ofInbox(inbox: Inbox, { receiver = "reports" }: InboxOptions = {}): Source {
   const now = (): number => Date.now();

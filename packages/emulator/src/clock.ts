@@ -15,6 +15,8 @@ export interface VirtualClock {
    * Moves the time on and fires, in order, every timer that falls due on the way.
    *
    * @throws TypeError when `ms` is not a number of milliseconds ≥ 0.
+   * @example
+   * emulator.clock.advance(5 * 60_000); // signatures made before are expired
    */
   advance(ms: number): void;
   /** Calls back once `ms` milliseconds have passed or were advanced. */

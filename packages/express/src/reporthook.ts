@@ -8,7 +8,9 @@ export type ExpressHandler = (req: IncomingMessage, res: ServerResponse) => Prom
 /**
  * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
  *
- * @example app.post("/webhooks/reports", reporthook(receiver));
+ * @example
+ * const app = express();
+ * app.post("/webhooks/reports", reporthook(receiver));
  */
 export function reporthook(receiver: Pick<Receiver, "mount">): ExpressHandler {
   return nodeHandler(receiver);

@@ -17,7 +17,9 @@ export type HonoHandler = (c: HonoContext) => Promise<Response>;
 /**
  * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
  *
- * @example app.post("/webhooks/reports", reporthook(receiver));
+ * @example
+ * const app = new Hono();
+ * app.post("/webhooks/reports", reporthook(receiver));
  */
 export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
   const answer = receiver.mount();

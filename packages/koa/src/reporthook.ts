@@ -19,7 +19,9 @@ export type KoaHandler = (ctx: KoaContext) => Promise<void>;
 /**
  * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
  *
- * @example router.post("/webhooks/reports", reporthook(receiver));
+ * @example
+ * const router = new Router();
+ * router.post("/webhooks/reports", reporthook(receiver));
  */
 export function reporthook(receiver: Pick<Receiver, "mount">): KoaHandler {
   const answer = receiver.mount();

@@ -1,0 +1,36 @@
+// What the free names of `@example` blocks mean: of those alone, which is why the project leaves this file out. What our packages
+// export needs no line here: it is imported.
+import type { Client, Inbox, Receiver, ReportRequest, Schema } from "@reporthook/core";
+import type { MountHost } from "@reporthook/core/testing";
+import type { Person } from "@reporthook/dashboard";
+import type { Emulator } from "@reporthook/emulator";
+
+declare global {
+  const base: string;
+  const client: Client;
+  const connection: { host: string; port: number };
+  const emulator: Emulator;
+  const host: MountHost;
+  const inbox: Inbox;
+  const receiver: Receiver;
+  const report: ReportRequest;
+  const request: Request;
+  const secret: string;
+
+  function personOf(cookie: string | null): Promise<Person | null>;
+  function save(id: string, reportId: string | null): Promise<void>;
+  function test(name: string, run: () => Promise<void>): void;
+
+  const z: {
+    object<Shape>(shape: { [Name in keyof Shape]: Schema<Shape[Name]> }): Schema<Shape>;
+    url(): Schema<string>;
+  };
+  const http: typeof import("node:http");
+  const express: typeof import("express");
+  const Koa: typeof import("koa");
+  const Router: typeof import("@koa/router")["default"];
+  const mount: typeof import("koa-mount");
+  const Hono: typeof import("hono")["Hono"];
+  const Queue: typeof import("bullmq")["Queue"];
+  const BullMQAdapter: typeof import("@bull-board/api/bullMQAdapter")["BullMQAdapter"];
+}
