@@ -10,6 +10,8 @@ export function listen(listener: RequestListener, path = "/"): Promise<Served> {
 
 /** The same for a server that is made already. */
 export async function served(server: Server, path = "/"): Promise<Served> {
+  // On a busy machine a connection must not end while it is chosen for the next request.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -134,7 +134,9 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     handlers(receiver);
     const { authorize } = options;
     const page = dashboard(receiver, { logger, ...(authorize !== undefined && { authorize }) });
-    server = createServer(framework(receiver, page)).listen(port, "127.0.0.1");
+    // On a busy machine a connection must not end while it is chosen for the next request.
+    const settings = { keepAliveTimeout: 60_000 };
+    server = createServer(settings, framework(receiver, page)).listen(port, "127.0.0.1");
     await once(server, "listening");
   }
 
