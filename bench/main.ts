@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Benchmark, type Effort, whyNot } from "./benchmark.ts";
@@ -43,7 +43,7 @@ it with what was measured until then, a second one at once.
   --quick      few and short rounds, to see that everything runs
   --rounds N   so many rounds instead of ${efforts.full.rounds}
   --fill N     in queue-backlog take at most N seconds to store what is to wait, instead of ${efforts.full.fillMs / 1_000}
-  --out NAME   write bench/NAME.md and bench/NAME.json
+  --out NAME   write bench/NAME.md and bench/NAME.json; what other benchmarks have written there stays
   --help       this text
 
 Ends with 0, with 1 when something failed, and with 130 when it was ended.
@@ -53,16 +53,18 @@ ${benchmarks.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join("\n"
 
 let stopped = false;
 
-async function measure(benchmark: Benchmark, effort: Effort): Promise<Finding> {
+async function measure(benchmark: Benchmark, conditions: Conditions): Promise<Finding> {
   console.error(benchmark.title);
   const progress = createProgress();
-  const result = await benchmark.run({ ...effort, ...progress }).catch((error: unknown) => {
-    // What was measured before is not lost with it.
-    return { columns: [], rows: [], missing: [whyNot(error)], raw: null };
-  });
+  const result = await benchmark
+    .run({ ...conditions.effort, ...progress })
+    .catch((error: unknown) => {
+      // What was measured before is not lost with it.
+      return { columns: [], rows: [], missing: [whyNot(error)], raw: null };
+    });
   progress.end();
   for (const reason of result.missing ?? []) console.error(`  not measured: ${reason}`);
-  return { benchmark, result };
+  return { benchmark, conditions, result };
 }
 
 /** Ends the run at a signal, as far as it got. */
@@ -109,21 +111,40 @@ async function main(): Promise<void> {
   const conditions = conditionsOf(effort, command);
   const out = values.out ?? (values.only || values.quick ? undefined : "report");
   const findings: Finding[] = [];
+  const kept =
+    out === undefined ? [] : read(out).filter(({ benchmark }) => !only.includes(benchmark.name));
   endAt("SIGINT");
   endAt("SIGTERM");
   for (const benchmark of benchmarks) {
     if (stopped || !only.includes(benchmark.name)) continue;
-    findings.push(await measure(benchmark, effort));
-    if (out !== undefined) write(out, conditions, findings);
+    findings.push(await measure(benchmark, conditions));
+    if (out !== undefined) write(out, [...findings, ...kept]);
   }
-  console.log(markdown(conditions, findings));
+  console.log(markdown(findings));
 }
 
-function write(out: string, conditions: Conditions, findings: readonly Finding[]): void {
-  const file = join(import.meta.dirname, "..", out);
-  const results = findings.map(({ benchmark: { name }, result }) => ({ name, result }));
-  writeFileSync(`${file}.md`, markdown(conditions, findings));
-  writeFileSync(`${file}.json`, `${JSON.stringify({ conditions, results }, null, 1)}\n`);
+const fileOf = (out: string): string => join(import.meta.dirname, "..", out);
+
+/** What was written before, by benchmarks that there still are. */
+function read(out: string): Finding[] {
+  const file = `${fileOf(out)}.json`;
+  if (!existsSync(file)) return [];
+  const written = JSON.parse(readFileSync(file, "utf8")) as (Omit<Finding, "benchmark"> & {
+    readonly name: string;
+  })[];
+  return written.flatMap(({ name, ...rest }) => {
+    const benchmark = benchmarks.find((one) => one.name === name);
+    return benchmark === undefined ? [] : [{ benchmark, ...rest }];
+  });
+}
+
+function write(out: string, findings: readonly Finding[]): void {
+  const inOrder = benchmarks.flatMap((one) =>
+    findings.filter(({ benchmark }) => benchmark === one),
+  );
+  const written = inOrder.map(({ benchmark: { name }, ...rest }) => ({ name, ...rest }));
+  writeFileSync(`${fileOf(out)}.md`, markdown(inOrder));
+  writeFileSync(`${fileOf(out)}.json`, `${JSON.stringify(written, null, 1)}\n`);
 }
 
 try {

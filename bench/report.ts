@@ -6,9 +6,10 @@ import type { Benchmark, Effort, Result } from "./benchmark.ts";
 import { newFolder } from "./inboxes.ts";
 import { spreadOf } from "./statistics.ts";
 
-/** A benchmark and what it found. */
+/** A benchmark, what it found, and how. */
 export interface Finding {
   readonly benchmark: Benchmark;
+  readonly conditions: Conditions;
   readonly result: Result;
 }
 
@@ -40,28 +41,38 @@ export function conditionsOf(effort: Effort, command: string): Conditions {
 }
 
 /** The report as Markdown. */
-export function markdown(conditions: Conditions, findings: readonly Finding[]): string {
-  const { node, machine, fsyncMs, date, command, effort } = conditions;
-  const { rounds, warmUpMs, measureMs } = effort;
+export function markdown(findings: readonly Finding[]): string {
   const lines = [
     "# What was measured",
     "",
-    `Written by \`${command}\`; do not edit. Ratios hold, absolute figures are those of one machine:`,
+    "Written by `pnpm bench`; do not edit. Ratios hold, absolute figures are those of one machine:",
     "",
-    `- ${date}, Node ${node}, ${machine}; fsync ${fsyncMs.toFixed(2)} ms`,
-    `- load average when it began: ${conditions.othersRunning.toFixed(1)}; over 0.5 not even the ratios hold, only CPU µs/request roughly does`,
-    `- ${rounds} rounds in turns (A B C, A B C, …), each on a new server: ${warmUpMs / 1_000} s to warm up, ${measureMs / 1_000} s measured`,
     "- every request has its own signature and its own 600-byte body; 64 connections; server and generator are processes of their own",
+    "- rounds are taken in turns (A B C, A B C, …), each on a new server",
     "- a figure is the median over the rounds; a ratio is taken in each round, and shown as `median (min–max)`",
     "- the packages as they are published (`dist`), under plain `node`",
     "- the generator writes prebuilt requests to raw sockets: a general one (autocannon) spent more on a request than bare `node:http` did, and measured itself. It fails at any answer but 200",
+    "- over a load average of 0.5 not even the ratios hold, only CPU µs/request roughly does",
     ...findings.flatMap(section),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function section({ benchmark, result }: Finding): string[] {
-  const head = ["", `## ${benchmark.title}`, "", `\`${benchmark.name}\`: ${benchmark.about}`, ""];
+function described({ benchmark, conditions }: Finding): string {
+  const { node, machine, fsyncMs, othersRunning, date, effort } = conditions;
+  const { rounds, warmUpMs, measureMs, scale } = effort;
+  const again = `pnpm bench --only ${benchmark.name} --rounds ${rounds}${scale === 1 ? "" : " --quick"}`;
+  const times = `${warmUpMs / 1_000} s to warm up and ${measureMs / 1_000} s measured`;
+  return [
+    `Measured on ${date}, again with \`${again}\`: ${rounds} rounds of ${times}; Node ${node},`,
+    `${machine}, fsync ${fsyncMs.toFixed(2)} ms, load average ${othersRunning.toFixed(1)} when it began.`,
+  ].join("\n");
+}
+
+function section(finding: Finding): string[] {
+  const { benchmark, result } = finding;
+  const about = `\`${benchmark.name}\`: ${benchmark.about}`;
+  const head = ["", `## ${benchmark.title}`, "", about, "", described(finding), ""];
   const { columns, rows, missing = [] } = result;
   const again = `Again: \`pnpm bench --only ${benchmark.name}\``;
   const absent = missing.length === 0 ? [] : [`**Not measured**: ${missing.join("; ")}. ${again}.`];

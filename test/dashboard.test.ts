@@ -107,6 +107,31 @@ describe("the list", () => {
     }),
   );
 
+  testInBrowser("takes what was typed a moment ago along, and forgets it when cleared", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(`${stage.url}?show=deliveries`);
+      await rows(page, 50);
+      const shown = () => Object.fromEntries(new URL(page.url()).searchParams);
+      // In one turn of the page, faster than anybody types; a timer set now is due after those that are set already.
+      const at = (...steps: readonly string[]) =>
+        page.evaluate(`${steps.join(";")}; new Promise((resolve) => setTimeout(resolve, 300))`);
+      const type = (name: string, value: string) =>
+        `{ const field = document.querySelector("[name=${name}]"); field.value = "${value}";` +
+        ` field.dispatchEvent(new Event("input", { bubbles: true })) }`;
+      const choose = (name: string, value: string) =>
+        type(name, value).replace('"input"', '"change"');
+      const clear = `[...document.querySelectorAll("button")].find((one) => one.textContent === "Clear").click()`;
+
+      await at(type("report", "q3-sales-7"), choose("state", "parked"));
+      expect(shown()).toEqual({ show: "deliveries", state: "parked", report: "q3-sales-7" });
+      await at(type("id", "01"), clear);
+      expect(shown()).toEqual({ show: "deliveries" });
+      await at(type("id", "01"), "document.querySelector('.list a').click()");
+      expect(shown()).toEqual({ delivery: expect.any(String) });
+    }),
+  );
+
   testInBrowser("moves nothing under the pointer or the focus while it is live", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete", { reportId: "first" });

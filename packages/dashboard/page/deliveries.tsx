@@ -1,5 +1,5 @@
 import type { HTMLAttributes, JSX, TargetedFocusEvent } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { WireEntry, WireList } from "../src/wire.ts";
 import { ReleaseAll } from "./actions.tsx";
 import { Frame } from "./app.tsx";
@@ -27,13 +27,18 @@ export function Deliveries({ filters }: { readonly filters: Filters }): JSX.Elem
 }
 
 function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
+  // What was typed a moment ago goes with whatever is chosen next, and nowhere once this is left.
+  const typed = useRef<Filters>({});
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const change = (name: keyof Filters, value: string, replace: boolean): void => {
+  useEffect(() => () => clearTimeout(typing.current), []);
+  const show = (wanted: Filters, replace: boolean): void => {
     clearTimeout(typing.current);
-    const { [name]: _, ...rest } = filters;
-    const chosen = value.trim() === "" ? rest : { ...rest, [name]: value.trim() };
-    go({ screen: "deliveries", filters: chosen }, { replace });
+    typed.current = {};
+    const given = Object.entries(wanted).filter(([, value]) => value !== "");
+    go({ screen: "deliveries", filters: Object.fromEntries(given) }, { replace });
   };
+  const change = (name: keyof Filters, value: string, replace: boolean): void =>
+    show({ ...filters, ...typed.current, [name]: value.trim() }, replace);
   const text = (name: "id" | "report", label: string, hint: string): JSX.Element => (
     <label>
       <span>{label}</span>
@@ -46,6 +51,7 @@ function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
         autocomplete="off"
         onInput={({ currentTarget: { value } }) => {
           clearTimeout(typing.current);
+          typed.current = { ...typed.current, [name]: value.trim() };
           typing.current = setTimeout(() => change(name, value, true), 250);
         }}
       />
@@ -106,7 +112,7 @@ function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
       <button
         type="button"
         disabled={Object.keys(filters).length === 0}
-        onClick={() => go({ screen: "deliveries", filters: {} })}
+        onClick={() => show({}, false)}
       >
         Clear
       </button>
