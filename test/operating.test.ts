@@ -119,7 +119,7 @@ function commands(): string[] {
 }
 
 test("SIGTERM under load loses nothing that was acknowledged", async () => {
-  const app = await start(3_000);
+  const app = await start(8_000);
   const acknowledged = new Set<string>();
   const loaded = load(app, acknowledged);
   await until(() => acknowledged.size > 200);
