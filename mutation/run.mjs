@@ -73,13 +73,15 @@ const counted = [...noticed, "Survived", "NoCoverage"];
 function scoreOf(mutants) {
   const known = mutants.filter(({ status }) => counted.includes(status));
   const killed = known.filter(({ status }) => noticed.includes(status));
-  return { all: known.length, killed: killed.length };
+  const late = killed.filter(({ status }) => status === "Timeout");
+  return { all: known.length, killed: killed.length, late: late.length };
 }
 
 function line(name, mutants) {
-  const { all, killed } = scoreOf(mutants);
+  const { all, killed, late } = scoreOf(mutants);
   const percent = all === 0 ? "–" : ((killed / all) * 100).toFixed(1);
-  return `${name.padEnd(24)} ${String(killed).padStart(5)} of ${String(all).padEnd(5)} ${percent} %`;
+  const counts = `${String(killed).padStart(5)} of ${String(all).padEnd(5)}`;
+  return `${name.padEnd(24)} ${counts} ${percent.padStart(5)} %, ${late} because they never ended`;
 }
 
 const results = [];
