@@ -57,6 +57,8 @@ async function show(
   const server = createServer(onNode(page));
   try {
     const url = `${await listen(server, port, host)}/`;
+    // Before anybody knows that there is something to end.
+    const ended = untilEnd();
     terminal.emit({ url });
     const facts = pairs(
       [
@@ -74,7 +76,7 @@ async function show(
         ),
       );
     }
-    await untilEnd();
+    await ended;
   } finally {
     server.close();
     server.closeAllConnections();

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import { type Command, Option } from "commander";
 import { happeningLines, letters, type Setting, welcome } from "./dev-view.ts";
 import { emulatorKey, playgroundPort } from "./environment.ts";
@@ -66,23 +66,34 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
   );
   try {
     const { url, webhook, dashboard } = playground;
+    const ending = new AbortController();
+    // Before anybody knows that there is something to end.
+    const ended = untilEnd(ending.signal);
     terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...to });
     for (const line of welcome({ playground, apiKey, to }, terminal)) terminal.print(line);
     if (!isLoopback(host)) {
       const rest = dashboard === null ? "" : "; its dashboard answers this machine alone";
       terminal.tell(`Everyone who reaches ${host} can use the playground${rest}.`);
     }
-    await told(terminal, playground, to);
+    const typed = listenTo(terminal, playground, to, ending);
+    await ended;
+    ending.abort();
+    typed.close();
+    process.stdin.destroy();
   } finally {
     await playground.close();
   }
 }
 
-/** Does what is typed, until it is time to end. */
-async function told(terminal: Terminal, playground: Playground, to: Setting["to"]): Promise<void> {
+/** Does what is typed; `q` ends it. */
+function listenTo(
+  terminal: Terminal,
+  playground: Playground,
+  to: Setting["to"],
+  ending: AbortController,
+): Interface {
   const forwards = "forward" in to;
   const input = createInterface({ input: process.stdin, terminal: false });
-  const ending = new AbortController();
   const act = async (letter: string): Promise<void> => {
     if (letter === "q") return ending.abort();
     if (letter === "t") return playground.test();
@@ -98,10 +109,7 @@ async function told(terminal: Terminal, playground: Playground, to: Setting["to"
   input.on("line", (line) => {
     act(line.trim()).catch((error: unknown) => terminal.print(endingOf(error).message));
   });
-  await untilEnd(ending.signal);
-  ending.abort();
-  input.close();
-  process.stdin.destroy();
+  return input;
 }
 
 /** The folder of the playground, which nobody wants among their commits. */
