@@ -55,9 +55,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "never takes back what a dead process had leased",
-    file: `${sqlite}/engine.ts`,
-    is: "if (this.#handOut.lanes.size === 0) return [];",
-    becomes: "if (this.#handOut.lanes.size >= 0) return [];",
+    file: `${sqlite}/take-back.ts`,
+    is: "if (lanes.size === 0) return [];",
+    becomes: "if (lanes.size >= 0) return [];",
   },
   {
     name: "takes a process that ended once for poisoned",

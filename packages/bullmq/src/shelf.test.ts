@@ -1,7 +1,7 @@
 import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { noRedis, type Server, startPostgres, startRedis } from "../../../test/servers.ts";
+import { expect, it } from "vitest";
+import { onEachServer } from "../../../test/servers.ts";
 import { createBench, later, left, valid } from "../../core/src/testing/inbox-bench.ts";
 import { openEngine } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
@@ -11,159 +11,146 @@ import { settingsOf } from "./settings.ts";
 import { goneOn } from "./settle.ts";
 import { release } from "./shelf.ts";
 
-const engines = [
-  { kind: "redis", start: () => startRedis(), missing: noRedis },
-  { kind: "postgres", start: () => startPostgres(), missing: null },
-] as const;
 const dead = left("dead", "do_not_retry");
 let prefixes = 0;
 
-for (const { kind, start, missing } of engines) {
-  const title = missing === null ? kind : `${kind} (skipped: ${missing})`;
-  describe.skipIf(missing !== null)(title, () => {
-    let server: Server;
-    beforeAll(async () => {
-      server = await start();
-    });
-    afterAll(() => server.stop());
+onEachServer((server, { kind }) => {
+  /** A bench, and the queues of receiver `a` as another process has them. */
+  async function open() {
+    const options = { connection: server().url, prefix: `shelf-${++prefixes}`, logger: false };
+    const given = { ...options, logger: false } as const;
+    const bench = createBench(bullmqInbox(given), 60_000);
+    const engine = await openEngine(settingsOf(given));
+    const queues = new ReceiverQueues(engine, given.prefix, "a");
+    const meter = new Meter(async () => queues);
+    const end = async (): Promise<void> => {
+      await engine.close();
+      await bench.end();
+    };
+    return { ...bench, engine, queues, meter, end };
+  }
+  type Opened = Awaited<ReturnType<typeof open>>;
 
-    /** A bench, and the queues of receiver `a` as another process has them. */
-    async function open() {
-      const options = { connection: server.url, prefix: `shelf-${++prefixes}`, logger: false };
-      const given = { ...options, logger: false } as const;
-      const bench = createBench(bullmqInbox(given), 60_000);
-      const engine = await openEngine(settingsOf(given));
-      const queues = new ReceiverQueues(engine, given.prefix, "a");
-      const meter = new Meter(async () => queues);
-      const end = async (): Promise<void> => {
-        await engine.close();
-        await bench.end();
-      };
-      return { ...bench, engine, queues, meter, end };
-    }
-    type Opened = Awaited<ReturnType<typeof open>>;
+  async function parked({ put, work }: Opened): Promise<string> {
+    const id = await put();
+    await work("verify", valid);
+    await work("handle", dead);
+    return id;
+  }
 
-    async function parked({ put, work }: Opened): Promise<string> {
-      const id = await put();
-      await work("verify", valid);
-      await work("handle", dead);
-      return id;
-    }
-
-    it("release() by a slow process does not delete what is parked again before it goes on", async () => {
-      const opened = await open();
-      const { inbox, queues, meter, consume, end } = opened;
-      const id = await parked(opened);
-      const { jobs } = consume("handle", dead);
-      const shelf = queues.of("dead");
-      const remove = shelf.remove.bind(shelf);
-      shelf.remove = async (name) => {
-        // Time enough for others to work on it, if they can.
-        const until = performance.now() + 1_500;
-        while (jobs.length === 0 && performance.now() < until) await pause(20);
-        await pause(300);
-        return remove(name);
-      };
-      await release(queues, meter, { receiver: "a", id, now: Date.now() });
-      await opened.until(() => jobs.length === 1, "it is worked on again");
-      await opened.until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
-      expect((await inbox.counts("a")).dead).toBe(1);
-      await end();
-    });
-
-    it("two that release() the same at once run it once, and lose nothing", async () => {
-      const opened = await open();
-      const { inbox, queues, meter, consume, until, end } = opened;
-      const id = await parked(opened);
-      const { jobs } = consume("handle", dead);
-      const query = { receiver: "a", id, now: Date.now() };
-      await Promise.all([release(queues, meter, query), inbox.release(query)]);
-      await until(() => jobs.length === 1, "it is worked on again");
-      await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
-      expect(jobs.length).toBe(1);
-      await end();
-    });
-
-    it("what a crash in release() left behind is cleared away before it is worked on", async () => {
-      const opened = await open();
-      const { inbox, queues, work, end } = opened;
-      const id = await parked(opened);
-      const found = await queues.find(id);
-      if (found === null) throw new Error("It is there");
-      Object.assign(found.carried.kept, { state: "verified", released: true, attempts: 0 });
-      await queues.add(goneOn(found.carried));
-      await work("handle", left("dead", "schema_mismatch"));
-      const entry = await inbox.get(id);
-      expect(entry?.reason?.code).toBe("schema_mismatch");
-      expect(entry?.history.length).toBe(3);
-      await end();
-    });
-
-    it("retry of what is being worked on meanwhile brings nothing back", async () => {
-      const opened = await open();
-      const { put, queues, meter, work, end } = opened;
-      const secret = "a-signature-of-the-service";
-      const id = await put({ signature: secret });
-      await work("verify", later(60_000));
-      const queue = queues.of("verify");
-      const getJob = queue.getJob.bind(queue);
-      queue.getJob = async (name) => {
-        const job = await getJob(name);
-        const isDelayed = job?.isDelayed.bind(job);
-        if (job !== undefined && isDelayed !== undefined) {
-          job.isDelayed = async () => {
-            const was = await isDelayed();
-            await job.promote();
-            await work("verify", left("rejected", "invalid_signature"));
-            return was;
-          };
-        }
-        return job;
-      };
-      await release(queues, meter, { receiver: "a", retry: id, now: Date.now() }).catch(() => {});
-      queue.getJob = getJob;
-      expect(JSON.stringify(await queue.getJob(id))).not.toContain(secret);
-      await end();
-    });
-
-    it("prune() ends, though the server has lost what a parked one was", async () => {
-      const opened = await open();
-      const { inbox, end, put, work } = opened;
-      if (kind === "redis") {
-        const ids: string[] = [];
-        for (let count = 0; count < 100; count++) ids.push(await put());
-        await work("verify", ...ids.map(() => left("dead", "not_understood")));
-        const shelf = opened.queues.of("dead");
-        const client = new Redis(server.url);
-        await client.del(...ids.map((id) => shelf.toKey(id)));
-        client.disconnect();
-      }
-      await opened.patiently(inbox.prune(new Date()), "prune()");
-      await end();
-    });
-
-    it("prune() deletes dedupe keys whose 24 hours are over", async () => {
-      const opened = await open();
-      const { inbox, put, work, end, queues } = opened;
-      for (let count = 0; count < 3; count++) await put();
-      await work("verify", valid, valid, valid);
-      await inbox.prune(new Date());
-      const keys = async (): Promise<number> => {
-        if (kind === "redis") return 0;
-        const connection = new PostgresConnection({ connectionString: server.url });
-        const sql = "SELECT count(*)::int AS count FROM bullmq.dedup WHERE queue = $1";
-        const name = queues.of("verify").name;
-        const { rows } = await connection.pool.query<{ count: number }>(sql, [name]);
-        await connection.close();
-        return rows[0]?.count ?? 0;
-      };
-      expect(await keys()).toBe(kind === "redis" ? 0 : 3);
-      await inbox.prune(new Date(Date.now() + 25 * 3_600_000));
-      expect(await keys()).toBe(0);
-      await end();
-    });
+  it("release() by a slow process does not delete what is parked again before it goes on", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, consume, end } = opened;
+    const id = await parked(opened);
+    const { jobs } = consume("handle", dead);
+    const shelf = queues.of("dead");
+    const remove = shelf.remove.bind(shelf);
+    shelf.remove = async (name) => {
+      // Time enough for others to work on it, if they can.
+      const until = performance.now() + 1_500;
+      while (jobs.length === 0 && performance.now() < until) await pause(20);
+      await pause(300);
+      return remove(name);
+    };
+    await release(queues, meter, { receiver: "a", id, now: Date.now() });
+    await opened.until(() => jobs.length === 1, "it is worked on again");
+    await opened.until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
+    expect((await inbox.counts("a")).dead).toBe(1);
+    await end();
   });
-}
+
+  it("two that release() the same at once run it once, and lose nothing", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, consume, until, end } = opened;
+    const id = await parked(opened);
+    const { jobs } = consume("handle", dead);
+    const query = { receiver: "a", id, now: Date.now() };
+    await Promise.all([release(queues, meter, query), inbox.release(query)]);
+    await until(() => jobs.length === 1, "it is worked on again");
+    await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
+    expect(jobs.length).toBe(1);
+    await end();
+  });
+
+  it("what a crash in release() left behind is cleared away before it is worked on", async () => {
+    const opened = await open();
+    const { inbox, queues, work, end } = opened;
+    const id = await parked(opened);
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    Object.assign(found.carried.kept, { state: "verified", released: true, attempts: 0 });
+    await queues.add(goneOn(found.carried));
+    await work("handle", left("dead", "schema_mismatch"));
+    const entry = await inbox.get(id);
+    expect(entry?.reason?.code).toBe("schema_mismatch");
+    expect(entry?.history.length).toBe(3);
+    await end();
+  });
+
+  it("retry of what is being worked on meanwhile brings nothing back", async () => {
+    const opened = await open();
+    const { put, queues, meter, work, end } = opened;
+    const secret = "a-signature-of-the-service";
+    const id = await put({ signature: secret });
+    await work("verify", later(60_000));
+    const queue = queues.of("verify");
+    const getJob = queue.getJob.bind(queue);
+    queue.getJob = async (name) => {
+      const job = await getJob(name);
+      const isDelayed = job?.isDelayed.bind(job);
+      if (job !== undefined && isDelayed !== undefined) {
+        job.isDelayed = async () => {
+          const was = await isDelayed();
+          await job.promote();
+          await work("verify", left("rejected", "invalid_signature"));
+          return was;
+        };
+      }
+      return job;
+    };
+    await release(queues, meter, { receiver: "a", retry: id, now: Date.now() }).catch(() => {});
+    queue.getJob = getJob;
+    expect(JSON.stringify(await queue.getJob(id))).not.toContain(secret);
+    await end();
+  });
+
+  it("prune() ends, though the server has lost what a parked one was", async () => {
+    const opened = await open();
+    const { inbox, end, put, work } = opened;
+    if (kind === "redis") {
+      const ids: string[] = [];
+      for (let count = 0; count < 100; count++) ids.push(await put());
+      await work("verify", ...ids.map(() => left("dead", "not_understood")));
+      const shelf = opened.queues.of("dead");
+      const client = new Redis(server().url);
+      await client.del(...ids.map((id) => shelf.toKey(id)));
+      client.disconnect();
+    }
+    await opened.patiently(inbox.prune(new Date()), "prune()");
+    await end();
+  });
+
+  it("prune() deletes dedupe keys whose 24 hours are over", async () => {
+    const opened = await open();
+    const { inbox, put, work, end, queues } = opened;
+    for (let count = 0; count < 3; count++) await put();
+    await work("verify", valid, valid, valid);
+    await inbox.prune(new Date());
+    const keys = async (): Promise<number> => {
+      if (kind === "redis") return 0;
+      const connection = new PostgresConnection({ connectionString: server().url });
+      const sql = "SELECT count(*)::int AS count FROM bullmq.dedup WHERE queue = $1";
+      const name = queues.of("verify").name;
+      const { rows } = await connection.pool.query<{ count: number }>(sql, [name]);
+      await connection.close();
+      return rows[0]?.count ?? 0;
+    };
+    expect(await keys()).toBe(kind === "redis" ? 0 : 3);
+    await inbox.prune(new Date(Date.now() + 25 * 3_600_000));
+    expect(await keys()).toBe(0);
+    await end();
+  });
+});
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

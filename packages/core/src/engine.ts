@@ -6,8 +6,8 @@ import type { Job, Outcome, Stage } from "./delivery.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
 import { observe } from "./observe.ts";
-import type { Settings } from "./options.ts";
 import { isTiedToRequests } from "./platform.ts";
+import type { Settings } from "./settings.ts";
 import type { Worker } from "./worker.ts";
 
 /** Runs the two stages of a receiver: starts them, waits for them, ends them. */

@@ -1,7 +1,7 @@
 import { describe } from "./errors.ts";
 import type { Counts, InboxHealth } from "./inbox.ts";
 import { noCounts } from "./look.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 import type { Worker } from "./worker.ts";
 
 /** How a receiver is doing. */

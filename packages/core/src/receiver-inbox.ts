@@ -1,6 +1,6 @@
 import type { Entry, EntryDetails, ReasonCode } from "./delivery.ts";
 import type { Counts, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 
 /** A receiver's deliveries, for the person who looks after them. */
 export interface ReceiverInbox {

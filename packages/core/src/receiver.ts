@@ -17,10 +17,11 @@ import { deliveryOf, entryAtArrival, keyOf, newJob, verifiedJob } from "./job.ts
 import { oncePerMinute } from "./log.ts";
 import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
-import { type ReceiverOptions, settingsOf } from "./options.ts";
+import type { ReceiverOptions } from "./options.ts";
 import { type Notification, receive } from "./receive.ts";
 import { type ReceiverInbox, receiverInbox } from "./receiver-inbox.ts";
 import { register } from "./register.ts";
+import { settingsOf } from "./settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { within } from "./within.ts";
 import { createWorker } from "./worker.ts";

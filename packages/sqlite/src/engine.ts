@@ -1,7 +1,7 @@
 import { ReporthookError } from "@reporthook/core";
 import { answer } from "./answer.ts";
 import { Deliveries, type Files } from "./deliveries.ts";
-import type { Database, Row, Statement } from "./driver.ts";
+import type { Database, Statement } from "./driver.ts";
 import { failureOf, failureOfAll, type OpenFile } from "./file.ts";
 import { HandOut } from "./hand-out.ts";
 import { Leases } from "./leases.ts";
@@ -22,6 +22,7 @@ import type {
 import { Queue, queues, waitingIn } from "./queue.ts";
 import { Receivers } from "./receivers.ts";
 import { Shelf } from "./shelf.ts";
+import { takeBack } from "./take-back.ts";
 import { Tally } from "./tally.ts";
 import { DedupeWindow } from "./window.ts";
 
@@ -141,7 +142,7 @@ export class Engine {
       const { owner } = this.#leases;
       if (owner === null) return;
       this.#transaction(() => {
-        this.#shelf.giveBack(owner, (receiver) => this.#nowOf(receiver));
+        this.#shelf.giveBack(owner, (receiver) => this.#handOut.lanes.nowOf(receiver));
         this.#leases.end(owner);
       });
     } finally {
@@ -286,21 +287,8 @@ export class Engine {
   }
 
   #takeBack(): HandedOut["poisoned"] {
-    if (this.#handOut.lanes.size === 0) return [];
-    const poisoned: { receiver: string; row: Row }[] = [];
-    const now = this.#monotonic();
-    for (const owner of this.#leases.dead(now)) {
-      for (const row of this.#shelf.takeBack(owner, (receiver) => this.#nowOf(receiver))) {
-        poisoned.push({ receiver: this.#files.receivers.nameOf(Number(row["receiver"])), row });
-      }
-      this.#leases.end(owner);
-      this.#handOut.lanes.disturb();
-    }
-    return poisoned;
-  }
-
-  /** By the receiver's clock, if it works here. */
-  #nowOf(receiver: string): number {
-    return this.#handOut.lanes.nowOf(receiver) ?? Date.now();
+    const { receivers } = this.#files;
+    const [handOut, leases, shelf] = [this.#handOut, this.#leases, this.#shelf];
+    return takeBack({ handOut, leases, shelf, receivers }, this.#monotonic());
   }
 }

@@ -26,9 +26,10 @@ export class Lanes {
     return this.#lanes.size;
   }
 
-  /** What a receiver's clock said last; undefined when it does no work here. */
-  nowOf(receiver: string): number | undefined {
-    return [...this.#lanes.values()].find((lane) => lane.receiver === receiver)?.now;
+  /** What a receiver's clock said last; what the system's says, when it does no work here. */
+  nowOf(receiver: string): number {
+    const its = [...this.#lanes.values()].find((lane) => lane.receiver === receiver);
+    return its?.now ?? Date.now();
   }
 
   /** Takes in how they stand; those that are not told of have ended. */

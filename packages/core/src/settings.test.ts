@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 import { memoryInbox } from "./memory-inbox.ts";
-import { type ReceiverOptions, settingsOf } from "./options.ts";
+import type { ReceiverOptions } from "./options.ts";
+import { settingsOf } from "./settings.ts";
 
 const client = { authorize: async () => "valid" as const };
 const { guarantees } = memoryInbox();

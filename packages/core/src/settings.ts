@@ -1,0 +1,250 @@
+import { type Seam, seam } from "./around.ts";
+import type { CallbackOptions } from "./callback.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { eventNames, type Schemas } from "./events.ts";
+import type { Inbox } from "./inbox.ts";
+import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+import type { Observe } from "./observe.ts";
+import type { Limits, ReceiverOptions } from "./options.ts";
+import type { Parse } from "./parse.ts";
+import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
+import type { SignatureSource } from "./receive.ts";
+import type { RetryOptions } from "./schedule.ts";
+import type { Authorizer } from "./verify.ts";
+
+/** Options with every default filled in. */
+export interface Settings {
+  readonly client: Authorizer;
+  readonly inbox: Inbox;
+  readonly name: string;
+  readonly ack: "stored" | "handled";
+  readonly verify: "after-ack" | "before-ack";
+  readonly signature: SignatureSource;
+  readonly unsignedTests: "accept" | "refuse";
+  readonly unsigned: "hold" | "refuse";
+  readonly expired: "hold" | "handle-after-outage" | "refuse";
+  readonly reusedSignature: "accept" | "hold";
+  readonly parse: Parse | undefined;
+  readonly schemas: Schemas | undefined;
+  readonly retry: RetryOptions;
+  readonly limits: Limits;
+  readonly concurrency: { readonly verify: number; readonly handle: number };
+  readonly handlerTimeoutMs: number;
+  readonly autostart: boolean;
+  readonly callback: CallbackOptions | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observe: Observe;
+  readonly seam: Seam | undefined;
+}
+
+/**
+ * Checks the options of `createReceiver` and fills in the defaults.
+ *
+ * @throws TypeError that names the option
+ */
+export function settingsOf(options: ReceiverOptions): Settings {
+  // Neither is quoted: somebody may have given the API key.
+  if (typeof options !== "object" || options === null)
+    wrong("options", "an object", `a ${typeof options}`);
+  for (const name of Object.keys(options)) {
+    if (!known.has(name)) wrong(name, `one of ${[...known].join(", ")}`, "an unknown option");
+  }
+  if (typeof options.client?.authorize !== "function")
+    wrong("client", "a client with authorize", `a ${typeof options.client}`);
+  const { retry = {}, limits = {}, concurrency = {} } = options;
+  const ack = oneOf("ack", options.ack, ["stored", "handled"]);
+  return {
+    client: options.client,
+    inbox: inboxOf(options, ack),
+    name: nameOf(options.name ?? "reports"),
+    ack,
+    verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
+    signature: signatureOf(options.signature ?? "X-svc-authorization"),
+    unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
+    unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
+    expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
+    reusedSignature: reuseOf(options),
+    parse: functionOr("parse", options.parse),
+    schemas: schemasOf(options.schemas),
+    retry: retryOf(retry),
+    limits: numbers("limits", defaultLimits, limits),
+    concurrency: concurrencyOf(concurrency),
+    handlerTimeoutMs: integer("handlerTimeoutMs", options.handlerTimeoutMs ?? 300_000),
+    autostart: oneOf("autostart", options.autostart, [true, false]),
+    callback: callbackOf(options.callback),
+    clock: clockOf(options.clock ?? systemClock),
+    logger: loggerOf(options.logger),
+    observe: observeOf(options.observe ?? {}),
+    seam: options[seam],
+  };
+}
+
+const known: ReadonlySet<string> = new Set([
+  ...[
+    "client",
+    "inbox",
+    "name",
+    "ack",
+    "verify",
+    "signature",
+    "unsignedTests",
+    "unsigned",
+    "expired",
+  ],
+  ...["reusedSignature", "parse", "schemas", "retry", "limits", "concurrency", "handlerTimeoutMs"],
+  ...["autostart", "callback", "clock", "logger", "observe"],
+]);
+
+const defaultLimits: Limits = {
+  bodyBytes: 262_144,
+  bodyMs: 2_000,
+  verifyMs: 2_500,
+  ackMs: 4_000,
+  waiting: 100_000,
+  unverified: 20_000,
+};
+
+function wrong(option: string, expected: string, given: unknown): never {
+  const text = typeof given === "string" ? JSON.stringify(given) : String(given);
+  throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${text}`);
+}
+
+function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
+  const { inbox = memoryInbox() } = options;
+  if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
+    wrong("inbox", "an inbox, such as memoryInbox()", inbox);
+  }
+  const platform = serverlessPlatform();
+  if (platform === null || ack === "handled") return inbox;
+  const { durability, lossAccepted } = inbox.guarantees;
+  if (durability === "process" && !lossAccepted) {
+    throw new TypeError(
+      `createReceiver: inbox must outlast an instance on ${platform}, which may end right after the answer: set ack: "handled", or give memoryInbox({ acceptLoss: true }) if what was acknowledged may be lost`,
+    );
+  }
+  return inbox;
+}
+
+function nameOf(name: unknown): string {
+  const fits = typeof name === "string" && /^[\w.-]{1,64}$/.test(name);
+  return fits ? name : wrong("name", "1 to 64 letters, digits, dots, hyphens or underscores", name);
+}
+
+function oneOf<const T>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
+  if (given === undefined) return allowed[0];
+  const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
+  return allowed.includes(given) ? given : wrong(option, list, given);
+}
+
+function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
+  const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
+  if (chosen === "hold" && inbox?.guarantees?.noticesReuse === false) {
+    wrong("reusedSignature", '"accept": this inbox notices no signature that comes again', chosen);
+  }
+  return chosen;
+}
+
+function signatureOf(source: SignatureSource): SignatureSource {
+  const name = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
+  return name || typeof source === "function"
+    ? source
+    : wrong("signature", "a header's name or a function", source);
+}
+
+function functionOr<T>(option: string, given: T | undefined): T | undefined {
+  return given === undefined || typeof given === "function"
+    ? given
+    : wrong(option, "a function", given);
+}
+
+function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
+  const types = eventNames.filter((name) => name !== "report" && name !== "*");
+  onlyKnown("schemas", schemas ?? {}, types);
+  for (const [type, schema] of Object.entries(schemas ?? {})) {
+    if (typeof schema?.["~standard"]?.validate !== "function") {
+      wrong(`schemas["${type}"]`, "a Standard Schema", schema);
+    }
+  }
+  return schemas;
+}
+
+function retryOf(given: object): RetryOptions {
+  const retry = numbers("retry", { attempts: 10, minMs: 1_000, maxMs: 3_600_000 }, given);
+  if (retry.maxMs < retry.minMs) wrong("retry.maxMs", "at least retry.minMs", retry.maxMs);
+  return retry;
+}
+
+function onlyKnown(option: string, given: object, names: readonly string[]): void {
+  if (typeof given !== "object" || given === null) wrong(option, "an object", given);
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) wrong(`${option}.${name}`, `one of ${names.join(", ")}`, "unknown");
+  }
+}
+
+function numbers<T extends object>(option: string, defaults: T, given: object): T {
+  onlyKnown(option, given, Object.keys(defaults));
+  const chosen = given as Record<string, unknown>;
+  const checked = Object.entries(defaults).map(([name, value]) => [
+    name,
+    integer(`${option}.${name}`, chosen[name] ?? value),
+  ]);
+  return Object.fromEntries(checked) as T;
+}
+
+function integer(option: string, given: unknown): number {
+  const least = option.startsWith("retry.m") ? 0 : 1;
+  const fits = Number.isSafeInteger(given) && Number(given) >= least;
+  return fits ? Number(given) : wrong(option, `an integer from ${least}`, given);
+}
+
+function concurrencyOf(given: object): Settings["concurrency"] {
+  const most = numbers("concurrency", { verify: 16, handle: 8 }, given);
+  const all = Number.POSITIVE_INFINITY;
+  return isTiedToRequests() ? { verify: all, handle: all } : most;
+}
+
+function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
+  if (callback === undefined) return undefined;
+  // Nothing that is given here is quoted: it may be a secret.
+  if (typeof callback !== "object" || callback === null) {
+    wrong("callback", "an object with secrets", `a ${typeof callback}`);
+  }
+  onlyKnown("callback", callback, ["secrets", "require"]);
+  const { secrets, require = false } = callback;
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    wrong("callback.secrets", "an array of at least one secret", "none");
+  }
+  for (const [index, secret] of secrets.entries()) {
+    if (typeof secret === "string" && secret.length >= 32) continue;
+    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
+    const given = typeof secret === "string" ? `${secret.length} characters` : `a ${typeof secret}`;
+    wrong(`callback.secrets[${index}]`, expected, given);
+  }
+  return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
+}
+
+function clockOf(clock: Clock): Clock {
+  const { now, setTimeout, clearTimeout } = clock ?? {};
+  const fits = [now, setTimeout, clearTimeout].every((member) => typeof member === "function");
+  return fits ? clock : wrong("clock", "an object with now, setTimeout and clearTimeout", clock);
+}
+
+function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
+  if (logger === false) return silentLogger;
+  if (logger === undefined) return consoleLogger;
+  if (typeof logger?.warn !== "function")
+    wrong("logger", "false or an object with warn and error", logger);
+  const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
+  const error: Logger["error"] = (fields, message) =>
+    logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
+  const info: Logger["warn"] = (fields, message) => logger.info?.(fields, message);
+  return safely(typeof logger.info === "function" ? { warn, error, info } : { warn, error });
+}
+
+function observeOf(observe: Observe): Observe {
+  onlyKnown("observe", observe, ["acknowledged", "verified", "handled", "failed", "parked"]);
+  for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
+  return observe;
+}
