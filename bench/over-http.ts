@@ -40,6 +40,7 @@ const connections = 64;
 const telemetries: Record<TelemetryName, string> = {
   "no seam": "no seam",
   none: "without telemetry",
+  "none again": "without telemetry, again",
   "no SDK": "`telemetry()`, no SDK",
   SDK: "`telemetry()` and an SDK",
 };

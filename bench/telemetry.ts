@@ -5,10 +5,10 @@ import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trac
 import { type Telemetry, telemetry } from "@reporthook/opentelemetry";
 
 /**
- * How much of it there is: a core whose seam is taken out, one that was given nothing, one that was given `telemetry()`
- * without an SDK, and with one.
+ * How much of it there is: a core whose seam is taken out, one that was given nothing (twice, to see what chance makes of
+ * two that are the same), one that was given `telemetry()` without an SDK, and with one.
  */
-export type TelemetryName = "no seam" | "none" | "no SDK" | "SDK";
+export type TelemetryName = "no seam" | "none" | "none again" | "no SDK" | "SDK";
 
 const collectEveryMs = 1_000;
 

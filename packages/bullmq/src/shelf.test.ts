@@ -14,29 +14,30 @@ import { release } from "./shelf.ts";
 const dead = left("dead", "do_not_retry");
 let prefixes = 0;
 
-onEachServer((server, { kind }) => {
-  /** A bench, and the queues of receiver `a` as another process has them. */
-  async function open() {
-    const options = { connection: server().url, prefix: `shelf-${++prefixes}`, logger: false };
-    const given = { ...options, logger: false } as const;
-    const bench = createBench(bullmqInbox(given), 60_000);
-    const engine = await openEngine(settingsOf(given));
-    const queues = new ReceiverQueues(engine, given.prefix, "a");
-    const meter = new Meter(async () => queues);
-    const end = async (): Promise<void> => {
-      await engine.close();
-      await bench.end();
-    };
-    return { ...bench, engine, queues, meter, end };
-  }
-  type Opened = Awaited<ReturnType<typeof open>>;
+/** A bench, and the queues of receiver `a` as another process has them. */
+async function openOn(connection: string) {
+  const options = { connection, prefix: `shelf-${++prefixes}`, logger: false } as const;
+  const bench = createBench(bullmqInbox(options), 60_000);
+  const engine = await openEngine(settingsOf(options));
+  const queues = new ReceiverQueues(engine, options.prefix, "a");
+  const meter = new Meter(async () => queues);
+  const end = async (): Promise<void> => {
+    await engine.close();
+    await bench.end();
+  };
+  return { ...bench, engine, queues, meter, end };
+}
+type Opened = Awaited<ReturnType<typeof openOn>>;
 
-  async function parked({ put, work }: Opened): Promise<string> {
-    const id = await put();
-    await work("verify", valid);
-    await work("handle", dead);
-    return id;
-  }
+async function parked({ put, work }: Opened): Promise<string> {
+  const id = await put();
+  await work("verify", valid);
+  await work("handle", dead);
+  return id;
+}
+
+onEachServer((server, { kind }) => {
+  const open = () => openOn(server().url);
 
   it("release() by a slow process does not delete what is parked again before it goes on", async () => {
     const opened = await open();
