@@ -26,7 +26,6 @@ const elsewhere = {
   ...of("test/mount-parsers.test.ts,receiver,receiver-limits", "incoming"),
   ...of("receiver,receiver-limits,receiver-lifecycle,receiver-before-ack", "receiver"),
   ...of("receiver-handle,receiver-lifecycle,receiver", "register", "receiver-inbox"),
-  ...of("receiver-verify,receiver-handle,receiver-lifecycle,receiver,receiver-outage", "decisions"),
   // What an adapter sees is tested over sockets.
   ...of("test/mount.test.ts", "node-handler"),
   ...of("test/mount.test.ts,receiver,receiver-limits", "fetch"),

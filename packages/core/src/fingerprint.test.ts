@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fingerprint, type Identity } from "./fingerprint.ts";
@@ -58,6 +59,21 @@ describe("fingerprint", () => {
         expect(equal).toBe(text(one) === text(other));
       }),
     );
+  });
+
+  it("fingerprint() is made of SHA-256 as it was when the keys in people's inboxes were made", async () => {
+    const sha = (...parts: (string | Uint8Array)[]): string => {
+      const hash = createHash("sha256");
+      for (const part of parts) hash.update(part);
+      return hash.digest("hex").slice(0, 24);
+    };
+    for (const url of ["/hook", `/${"ü€".repeat(2_000)}`]) {
+      for (const size of [0, 1, 8_170, 8_192, 100_000]) {
+        const body = new Uint8Array(size).map((_, at) => at % 251);
+        const expected = sha("7:reports", "s") + sha(`7:reports${url.length}:`, url, body);
+        expect(await of({ url, body })).toBe(expected);
+      }
+    }
   });
 
   it("fingerprint() gives the same where there is only the web's crypto", async () => {

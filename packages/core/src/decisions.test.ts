@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import type { Decision } from "./acknowledge.ts";
+import { logAnswer, logOutcome } from "./decisions.ts";
+import { again, type Job, leave, type Outcome } from "./delivery.ts";
+
+type LogFields = Readonly<Record<string, unknown>>;
+type Line = [level: "info" | "warn" | "error", fields: LogFields, message: string];
+
+/** A logger that keeps its lines; without `info` where that is not wanted. */
+function noting(lines: Line[], info = true) {
+  const level = (name: Line[0]) => (fields: LogFields, message: string) =>
+    void lines.push([name, fields, message]);
+  const rest = { warn: level("warn"), error: level("error") };
+  return info ? { ...rest, info: level("info") } : rest;
+}
+
+const receiver = "reports";
+const job = (part: Partial<Job> = {}): Job => ({
+  ...{ id: "a", url: "/", context: null, headers: {}, body: new Uint8Array(), signature: "s" },
+  ...{ state: "received", stage: "verify", reason: null, type: null, reportId: null, memo: null },
+  ...{ receivedAt: new Date(0), nextAttemptAt: null, lastError: null, ackMs: 0, attempts: 1 },
+  ...{ verification: null, released: false, sameSignatureAs: null },
+  ...part,
+});
+
+describe("logAnswer()", () => {
+  const answered = (decision: Decision, info = true): Line[] => {
+    const lines: Line[] = [];
+    logAnswer({ logger: noting(lines, info), name: receiver }, "a", decision, 12);
+    return lines;
+  };
+
+  it("tells the delivery that was acknowledged: of a duplicate, the first one", () => {
+    for (const decision of [
+      { status: "accepted", id: "a" },
+      { status: "duplicate", id: "b" },
+    ] as const) {
+      const fields = { receiver, ...decision, ms: 12 };
+      expect(answered(decision)).toEqual([["info", fields, "A notification is acknowledged."]]);
+    }
+  });
+
+  it("tells why a request is refused", () => {
+    const fields = { receiver, id: "a", code: "overloaded", ms: 12 };
+    const line = ["info", fields, "A notification is refused."];
+    expect(answered({ refused: "overloaded" })).toEqual([line]);
+  });
+
+  it("has nothing to tell to a logger without info()", () => {
+    expect(answered({ status: "accepted", id: "a" }, false)).toEqual([]);
+    expect(answered({ refused: "overloaded" }, false)).toEqual([]);
+  });
+});
+
+describe("logOutcome()", () => {
+  const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
+    const lines: Line[] = [];
+    logOutcome({ logger: noting(lines, info), name: receiver }, keeps, of, outcome);
+    return lines;
+  };
+  const handling = job({ stage: "handle", type: "report.complete" });
+  const recognized = { type: "report.complete", reportId: null } as const;
+  const verified = { to: "verified", verification: "valid", ...recognized } as const;
+  const ids = { receiver, id: "a" };
+  const rejected = leave("rejected", "invalid_signature", "The service says no.");
+  const dead = leave("dead", "do_not_retry", "It said so.", "Error: no");
+  const held = leave("held", "expired", "Too late.");
+  const counted = again(7, "Error: no", { counts: true });
+  const cutOff = again(7, "Error: no", { counts: false });
+
+  /** A line, its level and message first. */
+  const line = (level: Line[0], message: string, fields: LogFields): Line[] => [
+    [level, { ...ids, ...fields }, message],
+  ];
+  const error = "Error: no";
+  const retried = { attempt: 2, error, afterMs: 7 };
+  const lost = line("warn", "A notification was not handled: answered 503.", { error });
+  const waits = (stage: Job["stage"]) =>
+    line("info", "A delivery waits for its next attempt.", { ...retried, stage });
+  const { verification, type } = verified;
+
+  it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
+    [
+      "is verified",
+      job(),
+      verified,
+      line("info", "A delivery is verified.", { attempt: 2, verification, type }),
+    ],
+    [
+      "is handled, by the name it has",
+      handling,
+      { to: "handled" },
+      line("info", "A delivery is handled.", { attempt: 2, type }),
+    ],
+    [
+      "is handled, by the name it was found to have",
+      handling,
+      { to: "handled", type: "unknown", reportId: null },
+      line("info", "A delivery is handled.", { attempt: 2, type: "unknown" }),
+    ],
+    [
+      "is rejected",
+      job(),
+      rejected,
+      line("info", "A delivery is rejected.", { attempt: 2, reason: "invalid_signature" }),
+    ],
+    [
+      "is dead",
+      handling,
+      dead,
+      line("warn", "A delivery is dead: It said so.", { reason: "do_not_retry", error }),
+    ],
+    [
+      "is held",
+      job(),
+      held,
+      line("warn", "A delivery is held: Too late.", { reason: "expired", error: null }),
+    ],
+    [
+      "failed in its handler",
+      handling,
+      counted,
+      line("warn", "A handler failed: it is tried again.", retried),
+    ],
+    ["was cut off in its handler", handling, cutOff, waits("handle")],
+    ["got no verdict", job(), counted, waits("verify")],
+  ])("tells what %s", (_, of, outcome, lines) => {
+    expect(noted(of, outcome)).toEqual(lines);
+  });
+
+  it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
+    ["failed in its handler", handling, counted, lost],
+    ["was given up by its handler", handling, dead, lost],
+    ["got no verdict", job(), counted, lost],
+    // The request tells that its time was over, its answer that it was refused.
+    ["was cut off", handling, cutOff, []],
+    ["is held", job(), held, []],
+  ])("tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
+    expect(noted(of, outcome, false)).toEqual(lines);
+  });
+
+  it("has only warnings to tell to a logger without info()", () => {
+    const quiet = (of: Job, outcome: Outcome) => noted(of, outcome, true, false);
+    for (const outcome of [verified, rejected, cutOff, { to: "handled" }] as const) {
+      expect(quiet(job(), outcome)).toEqual([]);
+    }
+    expect(quiet(handling, counted)).toHaveLength(1);
+  });
+});
