@@ -35,10 +35,11 @@ export interface Kept {
   sameSignatureAs: string | null;
   lastError: string | null;
   endedAt: number;
-  history: Attempt[];
+  history: readonly Attempt[];
 }
 
 const emptyBytes = new Uint8Array();
+const noAttempts: readonly Attempt[] = [];
 const historyOfStage = 20;
 
 /** What is kept of a new delivery. */
@@ -73,7 +74,7 @@ export function newKept(
     sameSignatureAs,
     lastError: null,
     endedAt: receivedAt,
-    history: [],
+    history: noAttempts,
   };
 }
 
@@ -118,13 +119,10 @@ export function rerun(kept: Kept, now: number): void {
   kept.memo = null;
 }
 
-function remember({ history }: Kept, attempt: Attempt): void {
-  const ofStage = history.filter(({ stage }) => stage === attempt.stage);
-  const [oldest] = ofStage;
-  if (ofStage.length === historyOfStage && oldest !== undefined) {
-    history.splice(history.indexOf(oldest), 1);
-  }
-  history.push(attempt);
+function remember(kept: Kept, attempt: Attempt): void {
+  const ofStage = kept.history.filter(({ stage }) => stage === attempt.stage);
+  const dropped = ofStage.length === historyOfStage ? ofStage[0] : undefined;
+  kept.history = [...kept.history.filter((one) => one !== dropped), attempt];
 }
 
 /** It, as a list shows it. */

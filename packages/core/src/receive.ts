@@ -45,6 +45,9 @@ export interface Notification {
 /** Most bytes of a body without a signature. */
 const unsignedBodyBytes = 4_096;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
+// Most have these in common: they are in memory once, not with each that waits.
+let commonUrl = "";
+let commonHeaders: KeptHeaders = {};
 const refusals: Record<BodyFailure | "late", ProblemCode> = {
   too_large: "body_too_large",
   unavailable: "body_unavailable",
@@ -75,7 +78,9 @@ export async function receive(
   const signature =
     typeof source === "string" ? (named ?? null) : signatureIn(source, { headers, url }, body);
   const notification: Notification = {
-    url: typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
+    url: keptUrl(
+      typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
+    ),
     headers: kept(incoming),
     body,
     signature,
@@ -136,7 +141,14 @@ function kept({ headers }: Incoming): KeptHeaders {
     const value = headerOf(headers, name);
     if (value !== null) result[name] = value.slice(0, 1_024);
   }
-  return result;
+  const isCommon = keptHeaders.every((name) => result[name] === commonHeaders[name]);
+  if (!isCommon) commonHeaders = Object.freeze(result);
+  return commonHeaders;
+}
+
+function keptUrl(url: string): string {
+  if (url !== commonUrl) commonUrl = url;
+  return commonUrl;
 }
 
 function isPlainJson(headers: Incoming["headers"]): boolean {
