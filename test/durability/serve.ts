@@ -31,21 +31,28 @@ export interface Served {
   close(): Promise<void>;
 }
 
+/** How an inbox is served. */
+export interface ServeOptions {
+  /** The limit for an answer, in milliseconds. */
+  readonly ackMs?: number;
+  /** Whether what is stored is also worked on. */
+  readonly works?: boolean;
+  readonly handle?: (id: string) => Promise<void>;
+}
+
 /** Serves an inbox over HTTP. */
-export async function serve(
-  inbox: Inbox,
-  options: { readonly ackMs?: number; readonly handle?: (id: string) => Promise<void> } = {},
-): Promise<Served> {
+export async function serve(inbox: Inbox, options: ServeOptions = {}): Promise<Served> {
   const lines: Line[] = [];
   const handled: string[] = [];
   const write = (level: Line["level"]) => (fields: Line["fields"], message: string) => {
     lines.push({ level, fields, message });
   };
-  const { ackMs = 60_000, handle } = options;
+  const { ackMs = 60_000, works = true, handle } = options;
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
     inbox,
     limits: { ackMs },
+    autostart: works,
     logger: { warn: write("warn"), error: write("error") },
   });
   receiver.on("*", async ({ id }) => {

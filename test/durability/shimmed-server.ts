@@ -1,10 +1,10 @@
 import { sqliteInbox } from "@reporthook/sqlite";
-import { serve } from "./serve.ts";
+import { type ServeOptions, serve } from "./serve.ts";
 
 // A process of its own, so that the shim can be loaded into it and that it can be killed.
-const inbox = sqliteInbox(process.argv[2] ?? "");
-const ackMs = Number(process.argv[3]);
-const served = await serve(inbox, { ackMs });
+const [, , path = "", options = "{}"] = process.argv;
+const inbox = sqliteInbox(path);
+const served = await serve(inbox, JSON.parse(options) as ServeOptions);
 const asked: Record<string, () => unknown> = {
   health: () => served.receiver.health(),
   waiting: () => inbox.load("reports").waiting,

@@ -7,7 +7,7 @@ import type { Health } from "@reporthook/core";
 import { onTestFinished } from "vitest";
 import { run } from "./needs.ts";
 import { answerRecord } from "./power-cut.ts";
-import type { Line } from "./serve.ts";
+import type { Line, ServeOptions } from "./serve.ts";
 
 const server = fileURLToPath(new URL("shimmed-server.ts", import.meta.url));
 const source = fileURLToPath(new URL("shim.c", import.meta.url));
@@ -63,9 +63,9 @@ export class Site {
     appendFileSync(this.trace, answerRecord(id));
   }
 
-  /** Starts a server on the file, with the shim; `ackMs` is its limit for an answer. */
-  async start(ackMs = 4_000): Promise<Shimmed> {
-    const child = fork(server, [this.path, String(ackMs)], {
+  /** Starts a server on the file, with the shim. */
+  async start(options: Omit<ServeOptions, "handle"> = { ackMs: 4_000 }): Promise<Shimmed> {
+    const child = fork(server, [this.path, JSON.stringify(options)], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
       env: { ...process.env, LD_PRELOAD: compiled(this.#root), SHIM_ROOT: this.#root },
       serialization: "advanced",
