@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { incomingFromRequest, toResponse } from "./fetch.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const address = "https://app.example/hook";
+
+/** A request whose body comes in these pieces, or breaks off after them. */
+function requestOf(
+  pieces: readonly string[],
+  options: { headers?: Record<string, string>; breaks?: boolean } = {},
+) {
+  let cancelled = false;
+  const rest = [...pieces];
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = rest.shift();
+      if (piece !== undefined) controller.enqueue(bytes(piece));
+      else if (options.breaks) controller.error(new Error("hung up"));
+      else controller.close();
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  const init = { method: "POST", body, duplex: "half" as const, headers: options.headers ?? {} };
+  return { request: new Request(address, init), isCancelled: () => cancelled };
+}
+
+/** What comes of reading it: text, or why there is none. */
+async function read(request: Request, limit: number, kept?: () => Promise<ArrayBuffer>) {
+  const result = await incomingFromRequest(request, kept).readBody(limit).result;
+  return typeof result === "string" ? { failed: result } : new TextDecoder().decode(result);
+}
+
+describe("incomingFromRequest()", () => {
+  it.each([
+    ["https://app.example", "/"],
+    ["http://app.example:3000/a/b?c=/d&e=%20", "/a/b?c=/d&e=%20"],
+    ["https://app.example/a?b#c/d", "/a?b"],
+    ["https://app.example/#c", "/"],
+  ])("has path and query of %s", (url, expected) => {
+    expect(incomingFromRequest(new Request(url)).url).toBe(expected);
+  });
+
+  it("has method and headers", () => {
+    const request = new Request(address, { method: "PUT", headers: { "X-A": "1" } });
+    const { method, headers } = incomingFromRequest(request);
+    expect([method, headers]).toEqual(["PUT", request.headers]);
+  });
+
+  it.each([
+    ["nothing", []],
+    ["one piece", ["0123456789"]],
+    ["several", ["01", "", "234", "56789"]],
+  ])("reads %s to the end, announced or not", async (_, pieces) => {
+    const text = pieces.join("");
+    for (const headers of [{}, { "content-length": String(text.length) }]) {
+      expect(await read(requestOf(pieces, { headers }).request, 10)).toBe(text);
+    }
+    expect(await read(new Request(address, { method: "POST" }), 10)).toBe("");
+  });
+
+  it("stops at the limit, whatever was announced", async () => {
+    for (const announced of ["10", "11", "x"]) {
+      const headers = { "content-length": announced };
+      const { request } = requestOf(["0123", "456789", "0"], { headers });
+      expect(await read(request, 10)).toEqual({ failed: "too_large" });
+    }
+    expect(await read(requestOf(["0123", "456789", "0"]).request, 10)).toEqual({
+      failed: "too_large",
+    });
+  });
+
+  it("reads no further than it has to, once it is stopped", async () => {
+    const { request, isCancelled } = requestOf(["0123", "4567"]);
+    const reading = incomingFromRequest(request).readBody(10);
+    expect(isCancelled()).toBe(false);
+    reading.stop();
+    expect(isCancelled()).toBe(true);
+    await reading.result;
+  });
+
+  it("tells a sender that breaks off, announced or not", async () => {
+    for (const headers of [{}, { "content-length": "8" }]) {
+      const { request } = requestOf(["0123"], { headers, breaks: true });
+      expect(await read(request, 10)).toEqual({ failed: "cut_off" });
+    }
+  });
+
+  it("takes what something ahead has read and kept, held to the limit", async () => {
+    const kept = (text: string) => async () => bytes(text).buffer;
+    const consumed = async () => {
+      const { request } = requestOf(["0123"]);
+      await request.text();
+      return request;
+    };
+    expect(await read(await consumed(), 10, kept("0123456789"))).toBe("0123456789");
+    expect(await read(await consumed(), 10, kept("01234567890"))).toEqual({ failed: "too_large" });
+    expect(await read(await consumed(), 10)).toEqual({ failed: "unavailable" });
+    const gone = () => Promise.reject(new Error("not kept"));
+    expect(await read(await consumed(), 10, gone)).toEqual({ failed: "unavailable" });
+  });
+
+  it("takes what is kept where something ahead holds the stream", async () => {
+    for (const headers of [{}, { "content-length": "4" }]) {
+      const { request } = requestOf(["0123"], { headers });
+      request.body?.getReader();
+      expect(await read(request, 10, async () => bytes("kept").buffer)).toBe("kept");
+      expect(await read(request, 10)).toEqual({ failed: "unavailable" });
+    }
+  });
+});
+
+describe("toResponse()", () => {
+  it("has status, headers and body", async () => {
+    const response = toResponse({ status: 413, headers: { "X-A": "1" }, body: "ü" });
+    expect([response.status, response.headers.get("x-a")]).toEqual([413, "1"]);
+    expect(await response.text()).toBe("ü");
+  });
+});

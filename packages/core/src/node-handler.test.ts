@@ -1,0 +1,241 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Answer, BodyReading, Incoming } from "./incoming.ts";
+import { type AlreadyParsed, bodyOf, incomingFromNode, nodeHandler, send } from "./node-handler.ts";
+
+type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+/** Serves on a free port and gives a connection to it. */
+async function connected(listener: Listener): Promise<Socket> {
+  const server = createServer((req, res) => void listener(req, res));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => {});
+  return socket.setEncoding("utf8");
+}
+
+const post = (length: number | string, path = "/hook") =>
+  `POST ${path} HTTP/1.1\r\nHost: app.example\r\nContent-Length: ${length}\r\n\r\n`;
+
+/** How a request is read whose bytes are sent like this; `ahead` is what something ahead does with it first. */
+async function reading(
+  sent: readonly string[],
+  options: { readonly ahead?: (req: IncomingMessage) => Promise<AlreadyParsed> } = {},
+) {
+  let reached = (_: { req: IncomingMessage; reading: BodyReading }): void => {};
+  const arrived = new Promise<{ req: IncomingMessage; reading: BodyReading }>((resolve) => {
+    reached = resolve;
+  });
+  const socket = await connected(async (req) => {
+    const parsed = (await options.ahead?.(req)) ?? { url: "/" };
+    reached({ req, reading: incomingFromNode(req, parsed).readBody(10) });
+  });
+  // Whoever is ahead waits for all of it.
+  const [head = "", ...rest] = options.ahead === undefined ? sent : [sent.join("")];
+  socket.write(head);
+  const { req, reading: begun } = await arrived;
+  for (const piece of rest) {
+    socket.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { socket, req, ...begun };
+}
+
+async function textOf(result: BodyReading["result"]): Promise<string> {
+  const body = await result;
+  return typeof body === "string" ? `failed: ${body}` : new TextDecoder().decode(body);
+}
+
+async function readAll(req: IncomingMessage): Promise<void> {
+  for await (const _ of req);
+}
+
+describe("incomingFromNode()", () => {
+  it("has method, headers, and the url that the adapter gives", async () => {
+    let incoming: Incoming | undefined;
+    const socket = await connected((req, res) => {
+      incoming = incomingFromNode(req, { url: "/prefix/hook" });
+      res.end();
+    });
+    socket.write(post(0));
+    await once(socket, "data");
+    expect(incoming).toMatchObject({ method: "POST", url: "/prefix/hook" });
+    expect(incoming?.headers).toMatchObject({ host: "app.example" });
+  });
+
+  it.each([
+    ["one piece", ["0123456789"]],
+    ["several", ["0123", "456", "789"]],
+  ])("reads a body of %s", async (_, pieces) => {
+    expect(await textOf((await reading([post(10), ...pieces])).result)).toBe("0123456789");
+  });
+
+  it("reads no further than the limit", async () => {
+    const { req, result } = await reading([post(40), "0123456789", "0123456789"]);
+    expect(await textOf(result)).toBe("failed: too_large");
+    expect(req.isPaused()).toBe(true);
+    expect([req.listenerCount("data"), req.listenerCount("end")]).toEqual([0, 0]);
+  });
+
+  it("tells a sender that hangs up", async () => {
+    const { socket, result } = await reading([post(10), "0123"]);
+    socket.destroy();
+    expect(await textOf(result)).toBe("failed: cut_off");
+  });
+
+  it("tells a sender that hung up before", async () => {
+    const ahead = async (req: IncomingMessage) => {
+      req.on("error", () => {});
+      req.destroy();
+      await once(req, "close");
+      return { url: "/" };
+    };
+    expect(await textOf((await reading([post(10)], { ahead })).result)).toBe("failed: cut_off");
+  });
+
+  it("stops when it is told to", async () => {
+    const { req, result, stop } = await reading([post(10), "0123"]);
+    stop();
+    expect(await textOf(result)).toBe("failed: cut_off");
+    expect(req.isPaused()).toBe(true);
+  });
+
+  it("has an empty body once something ahead has met its end", async () => {
+    const ahead = async (req: IncomingMessage) => {
+      await readAll(req);
+      return { url: "/" };
+    };
+    expect(await textOf((await reading([post(0)], { ahead })).result)).toBe("");
+  });
+
+  it.each<[what: string, kept: Omit<AlreadyParsed, "url">, expected: string]>([
+    ["the raw text before the parsed body", { rawBody: "raw ü", body: { a: 1 } }, "raw ü"],
+    ["the raw bytes", { rawBody: Buffer.from("raw"), body: "text" }, "raw"],
+    ["what it was parsed to", { body: { a: 1 } }, '{"a":1}'],
+    ["its text, whatever is no raw body", { rawBody: true, body: "text" }, "text"],
+    ["nothing, when nothing was kept", {}, "failed: unavailable"],
+    ["nothing that is a function", { body: () => "text" }, "failed: unavailable"],
+    ["nothing that is no JSON", { body: { toJSON: () => undefined } }, "failed: unavailable"],
+    ["nothing that can't be written", { body: { a: 1n } }, "failed: unavailable"],
+    ["nothing over the limit", { body: "01234567890" }, "failed: too_large"],
+    ["nothing raw over the limit", { rawBody: "01234567890" }, "failed: too_large"],
+  ])("of what something ahead has read takes %s", async (_, kept, expected) => {
+    const ahead = async (req: IncomingMessage) => {
+      await readAll(req);
+      return { url: "/", ...kept };
+    };
+    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe(expected);
+  });
+
+  it("takes raw bytes also where the stream was not read", async () => {
+    const ahead = async () => ({ url: "/", rawBody: "raw" });
+    expect(await textOf((await reading([post(4)], { ahead })).result)).toBe("raw");
+  });
+});
+
+const accepted: Answer = { status: 200, headers: { "X-A": "1" }, body: '{"ü":1}' };
+const refused: Answer = { ...accepted, status: 413, headers: { Connection: "close" } };
+
+describe("send()", () => {
+  it("writes status, headers, and the length in bytes", async () => {
+    const socket = await connected((req, res) => send(req, res, accepted));
+    socket.write(post(0));
+    const [text] = await once(socket, "data");
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\nX-A: 1\r\nContent-Length: 8\r\n/);
+    expect(text).toMatch(/\r\n\r\n\{"ü":1\}$/);
+  });
+
+  it("writes nothing where something was sent already, or nobody listens", async () => {
+    const socket = await connected((req, res) => {
+      res.end("first");
+      send(req, res, accepted);
+    });
+    socket.write(post(0));
+    const [text] = await once(socket, "data");
+    expect(text).toMatch(/first$/);
+    const sent = new Promise<boolean>((resolve) => {
+      void connected((req, res) => {
+        res.destroy();
+        send(req, res, accepted);
+        resolve(res.headersSent);
+      }).then((other) => other.write(post(0)));
+    });
+    expect(await sent).toBe(false);
+  });
+
+  it("lets a sender whose connection ends read the answer, and ends when it has sent all", async () => {
+    const socket = await connected((req, res) => send(req, res, refused));
+    socket.write(`${post(20)}0123456789`);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    const ended = once(socket, "end");
+    while (!text.endsWith('{"ü":1}')) await once(socket, "data");
+    socket.write("0123456789");
+    await ended;
+    expect(text).toMatch(/^HTTP\/1\.1 413 .*\r\nConnection: close\r\nContent-Length: 8\r\n/);
+  });
+
+  it("waits for a sender that goes on, but not for ever", async () => {
+    const socket = await connected((req, res) => send(req, res, refused));
+    socket.write(`${post(20)}0123456789`);
+    socket.resume();
+    await once(socket, "end");
+  });
+});
+
+describe("bodyOf()", () => {
+  it.each([
+    ["the text when the connection stays", post(10), accepted, false],
+    ["the text when all has come", post(0), refused, false],
+    ["a stream when the connection ends before", post(10), refused, true],
+  ])("is %s", async (_, head, answer, isStream) => {
+    const body = new Promise((resolve) => {
+      void connected((req, res) => {
+        req.resume();
+        req.once(answer === refused && !isStream ? "end" : "resume", () => {
+          const made = bodyOf(req, answer);
+          res.end();
+          resolve(made);
+        });
+      }).then((socket) => socket.write(head));
+    });
+    expect((await body) instanceof Readable).toBe(isStream);
+  });
+});
+
+describe("nodeHandler()", () => {
+  it("answers with the address before a router took its prefix off, and what was kept of the body", async () => {
+    const given: (readonly [string, unknown])[] = [];
+    const handler = nodeHandler({
+      mount: () => async (incoming) => {
+        const { result } = incoming.readBody(100);
+        given.push([incoming.url, await textOf(result)]);
+        return accepted;
+      },
+    });
+    const socket = await connected(async (req, res) => {
+      if (req.url?.startsWith("/kept")) {
+        await readAll(req);
+        Object.assign(req, { originalUrl: `/prefix${req.url}`, body: "kept" });
+      }
+      await handler(req, res);
+    });
+    for (const path of ["/hook?a=1", "/kept"]) {
+      socket.write(`${post(4, path)}0123`);
+      await once(socket, "data");
+    }
+    expect(given).toEqual([
+      ["/hook?a=1", "0123"],
+      ["/prefix/kept", "kept"],
+    ]);
+  });
+});
