@@ -11,7 +11,7 @@ const floor = 85;
 /** Which tests look at a file besides its own. */
 const others = {
   ...of("within,worker", "abort"),
-  ...of("call-service,client,packages/emulator/src/request-report.test.ts", "client"),
+  ...of("call-service,packages/emulator/src/request-report.test.ts", "client"),
   ...of("client", "call-service", "client-options", "untraced"),
   ...of("within,deadline,engine,receiver-lifecycle", "clock"),
   ...of("receiver-handle,receiver-verify,receiver-lifecycle", "delivery"),
@@ -20,13 +20,22 @@ const others = {
   ...of("memory-inbox", "memory-tally", "memory-window", "entry", "look", "turn"),
   ...of("mutation/mount.test.ts", "fetch", "node-handler"),
   ...of("mutation/mount.test.ts,receiver,receiver-limits", "acknowledge", "receive"),
-  ...of("mutation/mount.test.ts,test/mount-parsers.test.ts", "incoming"),
+  ...of("mutation/mount.test.ts,fetch,node-handler,test/mount-parsers.test.ts", "incoming"),
   ...of("receiver,receiver-limits,receiver-before-ack,receiver-handle,worker", "job"),
-  ...of("receiver-handle,receiver-lifecycle,receiver", "register", "receiver-inbox"),
+  ...of("receiver-handle,receiver-lifecycle,receiver", "register"),
   ...of("receiver-lifecycle,receiver-before-ack,receiver-handle", "inline"),
   ...of("receiver-lifecycle,receiver-verify,receiver", "engine", "health"),
-  ...of("receiver-limits,receiver-lifecycle,receiver-before-ack", "receiver"),
-  ...of("receiver-lifecycle,receiver-handle,receiver-before-ack", "platform"),
+  ...of(
+    "receiver-limits,receiver-lifecycle,receiver-before-ack,receiver-verify,callback",
+    "receiver",
+  ),
+  ...of(
+    "receiver-verify,receiver-handle,receiver-before-ack,receiver",
+    "worker",
+    "within",
+    "verify",
+  ),
+  ...of("settings,receiver-lifecycle", "platform"),
   ...of("receiver-verify,receiver-outage,worker", "memo"),
 };
 
