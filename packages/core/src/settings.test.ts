@@ -55,55 +55,99 @@ describe("settingsOf", () => {
     expect(concurrency).toEqual({ verify: 16, handle: 1 });
   });
 
-  it.each<[string, object]>([
-    ["client", { client: undefined }],
-    ["client", { client: {} }],
-    ["inbox", { inbox: {} }],
-    ["inbox", { inbox: null }],
-    ["name", { name: "" }],
-    ["name", { name: "a b" }],
-    ["name", { name: 5 }],
-    ["ack", { ack: "later" }],
-    ["verify", { verify: true }],
-    ["signature", { signature: "" }],
-    ["signature", { signature: "a b" }],
-    ["signature", { signature: {} }],
-    ["unsignedTests", { unsignedTests: "hold" }],
-    ["unsigned", { unsigned: "accept" }],
-    ["expired", { expired: null }],
-    ["reusedSignature", { reusedSignature: "refuse" }],
-    ["reusedSignature", { reusedSignature: "hold", inbox: forgetful }],
-    ["parse", { parse: {} }],
-    ['schemas["unknown"]', { schemas: { unknown: {} } }],
-    ["schemas", { schemas: 5 }],
-    ["observe", { observe: 3 }],
-    ["retry", { retry: null }],
-    ["retry.minMs", { retry: { minMs: -1 } }],
-    ["retry.maxMs", { retry: { minMs: 10, maxMs: 5 } }],
-    ["retry.attempts", { retry: { attempts: 0 } }],
-    ["limits.ackMs", { limits: { ackMs: 1.5 } }],
-    ["limits.waiting", { limits: { waiting: "5" } }],
-    ["concurrency.handle", { concurrency: { handle: Number.POSITIVE_INFINITY } }],
-    ["handlerTimeoutMs", { handlerTimeoutMs: -1 }],
-    ["autostart", { autostart: "yes" }],
-    ["callback", { callback: "0123456789abcdef0123456789abcdef" }],
-    ["callback", { callback: null }],
-    ["callback.secrets", { callback: {} }],
-    ["callback.secrets", { callback: { secrets: [] } }],
-    ["callback.secrets", { callback: { secrets: "0123456789abcdef0123456789abcdef" } }],
-    ["callback.secrets[0]", { callback: { secrets: [""] } }],
-    ["callback.secrets[1]", { callback: { secrets: ["s".repeat(32), "s".repeat(31)] } }],
-    ["callback.require", { callback: { secrets: ["s".repeat(32)], require: "yes" } }],
-    ["callback.required", { callback: { secrets: ["s".repeat(32)], required: true } }],
-    ["clock", { clock: { now: Date.now } }],
-    ["clock", { clock: 5 }],
-    ["logger", { logger: {} }],
-    ["logger", { logger: true }],
-    ["observe.parked", { observe: { parked: 1 } }],
-    ["retries", { retries: 5 }],
-  ])("settingsOf() throws a TypeError that names %s for %o", (option, given) => {
-    expect(() => settings(given)).toThrow(TypeError);
-    expect(() => settings(given)).toThrow(`createReceiver: ${option} must be `);
+  it.each<[message: string, given: object]>([
+    ["client must be a client with authorize, not undefined", { client: undefined }],
+    ["client must be a client with authorize, not an object", { client: {} }],
+    ["inbox must be an inbox, such as memoryInbox(), not an object", { inbox: {} }],
+    ["inbox must be an inbox, such as memoryInbox(), not null", { inbox: null }],
+    ['name must be 1 to 64 letters, digits, dots, hyphens or underscores, not ""', { name: "" }],
+    [
+      'name must be 1 to 64 letters, digits, dots, hyphens or underscores, not "a b"',
+      { name: "a b" },
+    ],
+    ["name must be 1 to 64 letters, digits, dots, hyphens or underscores, not 5", { name: 5 }],
+    ['ack must be "stored" or "handled", not "later"', { ack: "later" }],
+    ['verify must be "after-ack" or "before-ack", not true', { verify: true }],
+    ['signature must be a header\'s name or a function, not ""', { signature: "" }],
+    ['signature must be a header\'s name or a function, not "a b"', { signature: "a b" }],
+    ["signature must be a header's name or a function, not an object", { signature: {} }],
+    ['unsignedTests must be "accept" or "refuse", not "hold"', { unsignedTests: "hold" }],
+    ['unsigned must be "hold" or "refuse", not "accept"', { unsigned: "accept" }],
+    ['expired must be "hold" or "handle-after-outage" or "refuse", not null', { expired: null }],
+    ['reusedSignature must be "accept" or "hold", not "refuse"', { reusedSignature: "refuse" }],
+    [
+      'reusedSignature must be "accept": this inbox notices no signature that comes again, not "hold"',
+      { reusedSignature: "hold", inbox: forgetful },
+    ],
+    ["parse must be a function, not an object", { parse: {} }],
+    ['schemas["unknown"] must be a Standard Schema, not an object', { schemas: { unknown: {} } }],
+    ["schemas must be an object, not 5", { schemas: 5 }],
+    ["observe must be an object, not 3", { observe: 3 }],
+    ["retry must be an object, not null", { retry: null }],
+    ["retry.minMs must be an integer from 0, not -1", { retry: { minMs: -1 } }],
+    ["retry.maxMs must be at least retry.minMs, not 5", { retry: { minMs: 10, maxMs: 5 } }],
+    ["retry.attempts must be an integer from 1, not 0", { retry: { attempts: 0 } }],
+    ["limits.ackMs must be an integer from 1, not 1.5", { limits: { ackMs: 1.5 } }],
+    ['limits.waiting must be an integer from 1, not "5"', { limits: { waiting: "5" } }],
+    [
+      "concurrency.handle must be an integer from 1, not Infinity",
+      { concurrency: { handle: Number.POSITIVE_INFINITY } },
+    ],
+    ["handlerTimeoutMs must be an integer from 1, not -1", { handlerTimeoutMs: -1 }],
+    ['autostart must be true or false, not "yes"', { autostart: "yes" }],
+    [
+      "callback must be an object with secrets, not a string",
+      { callback: "0123456789abcdef0123456789abcdef" },
+    ],
+    ["callback must be an object with secrets, not null", { callback: null }],
+    ["callback.secrets must be an array of at least one secret, not undefined", { callback: {} }],
+    [
+      "callback.secrets must be an array of at least one secret, not an empty one",
+      { callback: { secrets: [] } },
+    ],
+    [
+      "callback.secrets must be an array of at least one secret, not a string",
+      { callback: { secrets: "0123456789abcdef0123456789abcdef" } },
+    ],
+    [
+      "callback.secrets[0] must be at least 32 characters, such as `openssl rand -base64 32` prints, not 0",
+      { callback: { secrets: [""] } },
+    ],
+    [
+      "callback.secrets[1] must be at least 32 characters, such as `openssl rand -base64 32` prints, not 31",
+      { callback: { secrets: ["s".repeat(32), "s".repeat(31)] } },
+    ],
+    [
+      'callback.require must be false or true, not "yes"',
+      { callback: { secrets: ["s".repeat(32)], require: "yes" } },
+    ],
+    [
+      "callback.required is no option; these are: secrets, require",
+      { callback: { secrets: ["s".repeat(32)], required: true } },
+    ],
+    [
+      "clock must be an object with now, setTimeout and clearTimeout, not an object",
+      { clock: { now: Date.now } },
+    ],
+    ["clock must be an object with now, setTimeout and clearTimeout, not 5", { clock: 5 }],
+    ["logger must be false or an object with warn and error, not an object", { logger: {} }],
+    ["logger must be false or an object with warn and error, not true", { logger: true }],
+    ["observe.parked must be a function, not 1", { observe: { parked: 1 } }],
+  ])("settingsOf() throws a TypeError: %s", (message, given) => {
+    const error = new TypeError(`createReceiver: ${message}`);
+    expect(() => settings(given)).toThrow(error);
+  });
+
+  it("settingsOf() names all options there are when one is unknown", () => {
+    const names =
+      "client, inbox, name, ack, verify, signature, unsignedTests, unsigned, expired, reusedSignature, parse, schemas, retry, limits, concurrency, handlerTimeoutMs, autostart, callback, clock, logger, observe";
+    const message = `createReceiver: retries is no option; these are: ${names}`;
+    expect(() => settings({ retries: 5 })).toThrow(new TypeError(message));
+    const event = { schemas: { "*": {} } };
+    expect(() => settings(event)).toThrow(
+      /schemas\.\* is no option; these are: test_webhook_endpoint, /,
+    );
+    expect(() => settings({ schemas: { report: {} } })).toThrow(/schemas\.report is no option; /);
   });
 
   it("settingsOf() says how to make a callback secret, and quotes none", () => {
@@ -114,13 +158,38 @@ describe("settingsOf", () => {
     expect(() => settings({ callback: { secrets: [short] } })).toThrow("openssl rand -base64 32");
   });
 
-  it("settingsOf() takes a retry without a wait", () => {
+  it("settingsOf() takes a retry without a wait, and one that waits as long each time", () => {
     expect(settings({ retry: { minMs: 0 } }).retry.minMs).toBe(0);
+    expect(settings({ retry: { minMs: 5, maxMs: 5 } }).retry.maxMs).toBe(5);
+  });
+
+  it("settingsOf() copies the callback secrets, and requires no token unless told", () => {
+    const secrets = ["s".repeat(32)];
+    const { callback } = settings({ callback: { secrets } });
+    secrets.push("x");
+    expect(callback).toEqual({ secrets: ["s".repeat(32)], require: false });
+    expect(
+      settings({ callback: { secrets: ["s".repeat(32)], require: true } }).callback?.require,
+    ).toBe(true);
+    expect(settings().callback).toBeUndefined();
+  });
+
+  it("settingsOf() logs decisions only where the logger wants them", () => {
+    const info = vi.fn();
+    const { logger } = settings({ logger: { warn() {}, error() {}, info } });
+    logger.info?.({ id: 1 }, "stored");
+    expect(info).toHaveBeenCalledWith({ id: 1 }, "stored");
+    expect(settings({ logger: { warn() {} } }).logger.info).toBeUndefined();
   });
 
   it("settingsOf() throws a TypeError without options", () => {
-    for (const none of [undefined, null, "x"]) {
-      expect(() => settingsOf(none as never)).toThrow(TypeError);
+    for (const [none, kind] of [
+      [undefined, "undefined"],
+      [null, "null"],
+      ["the-api-key", "a string"],
+    ]) {
+      const message = `createReceiver: options must be an object, not ${kind}`;
+      expect(() => settingsOf(none as never)).toThrow(new TypeError(message));
     }
   });
 

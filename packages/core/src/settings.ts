@@ -46,13 +46,13 @@ export interface Settings {
  */
 export function settingsOf(options: ReceiverOptions): Settings {
   // Neither is quoted: somebody may have given the API key.
-  if (typeof options !== "object" || options === null)
-    wrong("options", "an object", `a ${typeof options}`);
-  for (const name of Object.keys(options)) {
-    if (!known.has(name)) wrong(name, `one of ${[...known].join(", ")}`, "an unknown option");
+  if (typeof options !== "object" || options === null) {
+    wrong("options", "an object", kindOf(options));
   }
-  if (typeof options.client?.authorize !== "function")
-    wrong("client", "a client with authorize", `a ${typeof options.client}`);
+  onlyKnown("", options, known);
+  if (typeof options.client?.authorize !== "function") {
+    wrong("client", "a client with authorize", kindOf(options.client));
+  }
   const { retry = {}, limits = {}, concurrency = {} } = options;
   const ack = oneOf("ack", options.ack, ["stored", "handled"]);
   return {
@@ -81,21 +81,11 @@ export function settingsOf(options: ReceiverOptions): Settings {
   };
 }
 
-const known: ReadonlySet<string> = new Set([
-  ...[
-    "client",
-    "inbox",
-    "name",
-    "ack",
-    "verify",
-    "signature",
-    "unsignedTests",
-    "unsigned",
-    "expired",
-  ],
-  ...["reusedSignature", "parse", "schemas", "retry", "limits", "concurrency", "handlerTimeoutMs"],
-  ...["autostart", "callback", "clock", "logger", "observe"],
-]);
+const known: readonly string[] = [
+  ...["client", "inbox", "name", "ack", "verify", "signature", "unsignedTests", "unsigned"],
+  ...["expired", "reusedSignature", "parse", "schemas", "retry", "limits", "concurrency"],
+  ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
+];
 
 const defaultLimits: Limits = {
   bodyBytes: 262_144,
@@ -106,15 +96,29 @@ const defaultLimits: Limits = {
   unverified: 20_000,
 };
 
-function wrong(option: string, expected: string, given: unknown): never {
-  const text = typeof given === "string" ? JSON.stringify(given) : String(given);
-  throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${text}`);
+function wrong(option: string, expected: string, given: string): never {
+  throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${given}`);
+}
+
+/** A value in few words. */
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : quotable(value);
+}
+
+/** The same of what must not be quoted. */
+function kindOf(value: unknown): string {
+  return typeof value === "string" ? "a string" : quotable(value);
+}
+
+function quotable(value: unknown): string {
+  const isSimple = value === null || !["object", "function"].includes(typeof value);
+  return isSimple ? String(value) : typeof value === "object" ? "an object" : "a function";
 }
 
 function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
   const { inbox = memoryInbox() } = options;
   if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
-    wrong("inbox", "an inbox, such as memoryInbox()", inbox);
+    wrong("inbox", "an inbox, such as memoryInbox()", shown(inbox));
   }
   const platform = serverlessPlatform();
   if (platform === null || ack === "handled") return inbox;
@@ -129,19 +133,22 @@ function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
 
 function nameOf(name: unknown): string {
   const fits = typeof name === "string" && /^[\w.-]{1,64}$/.test(name);
-  return fits ? name : wrong("name", "1 to 64 letters, digits, dots, hyphens or underscores", name);
+  return fits
+    ? name
+    : wrong("name", "1 to 64 letters, digits, dots, hyphens or underscores", shown(name));
 }
 
 function oneOf<const T>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
   if (given === undefined) return allowed[0];
   const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
-  return allowed.includes(given) ? given : wrong(option, list, given);
+  return allowed.includes(given) ? given : wrong(option, list, shown(given));
 }
 
 function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
   const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
   if (chosen === "hold" && inbox?.guarantees?.noticesReuse === false) {
-    wrong("reusedSignature", '"accept": this inbox notices no signature that comes again', chosen);
+    const expected = '"accept": this inbox notices no signature that comes again';
+    wrong("reusedSignature", expected, shown(chosen));
   }
   return chosen;
 }
@@ -150,13 +157,13 @@ function signatureOf(source: SignatureSource): SignatureSource {
   const name = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
   return name || typeof source === "function"
     ? source
-    : wrong("signature", "a header's name or a function", source);
+    : wrong("signature", "a header's name or a function", shown(source));
 }
 
 function functionOr<T>(option: string, given: T | undefined): T | undefined {
   return given === undefined || typeof given === "function"
     ? given
-    : wrong(option, "a function", given);
+    : wrong(option, "a function", shown(given));
 }
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
@@ -164,7 +171,7 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   onlyKnown("schemas", schemas ?? {}, types);
   for (const [type, schema] of Object.entries(schemas ?? {})) {
     if (typeof schema?.["~standard"]?.validate !== "function") {
-      wrong(`schemas["${type}"]`, "a Standard Schema", schema);
+      wrong(`schemas["${type}"]`, "a Standard Schema", shown(schema));
     }
   }
   return schemas;
@@ -172,14 +179,18 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
 
 function retryOf(given: object): RetryOptions {
   const retry = numbers("retry", { attempts: 10, minMs: 1_000, maxMs: 3_600_000 }, given);
-  if (retry.maxMs < retry.minMs) wrong("retry.maxMs", "at least retry.minMs", retry.maxMs);
+  if (retry.maxMs < retry.minMs) wrong("retry.maxMs", "at least retry.minMs", shown(retry.maxMs));
   return retry;
 }
 
+/** `option` is empty for those at the top. */
 function onlyKnown(option: string, given: object, names: readonly string[]): void {
-  if (typeof given !== "object" || given === null) wrong(option, "an object", given);
+  if (typeof given !== "object" || given === null) wrong(option, "an object", shown(given));
   for (const name of Object.keys(given)) {
-    if (!names.includes(name)) wrong(`${option}.${name}`, `one of ${names.join(", ")}`, "unknown");
+    if (names.includes(name)) continue;
+    const path = option === "" ? name : `${option}.${name}`;
+    const list = names.join(", ");
+    throw new TypeError(`createReceiver: ${path} is no option; these are: ${list}`);
   }
 }
 
@@ -196,7 +207,7 @@ function numbers<T extends object>(option: string, defaults: T, given: object): 
 function integer(option: string, given: unknown): number {
   const least = option.startsWith("retry.m") ? 0 : 1;
   const fits = Number.isSafeInteger(given) && Number(given) >= least;
-  return fits ? Number(given) : wrong(option, `an integer from ${least}`, given);
+  return fits ? Number(given) : wrong(option, `an integer from ${least}`, shown(given));
 }
 
 function concurrencyOf(given: object): Settings["concurrency"] {
@@ -209,17 +220,18 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
   if (callback === undefined) return undefined;
   // Nothing that is given here is quoted: it may be a secret.
   if (typeof callback !== "object" || callback === null) {
-    wrong("callback", "an object with secrets", `a ${typeof callback}`);
+    wrong("callback", "an object with secrets", kindOf(callback));
   }
   onlyKnown("callback", callback, ["secrets", "require"]);
   const { secrets, require = false } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
-    wrong("callback.secrets", "an array of at least one secret", "none");
+    const given = Array.isArray(secrets) ? "an empty one" : kindOf(secrets);
+    wrong("callback.secrets", "an array of at least one secret", given);
   }
   for (const [index, secret] of secrets.entries()) {
     if (typeof secret === "string" && secret.length >= 32) continue;
     const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
-    const given = typeof secret === "string" ? `${secret.length} characters` : `a ${typeof secret}`;
+    const given = typeof secret === "string" ? `${secret.length}` : kindOf(secret);
     wrong(`callback.secrets[${index}]`, expected, given);
   }
   return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
@@ -228,14 +240,17 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
 function clockOf(clock: Clock): Clock {
   const { now, setTimeout, clearTimeout } = clock ?? {};
   const fits = [now, setTimeout, clearTimeout].every((member) => typeof member === "function");
-  return fits ? clock : wrong("clock", "an object with now, setTimeout and clearTimeout", clock);
+  return fits
+    ? clock
+    : wrong("clock", "an object with now, setTimeout and clearTimeout", shown(clock));
 }
 
 function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
   if (logger === false) return silentLogger;
   if (logger === undefined) return consoleLogger;
-  if (typeof logger?.warn !== "function")
-    wrong("logger", "false or an object with warn and error", logger);
+  if (typeof logger?.warn !== "function") {
+    wrong("logger", "false or an object with warn and error", shown(logger));
+  }
   const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
   const error: Logger["error"] = (fields, message) =>
     logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
