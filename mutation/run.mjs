@@ -21,7 +21,6 @@ const others = {
   ...of("mutation/mount.test.ts", "fetch", "node-handler"),
   ...of("mutation/mount.test.ts,receiver,receiver-limits", "acknowledge", "receive"),
   ...of("mutation/mount.test.ts,fetch,node-handler,test/mount-parsers.test.ts", "incoming"),
-  ...of("receiver,receiver-limits,receiver-before-ack,receiver-handle,worker", "job"),
   ...of("receiver-handle,receiver-lifecycle,receiver", "register", "receiver-inbox"),
   ...of("receiver-lifecycle,receiver-before-ack,receiver-handle", "inline"),
   ...of("receiver-lifecycle,receiver-verify,receiver", "engine", "health"),
