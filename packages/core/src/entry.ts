@@ -13,6 +13,8 @@ import type {
 /** A delivery as it is kept. */
 export interface Kept {
   readonly id: string;
+  /** Its place in the order of arrival, where the store counts them. */
+  readonly number: number;
   readonly receiver: string;
   readonly receivedAt: number;
   readonly url: string;
@@ -47,11 +49,13 @@ export function newKept(
   delivery: NewDelivery,
   arrival: Arrival,
   sameSignatureAs: string | null,
+  number = 0,
 ): Kept {
   const { id, receiver, receivedAt, url, context, headers, ackMs, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
+    number,
     receiver,
     receivedAt,
     url,

@@ -1,52 +1,54 @@
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-const pairs = Array.from(alphabet).flatMap((one) => Array.from(alphabet, (two) => one + two));
-const perMs = 2 ** 20;
+const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (one) => one.charCodeAt(0));
+const [timeLength, sequenceLength, randomLength] = [10, 4, 12];
+const perMs = 32 ** sequenceLength;
+const pool = new Uint8Array(256 * randomLength);
 
 let lastMs = 0;
-let prefix = base32(lastMs, 10);
 let sequence = 0;
-const pool = new Uint16Array(6 * 256);
 let used = pool.length;
+// A string made of all its characters at once is flat; put together from parts it would be a tree, three times as large.
+const codes: number[] = [];
+begin(0);
 
 /** A new delivery id: 26 characters that sort by `now`, then by order of creation in this process. */
 export function newId(now: number): string {
   const ms = Math.floor(now);
   if (ms > lastMs) begin(ms);
   else if (++sequence === perMs) begin(lastMs + 1);
+  write(sequence, timeLength, sequenceLength);
   if (used === pool.length) {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  const at = used;
-  used += 6;
-  // Up to 12 characters are copied; what is longer is a tree of strings until somebody reads it.
-  const random = pair(pool[at]) + pair(pool[at + 1]) + pair(pool[at + 2]);
-  const more = pair(pool[at + 3]) + pair(pool[at + 4]) + pair(pool[at + 5]);
-  return prefix + pair(sequence >> 10) + (pair(sequence) + random + more);
+  const from = timeLength + sequenceLength;
+  for (let at = 0; at < randomLength; at++) codes[from + at] = codeOf(pool[used + at]);
+  used += randomLength;
+  return String.fromCharCode(...codes);
 }
 
 /** What is smaller than every id made at this moment or later, and greater than all made before. */
 export function idAt(ms: number): string {
-  return base32(Math.min(Math.max(0, Math.floor(ms)), 2 ** 50 - 1), 10);
+  const time: number[] = [];
+  write(Math.min(Math.max(0, Math.floor(ms)), 2 ** 50 - 1), 0, timeLength, time);
+  return String.fromCharCode(...time);
 }
 
 function begin(ms: number): void {
   lastMs = ms;
-  prefix = base32(ms, 10);
   sequence = 0;
+  write(ms, 0, timeLength);
 }
 
-/** Two characters for the lowest ten bits. */
-function pair(bits = 0): string {
-  return pairs[bits & 1_023] as string;
-}
-
-function base32(value: number, length: number): string {
-  let text = "";
+/** Writes a number in base 32. */
+function write(value: number, from: number, length: number, into = codes): void {
   let rest = value;
-  for (let at = 0; at < length; at++) {
-    text = alphabet[rest % 32] + text;
+  for (let at = from + length - 1; at >= from; at--) {
+    into[at] = codeOf(rest);
     rest = Math.floor(rest / 32);
   }
-  return text;
+}
+
+/** The character for the lowest five bits. */
+function codeOf(bits = 0): number {
+  return alphabet[bits % 32] as number;
 }

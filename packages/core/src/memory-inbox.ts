@@ -39,7 +39,7 @@ import { type MemoryInboxOptions, memorySettingsOf } from "./memory-options.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryRoom } from "./memory-room.ts";
 import { MemoryTally } from "./memory-tally.ts";
-import { DedupeWindow, Seen } from "./memory-window.ts";
+import { DedupeWindow, type Known } from "./memory-window.ts";
 import { endOfTurn } from "./turn.ts";
 
 /**
@@ -53,12 +53,6 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
 }
 
-/** A delivery, and its key if it has one. */
-interface Held {
-  readonly kept: Kept;
-  readonly seen: Seen | null;
-}
-
 /** What waits for one stage of one receiver, and who is told that something does. */
 interface Lane {
   readonly queue: MemoryQueue<Kept>;
@@ -69,10 +63,13 @@ function newLane(stage: Stage): Lane {
   return { queue: new MemoryQueue(stage), listeners: new Set() };
 }
 
+const unsigned: Known = {};
+
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
-  readonly #held = new Map<string, Held>();
+  readonly #kept = new Map<string, Kept>();
+  #last = 0;
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
   readonly #lanes = new Map<string, Readonly<Record<Stage, Lane>>>();
@@ -94,16 +91,16 @@ class MemoryInbox implements Inbox {
   async open(): Promise<void> {}
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { id, receiver, receivedAt, body } = delivery;
-    const seen = delivery.key === null ? null : new Seen(delivery.key, id, receivedAt);
-    const known = seen === null ? {} : this.#window.look(seen);
-    if (known.duplicateOf !== undefined) return { status: "duplicate", id: known.duplicateOf };
+    const { id, receiver, receivedAt, body, key } = delivery;
+    const { duplicateOf, sameSignatureAs } =
+      key === null ? unsigned : this.#window.look(key, receivedAt);
+    if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
     this.#room.take(body.byteLength);
 
-    const { sameSignatureAs } = known;
-    const kept = newKept(delivery, arrival, sameSignatureAs ?? null);
-    this.#held.set(id, { kept, seen });
-    if (seen !== null) this.#window.add(seen);
+    const number = ++this.#last;
+    const kept = newKept(delivery, arrival, sameSignatureAs ?? null, number);
+    this.#kept.set(id, kept);
+    if (key !== null) this.#window.add(number, key, id, receivedAt);
     this.#tally.add(receiver, kept);
     const waits = !isParked(kept.state);
     if (!waits) this.#room.end(kept);
@@ -139,11 +136,11 @@ class MemoryInbox implements Inbox {
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    return lookFor(this.#all(), query).map(entryOf);
+    return lookFor(this.#kept.values(), query).map(entryOf);
   }
 
   async summary(query: SummaryQuery): Promise<Summary> {
-    return sumUp(this.#all(), query);
+    return sumUp(this.#kept.values(), query);
   }
 
   async counts(receiver?: string): Promise<Counts> {
@@ -156,7 +153,7 @@ class MemoryInbox implements Inbox {
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, receivedAt, receiver: of } of this.#all()) {
+    for (const { state, receivedAt, receiver: of } of this.#kept.values()) {
       const waits = state === "received" || state === "verified";
       if (waits && of === receiver) oldest = Math.min(oldest, receivedAt);
     }
@@ -166,7 +163,7 @@ class MemoryInbox implements Inbox {
   async release(query: ReleaseQuery): Promise<number> {
     const { receiver, now } = query;
     if ("reason" in query) {
-      const fitting = [...this.#all()].filter(
+      const fitting = [...this.#kept.values()].filter(
         ({ receiver: of, state, reason }) =>
           of === receiver && isParked(state) && reason?.code === query.reason,
       );
@@ -197,12 +194,12 @@ class MemoryInbox implements Inbox {
   }
 
   async prune(now: Date): Promise<number> {
-    const before = this.#held.size;
+    const before = this.#kept.size;
     this.#window.prune(now.getTime());
-    for (const kept of this.#all()) {
+    for (const kept of this.#kept.values()) {
       if (isOver(kept, this.#retention, now.getTime())) this.#delete(kept);
     }
-    return before - this.#held.size;
+    return before - this.#kept.size;
   }
 
   async health(): Promise<InboxHealth> {
@@ -248,14 +245,9 @@ class MemoryInbox implements Inbox {
     this.#room.leave(kept);
     this.#tally.remove(kept.receiver, kept);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
-    const seen = this.#held.get(kept.id)?.seen ?? null;
-    if (kept.state !== "handled" && seen !== null) this.#window.forget(seen);
+    if (kept.state !== "handled") this.#window.forget(kept.number);
     this.#room.dropBody(kept);
-    this.#held.delete(kept.id);
-  }
-
-  *#all(): Generator<Kept> {
-    for (const { kept } of this.#held.values()) yield kept;
+    this.#kept.delete(kept.id);
   }
 
   #change(kept: Kept, change: () => void): void {
@@ -286,7 +278,7 @@ class MemoryInbox implements Inbox {
   }
 
   #find(id: string, receiver: string | undefined): Kept | undefined {
-    const kept = this.#held.get(id)?.kept;
+    const kept = this.#kept.get(id);
     return receiver === undefined || kept?.receiver === receiver ? kept : undefined;
   }
 }

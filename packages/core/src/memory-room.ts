@@ -27,19 +27,27 @@ export class MemoryRoom {
    * @throws {ReporthookError} `overloaded` when those that wait fill it
    */
   take(bytes: number): void {
-    for (const ended of [this.#ended.handled, this.#ended.notVerified]) {
-      for (const kept of ended) {
-        if (this.#bytes + bytes <= this.#maxBytes) break;
-        this.#drop(kept);
-      }
-    }
-    if (this.#bytes + bytes > this.#maxBytes) {
+    if (!this.#fits(bytes)) this.#makeRoom(bytes);
+    if (!this.#fits(bytes)) {
       throw new ReporthookError(
         "overloaded",
         `The bodies waiting in memory are over maxBytes (${this.#maxBytes})`,
       );
     }
     this.#bytes += bytes;
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#maxBytes;
+  }
+
+  #makeRoom(bytes: number): void {
+    for (const ended of [this.#ended.handled, this.#ended.notVerified]) {
+      for (const kept of ended) {
+        this.#drop(kept);
+        if (this.#fits(bytes)) return;
+      }
+    }
   }
 
   dropBody(kept: Kept): void {
