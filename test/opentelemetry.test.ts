@@ -94,7 +94,7 @@ test("one delivery is a span to receive, one to verify and one for each attempt 
   const active: (string | undefined)[] = [];
   receiver.on("report.complete", (_event, { attempt }) => {
     active.push(trace.getActiveSpan()?.spanContext().spanId);
-    if (attempt === 1) throw new RangeError("not yet");
+    if (attempt === 1) throw new RangeError(`not yet with ${apiKey}`);
   });
   const id = await send({ traceparent });
   await receiver.idle({ timeoutMs: 60_000 });
@@ -120,7 +120,12 @@ test("one delivery is a span to receive, one to verify and one for each attempt 
     [2, SpanStatusCode.UNSET],
   ]);
   expect(processed[0]?.attributes["error.type"]).toBe("RangeError");
-  expect(processed[0]?.events[0]?.attributes).toMatchObject({ "exception.message": "not yet" });
+  expect(processed[0]?.events[0]?.attributes).toMatchObject({
+    "exception.message": "not yet with [api key]",
+  });
+  expect(JSON.stringify(processed.map(({ events, status }) => [events, status]))).not.toContain(
+    apiKey,
+  );
   expect(active).toEqual(processed.map((span) => span.spanContext().spanId));
 
   // Linked, not parented, to what the sender began.

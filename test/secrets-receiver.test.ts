@@ -70,8 +70,9 @@ async function run(
   });
   receiver.on("*", async (event, context) => {
     output.add(event, context);
-    if (event.type === "report.processing") throw new Error("the handler is broken");
-    if (event.type === "report.internal_error") throw new DoNotRetry("no use");
+    if (event.type === "report.processing")
+      throw new Error(`the handler is broken: ?api_key=${encodeURIComponent(apiKey)}`);
+    if (event.type === "report.internal_error") throw new DoNotRetry(`no use of ${apiKey}`);
   });
   const serve = mounts[mount];
   if (serve === undefined) throw new Error(`There is no ${mount}`);

@@ -8,7 +8,12 @@ import type { Authorization } from "./verify.ts";
 export const seam: unique symbol = Symbol.for("reporthook.seam");
 
 /** Called once for each receiver with what it may look at; gives what is put around its work. */
-export type Seam = (receiver: { readonly name: string; health(): Promise<Health> }) => Around;
+export type Seam = (receiver: {
+  readonly name: string;
+  health(): Promise<Health>;
+  /** Takes the API key out of what others have thrown. */
+  clean(text: string): string;
+}) => Around;
 
 /** What is put around the work of one receiver. Whatever it wraps it has to run, once, and to pass on what comes of it. */
 export interface Around {

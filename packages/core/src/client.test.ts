@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ClientOptions, createClient, type Fetch } from "./client.ts";
 import { InvalidReportRequestError } from "./errors.ts";
+import { cleanerOf } from "./redact.ts";
 
 interface Recorded {
   readonly method: string;
@@ -320,6 +321,17 @@ describe("createClient()", () => {
       expect(error.message).not.toContain("third");
     }
     expect(requests).toHaveLength(2);
+  });
+
+  it("createClient() makes known which key it sent last, so that others' errors don't show it", async () => {
+    const clean = (of: object) => cleanerOf(of)("first-key, second-key, not-yet-sent");
+    expect(clean(client({ apiKey: "first-key" }))).toBe("[api key], second-key, not-yet-sent");
+    const keys = ["first-key", "second-key"];
+    const rotating = client({ apiKey: async () => keys.shift() ?? "" });
+    expect(clean(rotating)).toBe("first-key, second-key, not-yet-sent");
+    await rotating.authorize("s");
+    await rotating.authorize("s");
+    expect(clean(rotating)).toBe("first-key, [api key], not-yet-sent");
   });
 
   it("createClient() keeps the key out when the client is inspected or serialised", async () => {

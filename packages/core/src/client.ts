@@ -8,7 +8,7 @@ import {
   checkTimeoutMs,
   type ReportAuth,
 } from "./client-options.ts";
-import { read, type Secrets } from "./redact.ts";
+import { holdsKey, read, type Secrets } from "./redact.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";
@@ -104,7 +104,10 @@ export function createClient(options: ClientOptions): Client {
   const baseUrl = checkBaseUrl(options.baseUrl);
   const timeoutMs = checkTimeoutMs(options.timeoutMs);
   const reportAuth = checkReportAuth(options.reportAuth);
-  const apiKey = keySource(options.apiKey);
+  let lastKey = "";
+  const apiKey = keySource(options.apiKey, (key) => {
+    lastKey = key;
+  });
   if (options.fetch !== undefined && typeof options.fetch !== "function") {
     throw new TypeError("fetch must be a function");
   }
@@ -114,7 +117,7 @@ export function createClient(options: ClientOptions): Client {
   const call = (path: string, rest: Rest) =>
     callService({ endpoint: baseUrl + path, fetch, timeoutMs, apiKey, ...rest });
 
-  return {
+  const client: Client = {
     async authorize(signature, { signal } = {}) {
       checkHeaderValue(signature, "The signature");
       const { status } = await call("/v1/webhooks/authorize", {
@@ -151,6 +154,8 @@ export function createClient(options: ClientOptions): Client {
       });
     },
   };
+  holdsKey(client, () => lastKey);
+  return client;
 }
 
 const json = { "content-type": "application/json" };
@@ -174,9 +179,10 @@ function keyHeader(key: string): Record<string, string> {
   return { "api-key": key };
 }
 
-function keySource(apiKey: unknown): () => string | Promise<string> {
+function keySource(apiKey: unknown, keep: (key: string) => void): () => string | Promise<string> {
   if (typeof apiKey !== "function") {
     const key = checkApiKey(apiKey);
+    keep(key);
     return () => key;
   }
   return async () => {
@@ -186,7 +192,9 @@ function keySource(apiKey: unknown): () => string | Promise<string> {
     } catch (thrown) {
       throw new Error(`The function given as apiKey threw ${errorName(thrown)}; nothing was sent`);
     }
-    return checkApiKey(key);
+    const checked = checkApiKey(key);
+    keep(checked);
+    return checked;
   };
 }
 

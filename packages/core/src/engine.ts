@@ -52,7 +52,7 @@ const longestMs = 2_147_483_647;
 
 /** Makes the engine of one receiver; nothing runs before `start` or `autostart`. */
 export function createEngine(settings: Settings, worker: Worker, around?: Around): Engine {
-  const { clock, inbox, logger, name } = settings;
+  const { clean, clock, inbox, logger, name } = settings;
   const watchers = new Map<string, Watcher>();
   const ending = new StopController();
   const keeps = settings.ack === "stored";
@@ -70,7 +70,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
 
   const onError = (error: unknown): void =>
     logger.error(
-      { receiver: name, error: describe(error) },
+      { receiver: name, error: describe(error, clean) },
       "Work on a delivery failed unexpectedly.",
     );
 

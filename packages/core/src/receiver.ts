@@ -79,7 +79,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
   options: ReceiverOptions<Context, S>,
 ): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);
-  const { clock, inbox, limits, logger, name } = settings;
+  const { clean, clock, inbox, limits, logger, name } = settings;
   const claim = takeName(inbox, name);
   if (settings.ack === "stored" && options.inbox === undefined) {
     logger.warn({ receiver: name }, "No inbox is given: a crash loses what was acknowledged.");
@@ -87,7 +87,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
   const health = () => healthOf(settings, worker.service, engine.closing);
-  const around = settings.seam?.({ name, health });
+  const around = settings.seam?.({ name, health, clean });
   const worker = createWorker({ ...settings, registrations, around });
   const engine = createEngine(settings, worker, around);
   const unsigned = admitUnsigned(settings);
@@ -226,7 +226,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
   }
 
   function unexpected(error: unknown): Decision {
-    const fields = { receiver: name, error: describe(error) };
+    const fields = { receiver: name, error: describe(error, clean) };
     failed(fields, "A request failed unexpectedly: answered 503.");
     return { refused: "inbox_unavailable" };
   }

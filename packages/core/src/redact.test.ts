@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRedactor, without } from "./redact.ts";
+import { cleanerOf, createRedactor, holdsKey, without } from "./redact.ts";
 
 const lower = (text: string) => text.replace(/%../g, (encoded) => encoded.toLowerCase());
 const form = (text: string) => new URLSearchParams({ k: text }).toString().slice(2);
@@ -155,5 +155,26 @@ describe("without()", () => {
       "[eight] 1234567",
     );
     expect(without("a%C3%BC-secret", { token: "aü-secret" })).toBe("[token]");
+  });
+});
+
+describe("cleanerOf()", () => {
+  it("takes the key that was sent last out of a text, in any form", () => {
+    const client = {};
+    let key = "";
+    holdsKey(client, () => key);
+    const clean = cleanerOf(client);
+    expect(clean("not yet key/canary")).toBe("not yet key/canary");
+    key = "key/canary";
+    expect(clean(`now ${key} or ${encodeURIComponent(key)}`)).toBe("now [api key] or [api key]");
+    key = "8 letter";
+    expect(clean("with 8 letters")).toBe("with [api key]s");
+  });
+
+  it("leaves a text as it is when the key is shorter than 8 characters, or the client unknown", () => {
+    const client = {};
+    holdsKey(client, () => "failed!");
+    expect(cleanerOf(client)("It failed!")).toBe("It failed!");
+    expect(cleanerOf({})("key/canary")).toBe("key/canary");
   });
 });

@@ -96,6 +96,24 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   return { text, value, error: (thrown) => error(thrown) };
 }
 
+const lastKeys = new WeakMap<object, () => string>();
+
+/** Makes the key that a client sends known to {@link cleanerOf}: `lastKey` gives the last one, or an empty text. */
+export function holdsKey(client: object, lastKey: () => string): void {
+  lastKeys.set(client, lastKey);
+}
+
+/**
+ * What takes the API key that a client sent last out of a text that a handler or hook has thrown. A text stays as it is
+ * when `createClient` did not make the client, and when the key is as short as a word.
+ */
+export function cleanerOf(client: object): (text: string) => string {
+  return (text) => {
+    const key = lastKeys.get(client)?.() ?? "";
+    return key.length < shortestSecret ? text : createRedactor(key).text(text);
+  };
+}
+
 /**
  * A pattern of the forms that one character, or one run of backslashes, of the key can take. The forms of a
  * part start differently and repeat within bounds, so that no text makes the search slow.

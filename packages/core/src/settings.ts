@@ -10,6 +10,7 @@ import type { Limits, ReceiverOptions } from "./options.ts";
 import type { Parse } from "./parse.ts";
 import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
 import type { SignatureSource } from "./receive.ts";
+import { cleanerOf } from "./redact.ts";
 import type { RetryOptions } from "./schedule.ts";
 import type { Authorizer } from "./verify.ts";
 
@@ -37,6 +38,8 @@ export interface Settings {
   readonly logger: Logger;
   readonly observe: Observe;
   readonly seam: Seam | undefined;
+  /** Takes the API key out of what others have thrown. */
+  readonly clean: (text: string) => string;
 }
 
 /**
@@ -78,6 +81,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     logger: loggerOf(options.logger),
     observe: observeOf(options.observe ?? {}),
     seam: options[seam],
+    clean: cleanerOf(options.client),
   };
 }
 

@@ -2,7 +2,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
 import type { Job } from "./delivery.ts";
 import type { Registration } from "./dispatch.ts";
-import { ServiceError } from "./errors.ts";
+import { DoNotRetry, ServiceError } from "./errors.ts";
 import { silentLogger } from "./log.ts";
 import { createWorker, type WorkerOptions } from "./worker.ts";
 
@@ -22,6 +22,7 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
       client,
       clock,
       logger: silentLogger,
+      clean: (text: string) => text.replaceAll("canary", "[api key]"),
       registrations,
       expired: "hold",
       reusedSignature: "accept",
@@ -161,6 +162,35 @@ describe("worker.handle()", () => {
       controller.abort();
       expect(await handling).toMatchObject({ to: "again", counts: false });
     }
+  });
+
+  it("shows no API key of what handlers and schemas throw", async () => {
+    const schema = {
+      "~standard": {
+        version: 1,
+        vendor: "test",
+        validate: () => {
+          throw new Error("no canary");
+        },
+      },
+    } as const;
+    const given = { stage: "handle", state: "verified", verification: "valid" } as const;
+    const thrown = [[new Error("a canary")], [new Error("a canary"), new DoNotRetry("canary")]];
+    for (const failures of thrown) {
+      for (const attempts of [0, 2]) {
+        const { worker, job, registrations } = make(() => "valid");
+        for (const failure of failures) {
+          registrations.push({ names: ["*"], handler: () => Promise.reject(failure) });
+        }
+        const text = JSON.stringify(await worker.handle(job({ ...given, attempts }), signal));
+        expect(text).toContain("a [api key]");
+        expect(text).not.toContain("canary");
+      }
+    }
+    const { worker, job } = make(() => "valid", { schemas: { "report.complete": schema } });
+    const text = JSON.stringify(await worker.handle(job(given), signal));
+    expect(text).toContain("no [api key]");
+    expect(text).not.toContain("canary");
   });
 
   it("names at most 20 keys of an unknown notification, in a bounded text", async () => {

@@ -38,6 +38,7 @@ export interface WorkerOptions {
   readonly concurrency: { readonly verify: number };
   readonly handlerTimeoutMs: number;
   readonly around?: Around | undefined;
+  readonly clean: (text: string) => string;
 }
 
 /** The work of the two stages. */
@@ -63,7 +64,7 @@ const longestWaitMs = 3_155_760_000_000;
 
 /** Makes the work of both stages: the only place that knows their order, and decides to retry or to park. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { around, client, clock, name, registrations, retry } = options;
+  const { around, clean, client, clock, name, registrations, retry } = options;
   const gate = createGate(clock);
   const places = createPlaces(options.concurrency.verify);
   const keyRefused = oncePerMinute(clock, options.logger.error);
@@ -217,7 +218,7 @@ export function createWorker(options: WorkerOptions): Worker {
     } catch (error) {
       if (signal.aborted) return stopped;
       const mismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
-      const text = describe(error);
+      const text = describe(error, clean);
       return leave("dead", mismatch ? "schema_mismatch" : "not_understood", text, text);
     }
     if (event === null) {
@@ -249,10 +250,11 @@ export function createWorker(options: WorkerOptions): Worker {
   function afterFailure(job: Job, failures: readonly unknown[]): Outcome {
     const text = describe(
       failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed"),
+      clean,
     );
     const attempts = job.attempts + 1;
     const final = failures.find(DoNotRetry.is);
-    if (final !== undefined) return leave("dead", "do_not_retry", describe(final), text);
+    if (final !== undefined) return leave("dead", "do_not_retry", describe(final, clean), text);
     if (attempts >= retry.attempts) {
       return leave("dead", "attempts_used_up", `${attempts} attempts failed. Last: ${text}`, text);
     }

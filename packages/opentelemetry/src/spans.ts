@@ -1,6 +1,7 @@
 import {
   type Attributes,
   context,
+  type Exception,
   isSpanContextValid,
   type Link,
   ROOT_CONTEXT,
@@ -12,7 +13,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Incoming, Job } from "@reporthook/core";
-import { type Around, describe, headerOf, without } from "@reporthook/core/telemetry";
+import { type Around, describe, headerOf, type Seam, without } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
 const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
@@ -20,7 +21,7 @@ const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})
 /** Makes the spans of one receiver. */
 export function createSpans(
   tracer: Tracer,
-  receiver: string,
+  { name: receiver, clean }: Pick<Parameters<Seam>[0], "name" | "clean">,
 ): Pick<Around, "receive" | "verify" | "handle"> {
   const attributesOf = (operation: string, type: string, id: string): Attributes => ({
     [names.system]: "reporthook",
@@ -73,8 +74,8 @@ export function createSpans(
         span.setAttribute(names.verdict, answer.verdict ?? "none");
         if (answer.verdict !== null) return answer;
         // What an authorize of the app's own throws may repeat what it was given.
-        const clean = (line: string) => without(line, { signature: job.signature ?? "" });
-        failed(span, errorType(answer.error), describe(answer.error, clean));
+        const shown = (line: string) => clean(without(line, { signature: job.signature ?? "" }));
+        failed(span, errorType(answer.error), describe(answer.error, shown));
         return answer;
       });
     },
@@ -83,9 +84,9 @@ export function createSpans(
       const span = linked("process", "process", SpanKind.CONSUMER, job);
       return ending(span, async () => {
         const failures = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
-        for (const failure of failures) span.recordException(exceptionOf(failure));
+        for (const failure of failures) span.recordException(exceptionOf(failure, clean));
         const [first] = failures;
-        if (failures.length > 0) failed(span, errorType(first), describe(first));
+        if (failures.length > 0) failed(span, errorType(first), describe(first, clean));
         return failures;
       });
     },
@@ -108,8 +109,11 @@ function failed(span: Span, type: string, message: string | null): void {
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== null && { message }) });
 }
 
-function exceptionOf(failure: unknown): Error | string {
-  return failure instanceof Error ? failure : describe(failure);
+function exceptionOf(failure: unknown, clean: (text: string) => string): Exception {
+  if (!(failure instanceof Error)) return describe(failure, clean);
+  const { name, message, stack = "" } = failure;
+  const shown = { name, message: clean(message), stack: clean(stack) };
+  return "code" in failure ? { ...shown, code: String(failure.code) } : shown;
 }
 
 function linksTo({ headers }: Pick<Job, "headers">): Link[] {

@@ -26,7 +26,7 @@ const scope = "@reporthook/opentelemetry";
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   return {
     [seam](receiver): Around {
-      const spans = createSpans(options.tracer ?? trace.getTracer(scope), receiver.name);
+      const spans = createSpans(options.tracer ?? trace.getTracer(scope), receiver);
       const measured = createMetrics(options.meter ?? metrics.getMeter(scope), receiver);
       return {
         receive: (incoming, id, run) => measured.receive(() => spans.receive(incoming, id, run)),
