@@ -13,12 +13,16 @@ export class Chains {
   readonly #before: Int32Array;
   readonly #after: Int32Array;
 
-  /** For so many slots, a power of two above 1. The two `seeds` keep a sender from choosing what falls together. */
-  constructor(slots: number, seeds: Uint32Array) {
-    this.#shift = 32 - Math.log2(slots);
-    this.#seeds = seeds;
-    this.#firsts = new Int32Array(slots).fill(none);
-    this.#lasts = new Int32Array(slots).fill(none);
+  /**
+   * For so many slots, a power of two above 1. The two `seeds` keep a sender from choosing what falls together; without
+   * them there is one chain, that of the hash 0.
+   */
+  constructor(slots: number, seeds?: Uint32Array) {
+    const places = seeds === undefined ? 2 : slots;
+    this.#shift = 32 - Math.log2(places);
+    this.#seeds = seeds ?? new Uint32Array(2);
+    this.#firsts = new Int32Array(places).fill(none);
+    this.#lasts = new Int32Array(places).fill(none);
     this.#before = new Int32Array(slots);
     this.#after = new Int32Array(slots);
   }

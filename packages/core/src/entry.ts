@@ -13,8 +13,8 @@ import type {
 /** A delivery as it is kept. */
 export interface Kept {
   readonly id: string;
-  /** Its place in the order of arrival, where the store counts them. */
-  readonly number: number;
+  /** Where its store keeps more of it, or -1. */
+  readonly place: number;
   readonly receiver: string;
   readonly receivedAt: number;
   readonly url: string;
@@ -49,13 +49,13 @@ export function newKept(
   delivery: NewDelivery,
   arrival: Arrival,
   sameSignatureAs: string | null,
-  number = 0,
+  place = -1,
 ): Kept {
   const { id, receiver, receivedAt, url, context, headers, ackMs, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
-    number,
+    place,
     receiver,
     receivedAt,
     url,

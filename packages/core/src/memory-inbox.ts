@@ -69,7 +69,6 @@ class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
   readonly #kept = new Map<string, Kept>();
-  #last = 0;
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
   readonly #lanes = new Map<string, Readonly<Record<Stage, Lane>>>();
@@ -97,10 +96,9 @@ class MemoryInbox implements Inbox {
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
     this.#room.take(body.byteLength);
 
-    const number = ++this.#last;
-    const kept = newKept(delivery, arrival, sameSignatureAs ?? null, number);
+    const place = key === null ? undefined : this.#window.add(key, id, receivedAt);
+    const kept = newKept(delivery, arrival, sameSignatureAs ?? null, place);
     this.#kept.set(id, kept);
-    if (key !== null) this.#window.add(number, key, id, receivedAt);
     this.#tally.add(receiver, kept);
     const waits = !isParked(kept.state);
     if (!waits) this.#room.end(kept);
@@ -245,7 +243,7 @@ class MemoryInbox implements Inbox {
     this.#room.leave(kept);
     this.#tally.remove(kept.receiver, kept);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
-    if (kept.state !== "handled") this.#window.forget(kept.number);
+    if (kept.state !== "handled") this.#window.forget(kept.place, kept.id);
     this.#room.dropBody(kept);
     this.#kept.delete(kept.id);
   }

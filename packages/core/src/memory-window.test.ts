@@ -16,7 +16,7 @@ describe("DedupeWindow", () => {
   it("look() knows a key for 24 hours", () => {
     const window = new DedupeWindow();
     expect(window.look(keyOf(1, 1), 1_000)).toEqual({});
-    window.add(1, keyOf(1, 1), "a", 1_000);
+    window.add(keyOf(1, 1), "a", 1_000);
     expect(window.look(keyOf(1, 1), 1_000 + dayMs - 1)).toEqual({ duplicateOf: "a" });
     expect(window.look(keyOf(1, 1), 1_000 + dayMs)).toEqual({});
     expect(window.size).toBe(0);
@@ -24,8 +24,8 @@ describe("DedupeWindow", () => {
 
   it("look() knows none that is over, although one before it came when the clock was ahead", () => {
     const window = new DedupeWindow();
-    window.add(1, keyOf(1, 1), "ahead", dayMs);
-    window.add(2, keyOf(2, 1), "a", 0);
+    window.add(keyOf(1, 1), "ahead", dayMs);
+    window.add(keyOf(2, 1), "a", 0);
     expect(window.look(keyOf(2, 1), dayMs)).toEqual({});
     expect(window.look(keyOf(2, 2), dayMs)).toEqual({});
     expect(window.look(keyOf(1, 1), dayMs)).toEqual({ duplicateOf: "ahead" });
@@ -33,86 +33,97 @@ describe("DedupeWindow", () => {
 
   it("look() still knows a reused signature when the last that had it is forgotten", () => {
     const window = new DedupeWindow();
-    window.add(1, keyOf(1, 1), "a", 0);
-    window.add(2, keyOf(1, 2), "b", 0);
-    window.forget(2);
-    window.forget(2);
+    window.add(keyOf(1, 1), "a", 0);
+    const second = window.add(keyOf(1, 2), "b", 0);
+    window.forget(second, "b");
+    window.forget(second, "b");
     expect(window.look(keyOf(1, 3), 0)).toEqual({ sameSignatureAs: "a" });
     expect(window.look(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "a" });
     expect(window.size).toBe(1);
   });
 
-  it("forget() does nothing for a number that has no key", () => {
+  it("forget() leaves the key of another that has the slot by now", () => {
     const window = new DedupeWindow();
-    window.forget(1);
-    window.add(10, keyOf(1, 1), "a", 0);
-    window.add(12, keyOf(2, 1), "b", 0);
-    for (const number of [9, 11, 13, 1_034]) window.forget(number);
-    expect(window.size).toBe(2);
+    const slot = window.add(keyOf(1, 1), "a", 0);
+    window.forget(slot, "a");
+    expect(window.add(keyOf(2, 1), "b", 0)).toBe(slot);
+    window.forget(slot, "a");
+    window.forget(slot, "");
+    window.forget(-1, "b");
+    expect(window.look(keyOf(2, 1), 0)).toEqual({ duplicateOf: "b" });
   });
 
   it("look() agrees with a naive model, whatever is added, forgotten and pruned", () => {
     const few = fc.integer({ min: 0, max: 2 });
     const step = fc.record({
-      kind: fc.constantFrom("add", "add", "add", "forget", "prune"),
+      kind: fc.constantFrom("add", "add", "add", "forget", "prune", "many"),
       signature: few,
       content: few,
       laterMs: fc.constantFrom(0, 1, dayMs / 3, dayMs),
-      // Numbers that have no key lie between: beyond the room there is, too.
-      skipped: fc.constantFrom(0, 0, 1, 700),
     });
+    type One = { id: string; at: number; slot: number; signature: number; content: number };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const window = new DedupeWindow();
-        let model: {
-          id: string;
-          at: number;
-          number: number;
-          signature: number;
-          content: number;
-        }[] = [];
+        let model: One[] = [];
         let now = 0;
-        let number = 0;
-        for (const { kind, signature, content, laterMs, skipped } of steps) {
+        const add = (signature: number, content: number): void => {
+          const id = `${signature} ${content} ${now}`;
+          const slot = window.add(keyOf(signature, content), id, now);
+          model.push({ id, at: now, slot, signature, content });
+        };
+        for (const [index, { kind, signature, content, laterMs }] of steps.entries()) {
           now += laterMs;
-          number += 1 + skipped;
           model = model.filter(({ at }) => now - at < dayMs);
           const siblings = model.filter((one) => one.signature === signature);
           const same = siblings.find((one) => one.content === content);
-          const key = keyOf(signature, content);
-          const known = window.look(key, now);
+          const known = window.look(keyOf(signature, content), now);
           expect(known.duplicateOf).toBe(same?.id);
           expect(known.sameSignatureAs).toBe(same === undefined ? siblings[0]?.id : undefined);
           if (kind === "add" && same === undefined) {
-            window.add(number, key, `${number}`, now);
-            model.push({ id: `${number}`, at: now, number, signature, content });
+            add(signature, content);
           } else if (kind === "forget" && same !== undefined) {
-            window.forget(same.number);
+            window.forget(same.slot, same.id);
             model = model.filter((one) => one !== same);
           } else if (kind === "prune") {
             window.prune(now);
             expect(window.size).toBe(model.length);
+          } else if (kind === "many") {
+            // Beyond the room there is; every third of them is forgotten.
+            for (let count = 0; count < 700; count++) add(1_000 * (index + 1) + count, 0);
+            model = model.filter(({ signature, slot, id }) => {
+              const forgotten = signature >= 1_000 * (index + 1) && signature % 3 === 0;
+              if (forgotten) window.forget(slot, id);
+              return !forgotten;
+            });
           }
         }
       }),
+      { numRuns: 50 },
     );
   });
 
-  it("add() drops the oldest beyond 200,000 deliveries", () => {
+  it("add() drops the oldest beyond 200,000 keys", () => {
     const window = new DedupeWindow();
-    for (let count = 0; count < 200_100; count++) window.add(count, keyOf(count, 0), `${count}`, 0);
+    for (let count = 0; count < 200_100; count++) window.add(keyOf(count, 0), `${count}`, 0);
     expect(window.size).toBe(200_000);
     expect(window.look(keyOf(99, 0), 0)).toEqual({});
     expect(window.look(keyOf(100, 0), 0)).toEqual({ duplicateOf: "100" });
     expect(window.look(keyOf(200_099, 0), 0)).toEqual({ duplicateOf: "200099" });
-    window.add(1_000_000, keyOf(1, 0), "late", 0);
-    expect(window.size).toBe(1);
-    expect(window.look(keyOf(200_099, 0), 0)).toEqual({});
+  });
+
+  it("add() keeps a key whatever number of others comes and is forgotten", () => {
+    const window = new DedupeWindow();
+    window.add(keyOf(1, 1), "genuine", 0);
+    for (let count = 0; count < 300_000; count++) {
+      window.forget(window.add(keyOf(2, count), `${count}`, 0), `${count}`);
+    }
+    expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "genuine" });
   });
 
   it("look() compares every byte", () => {
     const window = new DedupeWindow();
-    window.add(1, keyOf(1, 1), "a", 0);
+    window.add(keyOf(1, 1), "a", 0);
     for (let at = 0; at < 24; at++) {
       const other = keyOf(1, 1);
       other[at] = 9;

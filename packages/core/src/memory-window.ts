@@ -13,36 +13,34 @@ export interface Known {
 }
 
 const nothing: Known = {};
-const noSeeds = new Uint32Array(2);
 const bytes = new Uint8Array(4 * wordsOfKey);
 const words = new Uint32Array(bytes.buffer);
 
 /**
- * The keys of the last 24 hours, of the last 200,000 deliveries at most: tells duplicates, and signatures that come again.
- * They lie in typed arrays: as objects they would cost more than all the rest of storing.
+ * The keys of the last 24 hours (at most the last 200,000): tells duplicates, and signatures that come again. They lie in
+ * typed arrays: as objects they would cost more than all the rest of storing.
  */
 export class DedupeWindow {
-  // Numbers from the first to the one before the next have a slot each: the key's words, when it came, and the id, which is
-  // empty when the key is forgotten.
-  #first = 0;
-  #next = 0;
-  #size = 0;
   #room = 0;
+  // Each key has a slot: its words, when it came, and the id, which is empty while the slot is free.
   #words = new Uint32Array();
   #times = new Float64Array();
-  #ids: string[] = [];
-  #keys = new Chains(2, noSeeds);
-  #signatures = this.#keys;
+  readonly #ids: string[] = [];
+  #free: number[] = [];
+  // All of them in their order, and by the hashes of the whole key and of its signature's half.
+  #order = new Chains(2);
+  #keys = this.#order;
+  #signatures = this.#order;
 
   /** How many keys it holds. */
   get size(): number {
-    return this.#size;
+    return this.#room - this.#free.length;
   }
 
   /** What is known of a key that comes now. Its first half is made of the signature, its second one of the content. */
   look(key: Uint8Array, now: number): Known {
     this.prune(now);
-    if (this.#size === 0) return nothing;
+    if (this.size === 0) return nothing;
     bytes.set(key);
     const same = this.#find(this.#keys, wordsOfKey, now);
     if (same !== null) return { duplicateOf: same };
@@ -50,37 +48,31 @@ export class DedupeWindow {
     return sibling === null ? nothing : { sameSignatureAs: sibling };
   }
 
-  /** Takes a key in; `number` is greater than all before. */
-  add(number: number, key: Uint8Array, id: string, at: number): void {
-    while (this.#size > 0 && number - this.#first >= mostKeys) this.forget(this.#first);
-    if (this.#size === 0) this.#first = number;
-    if (number - this.#first >= this.#room) this.#grow(number);
-    this.#next = number + 1;
-    this.#size++;
-    const slot = number % this.#room;
+  /** Takes a key in; returns its slot. */
+  add(key: Uint8Array, id: string, at: number): number {
+    if (this.size === mostKeys) this.#drop(this.#order.first(0));
+    if (this.#free.length === 0) this.#grow();
+    const slot = this.#free.pop() ?? none;
     bytes.set(key);
     this.#words.set(words, slot * wordsOfKey);
     this.#times[slot] = at;
     this.#ids[slot] = id;
+    this.#order.add(0, slot);
     this.#link(slot);
+    return slot;
   }
 
-  /** Drops a key, so that its copy is new; nothing happens if it is gone already. */
-  forget(number: number): void {
-    const slot = number % this.#room;
-    if (number < this.#first || number >= this.#next || this.#ids[slot] === "") return;
-    const from = slot * wordsOfKey;
-    this.#keys.remove(hashOf(this.#words, from, wordsOfKey), slot);
-    this.#signatures.remove(hashOf(this.#words, from, wordsOfSignature), slot);
-    this.#ids[slot] = "";
-    this.#size--;
-    while (this.#size > 0 && this.#ids[this.#first % this.#room] === "") this.#first++;
+  /** Drops the key of a delivery, so that its copy is new; nothing happens if it is gone already. */
+  forget(slot: number, id: string): void {
+    if (id !== "" && this.#ids[slot] === id) this.#drop(slot);
   }
 
   /** Drops what is older than the window. */
   prune(now: number): void {
-    while (this.#size > 0 && now - this.#timeOf(this.#first % this.#room) >= windowMs) {
-      this.forget(this.#first);
+    for (;;) {
+      const slot = this.#order.first(0);
+      if (slot === none || now - this.#timeOf(slot) < windowMs) return;
+      this.#drop(slot);
     }
   }
 
@@ -108,26 +100,27 @@ export class DedupeWindow {
     this.#signatures.add(hashOf(this.#words, from, wordsOfSignature), slot);
   }
 
-  /** Makes room for the numbers up to `last`. */
-  #grow(last: number): void {
-    const before = { words: this.#words, times: this.#times, ids: this.#ids, room: this.#room };
-    while (last - this.#first >= this.#room) this.#room = Math.max(firstRoom, 4 * this.#room);
-    this.#words = new Uint32Array(this.#room * wordsOfKey);
-    this.#times = new Float64Array(this.#room);
-    this.#ids = new Array<string>(this.#room).fill("");
+  #drop(slot: number): void {
+    const from = slot * wordsOfKey;
+    this.#order.remove(0, slot);
+    this.#keys.remove(hashOf(this.#words, from, wordsOfKey), slot);
+    this.#signatures.remove(hashOf(this.#words, from, wordsOfSignature), slot);
+    this.#ids[slot] = "";
+    this.#free.push(slot);
+  }
+
+  #grow(): void {
+    const [before, order] = [this.#room, this.#order];
+    this.#room = Math.max(firstRoom, 4 * before);
+    this.#words = enlarged(this.#words, new Uint32Array(this.#room * wordsOfKey));
+    this.#times = enlarged(this.#times, new Float64Array(this.#room));
+    for (let slot = this.#room - 1; slot >= before; slot--) this.#free.push(slot);
     const seeds = crypto.getRandomValues(new Uint32Array(2));
+    this.#order = new Chains(this.#room);
     this.#keys = new Chains(this.#room, seeds);
     this.#signatures = new Chains(this.#room, seeds);
-    for (let number = this.#first; number < this.#next; number++) {
-      const from = number % before.room;
-      const id = before.ids[from] ?? "";
-      if (id === "") continue;
-      const slot = number % this.#room;
-      for (let at = 0; at < wordsOfKey; at++) {
-        this.#words[slot * wordsOfKey + at] = before.words[from * wordsOfKey + at] ?? 0;
-      }
-      this.#times[slot] = before.times[from] ?? 0;
-      this.#ids[slot] = id;
+    for (let slot = order.first(0); slot !== none; slot = order.after(slot)) {
+      this.#order.add(0, slot);
       this.#link(slot);
     }
   }
@@ -135,6 +128,11 @@ export class DedupeWindow {
   #timeOf(slot: number): number {
     return this.#times[slot] ?? 0;
   }
+}
+
+function enlarged<T extends Uint32Array | Float64Array>(before: T, all: T): T {
+  all.set(before);
+  return all;
 }
 
 /** A hash of so many words, in whichever of them keys differ. */

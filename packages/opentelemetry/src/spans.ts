@@ -111,9 +111,11 @@ function failed(span: Span, type: string, message: string | null): void {
 
 function exceptionOf(failure: unknown, clean: (text: string) => string): Exception {
   if (!(failure instanceof Error)) return describe(failure, clean);
-  const { name, message, stack = "" } = failure;
-  const shown = { name, message: clean(message), stack: clean(stack) };
-  return "code" in failure ? { ...shown, code: String(failure.code) } : shown;
+  // Whoever threw it may have put anything there.
+  const text = (value: unknown): string => (typeof value === "string" ? clean(value) : "");
+  const { name, message, stack, code } = failure as Error & { readonly code?: unknown };
+  const shown = { name: text(name), message: text(message), stack: text(stack) };
+  return typeof code === "string" ? { ...shown, code: clean(code) } : shown;
 }
 
 function linksTo({ headers }: Pick<Job, "headers">): Link[] {

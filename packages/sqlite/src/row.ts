@@ -65,7 +65,7 @@ export function keptOf(row: Row, receiver: string): Kept {
   // Written out, in the order of newKept: then all entries are of one shape, and cost a tenth.
   return {
     id: String(row["id"]),
-    number: Number(row["seq"]),
+    place: Number(row["seq"]),
     receiver,
     receivedAt: Number(row["received_at"]),
     url: text("url") ?? "",
