@@ -257,3 +257,32 @@ async function points(name: string): Promise<Record<string, number>> {
 function plain({ name, attributes, events, status, links }: ReadableSpan): object {
   return { name, attributes, events, status, links };
 }
+test("a delivery is parked as always, whatever odd things a handler throws", async () => {
+  receiver = createReceiver({
+    ...{ client, name: "spans", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
+  });
+  const failing = (name: string) =>
+    Object.defineProperty(new Error("x"), name, {
+      get() {
+        throw new Error("no");
+      },
+    });
+  const thrown = [
+    Object.assign(new Error("x"), { stack: null }),
+    Object.assign(new Error("x"), { stack: [], message: {}, name: apiKey }),
+    Object.assign(new Error("x"), { code: Object.create(null) }),
+    Object.assign(new Error("x"), { code: `E_${apiKey}` }),
+    failing("code"),
+    failing("message"),
+  ];
+  const left = [...thrown];
+  receiver.on("report.complete", () => {
+    throw left.shift();
+  });
+  for (const _ of thrown) await send({});
+  await receiver.idle({ timeoutMs: 60_000 });
+  expect((await receiver.inbox.counts()).dead).toBe(thrown.length);
+  const shown = named("process spans").map(({ events, status }) => [events, status]);
+  expect(shown.length).toBe(thrown.length);
+  expect(JSON.stringify(shown)).not.toContain(apiKey);
+});

@@ -7,20 +7,14 @@ export const none = -1;
  */
 export class Chains {
   readonly #shift: number;
-  readonly #seeds: Uint32Array;
   readonly #firsts: Int32Array;
   readonly #lasts: Int32Array;
   readonly #before: Int32Array;
   readonly #after: Int32Array;
 
-  /**
-   * For so many slots, a power of two above 1. The two `seeds` keep a sender from choosing what falls together; without
-   * them there is one chain, that of the hash 0.
-   */
-  constructor(slots: number, seeds?: Uint32Array) {
-    const places = seeds === undefined ? 2 : slots;
+  /** For so many slots, in so many chains: a power of two above 1. */
+  constructor(slots: number, places: number = slots) {
     this.#shift = 32 - Math.log2(places);
-    this.#seeds = seeds ?? new Uint32Array(2);
     this.#firsts = new Int32Array(places).fill(none);
     this.#lasts = new Int32Array(places).fill(none);
     this.#before = new Int32Array(slots);
@@ -59,7 +53,23 @@ export class Chains {
   }
 
   #placeOf(hash: number): number {
-    const [mask = 0, factor = 0] = this.#seeds;
-    return Math.imul(hash ^ mask, factor | 1) >>> this.#shift;
+    return hash >>> this.#shift;
   }
+}
+
+/** A hash of so many words. The two `seeds`, which nobody knows, keep a sender from choosing what falls together. */
+export function hashOf(
+  words: Uint32Array,
+  from: number,
+  length: number,
+  seeds: Uint32Array,
+): number {
+  const [start = 0, factor = 0] = seeds;
+  let hash = start;
+  for (let at = from; at < from + length; at++) {
+    hash = Math.imul(hash ^ (words[at] ?? 0), factor | 1);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+    hash ^= hash >>> 12;
+  }
+  return hash;
 }

@@ -15,6 +15,9 @@ export function checkBaseUrl(value: unknown): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
+// What is looked for in every error has to be a pattern, and of longer ones none can be made.
+const mostKeyLength = 2_048;
+
 /** The API key, if it can be one. A `TypeError` names the option and never quotes the key. */
 export function checkApiKey(value: unknown): string {
   if (typeof value !== "string") {
@@ -28,6 +31,9 @@ export function checkApiKey(value: unknown): string {
   }
   if (/^(?:\[.*\]|\{.*\}|<.*>)$/s.test(value)) {
     throw new TypeError("apiKey is still wrapped in brackets: write the key without them");
+  }
+  if (value.length > mostKeyLength) {
+    throw new TypeError(`apiKey is longer than ${mostKeyLength} characters: is it the key?`);
   }
   if (!isWellFormed(value)) {
     throw new TypeError("apiKey is no well-formed text: check that it was copied whole");

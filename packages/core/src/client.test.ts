@@ -293,6 +293,7 @@ describe("createClient()", () => {
     ["in {}", "apiKey", "{canary}"],
     ["in <>", "apiKey", "<canary>"],
     ["half a character", "apiKey", "canary\ud800"],
+    ["a whole file", "apiKey", `canary${"k".repeat(2_043)}`],
     ["zero", "timeoutMs", 0],
     ["a fraction", "timeoutMs", 1.5],
     ["text", "timeoutMs", "1000"],
@@ -330,8 +331,9 @@ describe("createClient()", () => {
     const rotating = client({ apiKey: async () => keys.shift() ?? "" });
     expect(clean(rotating)).toBe("first-key, second-key, not-yet-sent");
     await rotating.authorize("s");
+    expect(clean(rotating)).toBe("[api key], second-key, not-yet-sent");
     await rotating.authorize("s");
-    expect(clean(rotating)).toBe("first-key, [api key], not-yet-sent");
+    expect(clean({ ...rotating })).toBe("[api key], [api key], not-yet-sent");
   });
 
   it("createClient() keeps the key out when the client is inspected or serialised", async () => {

@@ -8,7 +8,7 @@ import {
   checkTimeoutMs,
   type ReportAuth,
 } from "./client-options.ts";
-import { holdsKey, read, type Secrets } from "./redact.ts";
+import { createCleaner, read, type Secrets } from "./redact.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";
@@ -104,10 +104,8 @@ export function createClient(options: ClientOptions): Client {
   const baseUrl = checkBaseUrl(options.baseUrl);
   const timeoutMs = checkTimeoutMs(options.timeoutMs);
   const reportAuth = checkReportAuth(options.reportAuth);
-  let lastKey = "";
-  const apiKey = keySource(options.apiKey, (key) => {
-    lastKey = key;
-  });
+  const { used, carried } = createCleaner();
+  const apiKey = keySource(options.apiKey, used);
   if (options.fetch !== undefined && typeof options.fetch !== "function") {
     throw new TypeError("fetch must be a function");
   }
@@ -117,7 +115,8 @@ export function createClient(options: ClientOptions): Client {
   const call = (path: string, rest: Rest) =>
     callService({ endpoint: baseUrl + path, fetch, timeoutMs, apiKey, ...rest });
 
-  const client: Client = {
+  return {
+    ...carried,
     async authorize(signature, { signal } = {}) {
       checkHeaderValue(signature, "The signature");
       const { status } = await call("/v1/webhooks/authorize", {
@@ -154,8 +153,6 @@ export function createClient(options: ClientOptions): Client {
       });
     },
   };
-  holdsKey(client, () => lastKey);
-  return client;
 }
 
 const json = { "content-type": "application/json" };
@@ -179,10 +176,10 @@ function keyHeader(key: string): Record<string, string> {
   return { "api-key": key };
 }
 
-function keySource(apiKey: unknown, keep: (key: string) => void): () => string | Promise<string> {
+function keySource(apiKey: unknown, used: (key: string) => void): () => string | Promise<string> {
   if (typeof apiKey !== "function") {
     const key = checkApiKey(apiKey);
-    keep(key);
+    used(key);
     return () => key;
   }
   return async () => {
@@ -193,7 +190,7 @@ function keySource(apiKey: unknown, keep: (key: string) => void): () => string |
       throw new Error(`The function given as apiKey threw ${errorName(thrown)}; nothing was sent`);
     }
     const checked = checkApiKey(key);
-    keep(checked);
+    used(checked);
     return checked;
   };
 }

@@ -86,6 +86,16 @@ group("describe", () => {
     expect(describe(thrown)).toBe(expected);
   });
 
+  it("describe() makes a line of errors whose properties are odd", () => {
+    const odd = Object.assign(new Error("x"), { message: Object.create(null), name: 7 });
+    const failing = Object.defineProperty(new Error("x"), "message", {
+      get() {
+        throw new Error("no");
+      },
+    });
+    expect([describe(odd), describe(failing)]).toEqual([": ", "Error: "]);
+  });
+
   it("describe() cuts at 500 characters", () => {
     expect(describe("x".repeat(500))).toBe("x".repeat(500));
     const cut = describe("x".repeat(501));

@@ -1,3 +1,5 @@
+import { read } from "./redact.ts";
+
 /** What went wrong, as a stable word to switch on; every error made here carries one as `code`. */
 export type ErrorCode =
   | "service_unreachable"
@@ -166,11 +168,17 @@ export function describe(error: unknown, clean = (text: string): string => text)
   const text =
     error instanceof Error
       ? error instanceof AggregateError
-        ? `${error.message}: ${error.errors.map((each) => describe(each, clean)).join("; ")}`
-        : `${error.name}: ${error.message}`
+        ? `${textOf(error, "message")}: ${error.errors.map((each) => describe(each, clean)).join("; ")}`
+        : `${textOf(error, "name")}: ${textOf(error, "message")}`
       : typeof error === "string"
         ? error
         : `Thrown value of type ${typeof error}`;
   const shown = clean(text);
   return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
+}
+
+/** Empty where there is none, for whoever threw it may have put anything there. */
+function textOf(error: Error, name: "name" | "message"): string {
+  const text = read(error, name);
+  return typeof text === "string" ? text : "";
 }

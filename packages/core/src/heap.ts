@@ -18,47 +18,54 @@ export class Heap<T> {
 
   /** Elements of equal rank come out in the order they went in. */
   push(rank: number, value: T): void {
-    this.#add(rank, this.#pushed++, value);
+    this.#ranks.push(rank);
+    this.#orders.push(this.#pushed++);
+    this.#up(this.#values.push(value) - 1);
   }
 
   /** Takes one out, wherever it is; false when it is not in here. */
   remove(value: T): boolean {
-    const values = this.#values.splice(0);
-    const ranks = this.#ranks.splice(0);
-    const orders = this.#orders.splice(0);
-    for (const [at, one] of values.entries()) {
-      if (one !== value) this.#add(ranks[at] ?? 0, orders[at] ?? 0, one);
-    }
-    return this.#values.length < values.length;
+    const at = this.#values.indexOf(value);
+    if (at !== -1) this.#takeOut(at);
+    return at !== -1;
   }
 
   pop(): T | undefined {
-    const last = this.size - 1;
-    if (last > 0) this.#swap(0, last);
-    const value = this.#values.pop();
-    this.#ranks.pop();
-    this.#orders.pop();
-    let at = 0;
-    for (;;) {
-      const left = 2 * at + 1;
-      if (left >= last) return value;
-      const right = left + 1;
-      const child = right < last && this.#before(right, left) ? right : left;
-      if (this.#before(at, child)) return value;
-      this.#swap(at, child);
-      at = child;
-    }
+    const first = this.#values[0];
+    if (this.size > 0) this.#takeOut(0);
+    return first;
   }
 
-  #add(rank: number, order: number, value: T): void {
-    let at = this.#values.push(value) - 1;
-    this.#ranks.push(rank);
-    this.#orders.push(order);
+  #takeOut(at: number): void {
+    this.#swap(at, this.size - 1);
+    this.#values.pop();
+    this.#ranks.pop();
+    this.#orders.pop();
+    if (at === this.size) return;
+    this.#down(at);
+    this.#up(at);
+  }
+
+  #up(from: number): void {
+    let at = from;
     while (at > 0) {
       const parent = (at - 1) >> 1;
       if (this.#before(parent, at)) return;
       this.#swap(parent, at);
       at = parent;
+    }
+  }
+
+  #down(from: number): void {
+    let at = from;
+    for (;;) {
+      const left = 2 * at + 1;
+      if (left >= this.size) return;
+      const right = left + 1;
+      const child = right < this.size && this.#before(right, left) ? right : left;
+      if (this.#before(at, child)) return;
+      this.#swap(at, child);
+      at = child;
     }
   }
 

@@ -1,4 +1,4 @@
-import { Chains, none } from "./chains.ts";
+import { Chains, hashOf, none } from "./chains.ts";
 
 const windowMs = 86_400_000;
 const mostKeys = 200_000;
@@ -28,7 +28,8 @@ export class DedupeWindow {
   readonly #ids: string[] = [];
   #free: number[] = [];
   // All of them in their order, and by the hashes of the whole key and of its signature's half.
-  #order = new Chains(2);
+  #order = new Chains(0, 2);
+  readonly #seeds = new Uint32Array(2);
   #keys = this.#order;
   #signatures = this.#order;
 
@@ -78,7 +79,7 @@ export class DedupeWindow {
 
   /** The id of the first key that begins with the same words. */
   #find(chains: Chains, length: number, now: number): string | null {
-    const hash = hashOf(words, 0, length);
+    const hash = hashOf(words, 0, length, this.#seeds);
     for (let slot = chains.first(hash); slot !== none; slot = chains.after(slot)) {
       if (now - this.#timeOf(slot) < windowMs && this.#begins(slot, length)) {
         return this.#ids[slot] ?? null;
@@ -95,16 +96,14 @@ export class DedupeWindow {
   }
 
   #link(slot: number): void {
-    const from = slot * wordsOfKey;
-    this.#keys.add(hashOf(this.#words, from, wordsOfKey), slot);
-    this.#signatures.add(hashOf(this.#words, from, wordsOfSignature), slot);
+    this.#keys.add(this.#hashOf(slot, wordsOfKey), slot);
+    this.#signatures.add(this.#hashOf(slot, wordsOfSignature), slot);
   }
 
   #drop(slot: number): void {
-    const from = slot * wordsOfKey;
     this.#order.remove(0, slot);
-    this.#keys.remove(hashOf(this.#words, from, wordsOfKey), slot);
-    this.#signatures.remove(hashOf(this.#words, from, wordsOfSignature), slot);
+    this.#keys.remove(this.#hashOf(slot, wordsOfKey), slot);
+    this.#signatures.remove(this.#hashOf(slot, wordsOfSignature), slot);
     this.#ids[slot] = "";
     this.#free.push(slot);
   }
@@ -115,14 +114,18 @@ export class DedupeWindow {
     this.#words = enlarged(this.#words, new Uint32Array(this.#room * wordsOfKey));
     this.#times = enlarged(this.#times, new Float64Array(this.#room));
     for (let slot = this.#room - 1; slot >= before; slot--) this.#free.push(slot);
-    const seeds = crypto.getRandomValues(new Uint32Array(2));
-    this.#order = new Chains(this.#room);
-    this.#keys = new Chains(this.#room, seeds);
-    this.#signatures = new Chains(this.#room, seeds);
+    crypto.getRandomValues(this.#seeds);
+    this.#order = new Chains(this.#room, 2);
+    this.#keys = new Chains(this.#room);
+    this.#signatures = new Chains(this.#room);
     for (let slot = order.first(0); slot !== none; slot = order.after(slot)) {
       this.#order.add(0, slot);
       this.#link(slot);
     }
+  }
+
+  #hashOf(slot: number, length: number): number {
+    return hashOf(this.#words, slot * wordsOfKey, length, this.#seeds);
   }
 
   #timeOf(slot: number): number {
@@ -133,11 +136,4 @@ export class DedupeWindow {
 function enlarged<T extends Uint32Array | Float64Array>(before: T, all: T): T {
   all.set(before);
   return all;
-}
-
-/** A hash of so many words, in whichever of them keys differ. */
-function hashOf(all: Uint32Array, from: number, length: number): number {
-  let hash = 0;
-  for (let at = from; at < from + length; at++) hash ^= all[at] ?? 0;
-  return hash;
 }

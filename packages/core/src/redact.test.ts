@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cleanerOf, createRedactor, holdsKey, without } from "./redact.ts";
+import { cleanerOf, createCleaner, createRedactor, without } from "./redact.ts";
 
 const lower = (text: string) => text.replace(/%../g, (encoded) => encoded.toLowerCase());
 const form = (text: string) => new URLSearchParams({ k: text }).toString().slice(2);
@@ -159,22 +159,31 @@ describe("without()", () => {
 });
 
 describe("cleanerOf()", () => {
-  it("takes the key that was sent last out of a text, in any form", () => {
-    const client = {};
-    let key = "";
-    holdsKey(client, () => key);
-    const clean = cleanerOf(client);
-    expect(clean("not yet key/canary")).toBe("not yet key/canary");
-    key = "key/canary";
-    expect(clean(`now ${key} or ${encodeURIComponent(key)}`)).toBe("now [api key] or [api key]");
-    key = "8 letter";
-    expect(clean("with 8 letters")).toBe("with [api key]s");
+  it("takes the last two keys that were sent out of a text, in any form", () => {
+    const { used, carried } = createCleaner();
+    const clean = cleanerOf({ ...carried });
+    const [one, two, three] = ["key/canary-1", "key/canary-2", "key/canary-3"];
+    expect(clean(one)).toBe(one);
+    used(one);
+    expect(clean(`now ${one} or ${encodeURIComponent(one)}`)).toBe("now [api key] or [api key]");
+    for (const key of [two, two, three]) used(key);
+    expect(clean(`${one} ${two} ${three}`)).toBe(`${one} [api key] [api key]`);
   });
 
   it("leaves a text as it is when the key is shorter than 8 characters, or the client unknown", () => {
-    const client = {};
-    holdsKey(client, () => "failed!");
-    expect(cleanerOf(client)("It failed!")).toBe("It failed!");
+    const { used, carried } = createCleaner();
+    used("failed!");
+    expect(cleanerOf(carried)("It failed!")).toBe("It failed!");
     expect(cleanerOf({})("key/canary")).toBe("key/canary");
+  });
+
+  it("looks at no more of a text than is ever shown, and cuts no key in two", () => {
+    const { used, carried } = createCleaner();
+    const key = "k".repeat(2_048);
+    used(key);
+    const shown = cleanerOf(carried)(key.repeat(100));
+    expect(shown).not.toContain("kk");
+    expect(cleanerOf(carried)(`${"x".repeat(65_000)}${key}`)).toMatch(/^x{65000}(\[api key\])?$/);
+    expect(cleanerOf(carried)("x".repeat(10_000_000)).length).toBe(65_536);
   });
 });

@@ -96,22 +96,41 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   return { text, value, error: (thrown) => error(thrown) };
 }
 
-const lastKeys = new WeakMap<object, () => string>();
+const cleaner: unique symbol = Symbol.for("reporthook.cleaner");
+// Far more than is shown of an error, and so little that looking through it holds up nobody.
+const mostCleaned = 65_536;
 
-/** Makes the key that a client sends known to {@link cleanerOf}: `lastKey` gives the last one, or an empty text. */
-export function holdsKey(client: object, lastKey: () => string): void {
-  lastKeys.set(client, lastKey);
+/**
+ * What a client carries, for {@link cleanerOf} to find also in a copy of the client and from another copy of this package:
+ * it shows no key. `used` is to be called with each key that is sent; the last two are taken out.
+ */
+export function createCleaner(): {
+  readonly used: (key: string) => void;
+  readonly carried: object;
+} {
+  let keys: readonly string[] = [];
+  let redactors: readonly Redactor[] = [];
+  const clean = (text: string): string =>
+    redactors.reduce(
+      (shown, redactor) => redactor.text(shown, mostCleaned),
+      text.slice(0, 2 * mostCleaned),
+    );
+  return {
+    used(key) {
+      if (key.length < shortestSecret || keys.includes(key)) return;
+      keys = [key, ...keys].slice(0, 2);
+      redactors = keys.map((each) => createRedactor(each));
+    },
+    carried: { [cleaner]: clean },
+  };
 }
 
 /**
- * What takes the API key that a client sent last out of a text that a handler or hook has thrown. A text stays as it is
- * when `createClient` did not make the client, and when the key is as short as a word.
+ * What takes the API key that a client sent last, and the one before, out of a text that a handler or hook has thrown. A
+ * text stays as it is when `createClient` did not make the client, and when the key is as short as a word.
  */
 export function cleanerOf(client: object): (text: string) => string {
-  return (text) => {
-    const key = lastKeys.get(client)?.() ?? "";
-    return key.length < shortestSecret ? text : createRedactor(key).text(text);
-  };
+  return (client as { [cleaner]?: (text: string) => string })[cleaner] ?? ((text) => text);
 }
 
 /**

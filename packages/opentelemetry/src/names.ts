@@ -1,3 +1,5 @@
+import { read } from "@reporthook/core/telemetry";
+
 /** Attributes, by the semantic conventions for messaging where there is a name for it. */
 export const names = {
   system: "messaging.system",
@@ -17,7 +19,6 @@ export const names = {
 
 /** What an error is called: its code, or its name; neither if they are no words, which may hold anything. */
 export function errorType(error: unknown): string {
-  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   const isShort = (text: unknown) => typeof text === "string" && /^[A-Za-z_]{1,40}$/.test(text);
-  return String([code, name].find(isShort) ?? "_OTHER");
+  return String([read(error, "code"), read(error, "name")].find(isShort) ?? "_OTHER");
 }

@@ -13,7 +13,14 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Incoming, Job } from "@reporthook/core";
-import { type Around, describe, headerOf, type Seam, without } from "@reporthook/core/telemetry";
+import {
+  type Around,
+  describe,
+  headerOf,
+  read,
+  type Seam,
+  without,
+} from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
 const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
@@ -112,10 +119,13 @@ function failed(span: Span, type: string, message: string | null): void {
 function exceptionOf(failure: unknown, clean: (text: string) => string): Exception {
   if (!(failure instanceof Error)) return describe(failure, clean);
   // Whoever threw it may have put anything there.
-  const text = (value: unknown): string => (typeof value === "string" ? clean(value) : "");
-  const { name, message, stack, code } = failure as Error & { readonly code?: unknown };
-  const shown = { name: text(name), message: text(message), stack: text(stack) };
-  return typeof code === "string" ? { ...shown, code: clean(code) } : shown;
+  const text = (name: string): string => {
+    const value = read(failure, name);
+    return typeof value === "string" ? clean(value) : "";
+  };
+  const shown = { name: text("name"), message: text("message"), stack: text("stack") };
+  const code = text("code");
+  return code === "" ? shown : { ...shown, code };
 }
 
 function linksTo({ headers }: Pick<Job, "headers">): Link[] {
