@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createEmulator } from "@reporthook/emulator";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { Cluster } from "./bullmq/cluster.ts";
 import { Random } from "./crash/random.ts";
+import { testWith } from "./durability/needs.ts";
 import { noRedis, startPostgres, startRedis } from "./servers.ts";
 
 // The long run is `pnpm test:cluster`; a seed repeats the choices of a run, though not its timing.
@@ -23,11 +24,8 @@ const engines = [
 describe("3 web processes and 3 workers", () => {
   for (const { kind, start, missing } of engines) {
     const name = `on ${kind}: ${kills} kills and a restart of the server lose nothing and handle nothing again (CLUSTER_SEED=${seed})`;
-    it.skipIf(missing !== null)(
-      missing === null ? name : `${name} (skipped: ${missing})`,
-      {
-        timeout: 120_000 + kills * 10_000,
-      },
+    testWith(missing)(
+      name,
       async () => {
         const random = new Random(seed);
         const server = await start();
@@ -103,6 +101,7 @@ describe("3 web processes and 3 workers", () => {
           rmSync(folder, { recursive: true });
         }
       },
+      120_000 + kills * 10_000,
     );
   }
 });

@@ -257,6 +257,7 @@ async function points(name: string): Promise<Record<string, number>> {
 function plain({ name, attributes, events, status, links }: ReadableSpan): object {
   return { name, attributes, events, status, links };
 }
+
 test("a delivery is parked as always, whatever odd things a handler throws", async () => {
   receiver = createReceiver({
     ...{ client, name: "spans", logger: false, retry: { attempts: 1 }, ...telemetryHere() },

@@ -9,6 +9,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { testWith } from "./durability/needs.ts";
 import { patient } from "./patient.ts";
 import { noRedis, startPostgres, startRedis } from "./servers.ts";
 
@@ -97,17 +98,13 @@ describe("the tour", () => {
     { name: "PostgreSQL", start: startPostgres, missing: null },
   ];
   for (const { name, start, missing } of engines) {
-    const title = `takes all its steps on ${name}, and prints no password`;
-    it.skipIf(missing !== null)(
-      missing === null ? title : `${title} (skipped: ${missing})`,
-      async () => {
-        const server = await start();
-        const tour = startTour("--exit", "--inbox", server.url);
-        expect([await tour.ended(), tour.text()]).toEqual([0, expect.any(String)]);
-        expect(tour.text()).toContain(`an inbox on BullMQ and ${name}`);
-        expect(tour.text()).not.toContain("password");
-        await server.stop();
-      },
-    );
+    testWith(missing)(`takes all its steps on ${name}, and prints no password`, async () => {
+      const server = await start();
+      const tour = startTour("--exit", "--inbox", server.url);
+      expect([await tour.ended(), tour.text()]).toEqual([0, expect.any(String)]);
+      expect(tour.text()).toContain(`an inbox on BullMQ and ${name}`);
+      expect(tour.text()).not.toContain("password");
+      await server.stop();
+    });
   }
 });

@@ -2,10 +2,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "vitest";
 
-/** Tests that need something of the machine: elsewhere they are skipped and say why, in CI they fail. */
-export function testWith(missing: string | null): (name: string, run: () => Promise<void>) => void {
-  return (name, run) => {
-    if (missing === null) test(name, run);
+/** Tests that need something of the machine: elsewhere they are skipped and say why, in CI they fail. Times in milliseconds. */
+export function testWith(
+  missing: string | null,
+): (name: string, run: () => Promise<void>, timeout?: number) => void {
+  return (name, run, timeout) => {
+    if (missing === null) test(name, run, timeout);
     else if (process.env["CI"]) test(name, () => Promise.reject(new Error(missing)));
     else test.skip(`${name} (skipped: ${missing})`, run);
   };
