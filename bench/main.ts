@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Benchmark, type Effort, whyNot } from "./benchmark.ts";
 import { acknowledge } from "./benchmarks/acknowledge.ts";
@@ -43,7 +43,8 @@ it with what was measured until then, a second one at once.
   --quick      few and short rounds, to see that everything runs
   --rounds N   so many rounds instead of ${efforts.full.rounds}
   --fill N     in queue-backlog take at most N seconds to store what is to wait, instead of ${efforts.full.fillMs / 1_000}
-  --out NAME   write bench/NAME.md and bench/NAME.json; what other benchmarks have written there stays
+  --out NAME   write bench/NAME.md and bench/NAME.json, or elsewhere if it is an absolute path; what other benchmarks
+               have written there stays
   --help       this text
 
 Ends with 0, with 1 when something failed, and with 130 when it was ended.
@@ -123,10 +124,16 @@ async function main(): Promise<void> {
   console.log(markdown(findings));
 }
 
-const fileOf = (out: string): string => join(import.meta.dirname, "..", out);
+const fileOf = (out: string): string => resolve(import.meta.dirname, "..", out);
 
-/** What was written before, by benchmarks that there still are. */
+/**
+ * What was written before, by benchmarks that there still are.
+ * @throws Error when nothing could be written there, for that is known before minutes are measured
+ */
 function read(out: string): Finding[] {
+  const folder = dirname(fileOf(out));
+  if (!existsSync(folder))
+    throw new Error(`--out takes a name, or a path in a folder that exists; there is no ${folder}`);
   const file = `${fileOf(out)}.json`;
   if (!existsSync(file)) return [];
   const written = JSON.parse(readFileSync(file, "utf8")) as (Omit<Finding, "benchmark"> & {
