@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { mutations } from "./world/mutations.ts";
 import { buildProduct, type Product } from "./world/product.ts";
-import { type Result, runWorld } from "./world/world.ts";
+import { type Result, runWorld } from "./world/run.ts";
 
 // The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.
 const chosen = process.env["WORLD_SEED"];

@@ -1,29 +1,13 @@
 import { dirname } from "node:path";
 import type * as Core from "@reporthook/core";
 import type { Answer, EntryDetails, Incoming } from "@reporthook/core";
-import type { Chance } from "./chance.ts";
-import type { Disk } from "./disk.ts";
 import { handlerOf } from "./handlers.ts";
-import type { Ledger } from "./ledger.ts";
 import type { Notification } from "./notification.ts";
-import { appFile, type Product } from "./product.ts";
+import { appFile } from "./product.ts";
 import { Realm } from "./realm.ts";
-import type { Service } from "./service.ts";
-import type { Setup } from "./setup.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { Thread } from "./thread.ts";
-import type { Owner, Time } from "./time.ts";
-
-/** What an app lives in. */
-export interface Surroundings {
-  readonly time: Time;
-  readonly ledger: Ledger;
-  readonly service: Service;
-  readonly disk: Disk;
-  readonly product: Product;
-  readonly setup: Setup;
-  /** What decides the randomness that the product asks for. */
-  readonly chance: Chance;
-}
+import type { Owner } from "./time.ts";
 
 type Exported = typeof Core & typeof import("@reporthook/sqlite");
 

@@ -1,8 +1,7 @@
+import type { Clock } from "./clock.ts";
 import { describe } from "./errors.ts";
-import type { Counts, InboxHealth } from "./inbox.ts";
+import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
 import { noCounts } from "./look.ts";
-import type { Settings } from "./settings.ts";
-import type { Worker } from "./worker.ts";
 
 /** How a receiver is doing. */
 export interface Health {
@@ -10,7 +9,7 @@ export interface Health {
   readonly ready: boolean;
   readonly inbox: InboxHealth;
   /** How the service answered last. */
-  readonly service: Worker["service"];
+  readonly service: "unknown" | "ok" | "unreachable" | "refused";
   /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
   readonly oldestWaitingMs: number | null;
   /** All zero when the inbox fails. */
@@ -19,8 +18,8 @@ export interface Health {
 
 /** Asks an inbox how it is doing; rejects never, whatever the inbox does. */
 export async function healthOf(
-  { inbox, name, clock }: Pick<Settings, "inbox" | "name" | "clock">,
-  service: Worker["service"],
+  { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
+  service: Health["service"],
   closing: boolean,
 ): Promise<Health> {
   try {
@@ -34,6 +33,6 @@ export async function healthOf(
   }
 }
 
-function failing(inbox: InboxHealth, service: Worker["service"]): Health {
+function failing(inbox: InboxHealth, service: Health["service"]): Health {
   return { ready: false, inbox, service, oldestWaitingMs: null, counts: noCounts() };
 }

@@ -14,6 +14,7 @@ import { DoNotRetry, describe, ReporthookError, RetryAfter } from "./errors.ts";
 import { toEvent } from "./event.ts";
 import type { EventOf, Schemas } from "./events.ts";
 import { createGate, type Pass } from "./gate.ts";
+import type { Health } from "./health.ts";
 import { type Logger, oncePerMinute } from "./log.ts";
 import { type Memo, memoOf, whyExpired } from "./memo.ts";
 import { type Parse, recognize, toObject } from "./parse.ts";
@@ -51,7 +52,7 @@ export interface Worker {
   /** Whether the service was silent within the last 5 minutes. */
   readonly outage: boolean;
   /** How the service answered last. */
-  readonly service: "unknown" | "ok" | "unreachable" | "refused";
+  readonly service: Health["service"];
 }
 
 const giveUpMs = 3_600_000;
@@ -72,7 +73,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const rejected = oncePerMinute(clock, options.logger.warn);
   const never = Number.NEGATIVE_INFINITY;
   const last = { verdict: never, refused: never, silent: never };
-  let service: Worker["service"] = "unknown";
+  let service: Health["service"] = "unknown";
 
   async function verifyStage(
     job: Job,

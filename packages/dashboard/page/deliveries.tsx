@@ -2,7 +2,7 @@ import type { HTMLAttributes, JSX, TargetedFocusEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { WireEntry, WireList } from "../src/wire.ts";
 import { ReleaseAll } from "./actions.tsx";
-import { Frame } from "./app.tsx";
+import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
 import { whyStuck } from "./overview.tsx";
 import { Ago, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";

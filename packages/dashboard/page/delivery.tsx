@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { WireDelivery, WireOne } from "../src/wire.ts";
 import { Actions } from "./actions.tsx";
-import { Frame } from "./app.tsx";
+import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
 import { Ago, Copy, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";
 import { timelineOf } from "./timeline.ts";

@@ -1,6 +1,6 @@
 import { type ReasonCode, ReporthookError } from "@reporthook/core";
 import { json, problem } from "./answer.ts";
-import type { DashboardLogger } from "./dashboard.ts";
+import type { DashboardLogger } from "./logger.ts";
 import type { Asked } from "./route.ts";
 import type { Source } from "./source.ts";
 import type { Viewer, WireDone } from "./wire.ts";

@@ -4,6 +4,7 @@ import { answer, json, problem } from "./answer.ts";
 import { assetOf, pageOf } from "./assets.ts";
 import { isLocal, isSameOrigin } from "./guard.ts";
 import { createLive } from "./live.ts";
+import type { DashboardLogger } from "./logger.ts";
 import { type Asked, read } from "./route.ts";
 import type { Source } from "./source.ts";
 import { createViews } from "./views.ts";
@@ -14,12 +15,6 @@ export type Person = Viewer;
 
 /** Tells who asks, by a session or a header of theirs; null for nobody who may look. */
 export type Authorize = (request: Request) => Person | null | Promise<Person | null>;
-
-/** Where the dashboard tells of what was done: pino and the console fit. */
-export interface DashboardLogger {
-  info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  error(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
 
 /** Options of {@link dashboard}. */
 export interface DashboardOptions {

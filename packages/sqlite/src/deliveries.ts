@@ -1,5 +1,6 @@
 import type { Stage } from "@reporthook/core";
 import type { Database, Statement, Value } from "./driver.ts";
+import { lastNumber } from "./last-number.ts";
 import { ManyRows } from "./many-rows.ts";
 import type { Add, AddResult, Recorded } from "./protocol.ts";
 import { queues } from "./queue.ts";
@@ -123,9 +124,4 @@ export class Deliveries {
     this.#files.tally.change(receiver, kindBefore, -1);
     this.#files.tally.change(receiver, kindAfter, 1);
   }
-}
-
-/** The last number that was given to a delivery of this file. */
-export function lastNumber(database: Database): number {
-  return Number(database.prepare("SELECT last FROM numbered").get()?.["last"] ?? 0);
 }

@@ -1,6 +1,6 @@
 import { dayMs } from "@reporthook/core/store";
-import { lastNumber } from "./deliveries.ts";
 import type { Database, Statement } from "./driver.ts";
+import { lastNumber } from "./last-number.ts";
 import { ManyRows } from "./many-rows.ts";
 import { RecentKeys } from "./recent-keys.ts";
 import { type Seen, SeenKeys } from "./seen.ts";

@@ -1,0 +1,66 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Viewer } from "../src/wire.ts";
+import type { Link, Told } from "./live.ts";
+import { To } from "./parts.tsx";
+import type { Route } from "./route.ts";
+
+const links: Readonly<Record<Link, string>> = {
+  connecting: "Connecting…",
+  live: "Live",
+  lost: "Connection lost, trying again…",
+  refused: "Refused",
+};
+
+/** What surrounds each screen. */
+export function Frame({
+  title,
+  screen,
+  told,
+  children,
+}: {
+  readonly title: string;
+  readonly screen: Route["screen"];
+  readonly told: Told<{ readonly viewer: Viewer }>;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { link, problem, data } = told;
+  useEffect(() => {
+    document.title = `${title} · reporthook`;
+  }, [title]);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header>
+        <span class="mark">reporthook</span>
+        <nav aria-label="Screens">
+          <To route={{ screen: "overview" }} isCurrent={screen === "overview"}>
+            Overview
+          </To>
+          <To route={{ screen: "deliveries", filters: {} }} isCurrent={screen === "deliveries"}>
+            Deliveries
+          </To>
+        </nav>
+        <span class={`link is-${link}`} role="status">
+          {links[link]}
+        </span>
+        <span class="viewer">
+          {data === null ? "" : data.viewer.name}
+          {data?.viewer.may === "view" ? " (may look)" : ""}
+        </span>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {problem === null ? (
+          children
+        ) : (
+          <div class="empty">
+            <h1 class="empty-title">{problem.title}</h1>
+            <p>{problem.detail}</p>
+          </div>
+        )}
+      </main>
+    </>
+  );
+}

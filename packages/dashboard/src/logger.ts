@@ -1,0 +1,5 @@
+/** Where the dashboard tells of what was done: pino and the console fit. */
+export interface DashboardLogger {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}

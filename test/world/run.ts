@@ -1,0 +1,109 @@
+import type { App, Contents } from "./app.ts";
+import { planFaults } from "./faults.ts";
+import type { Product } from "./product.ts";
+import { brokenPromises } from "./promises.ts";
+import { planTraffic, sendInCalm } from "./traffic.ts";
+import { World } from "./world.ts";
+
+/** What came of a seed. */
+export interface Result {
+  readonly seed: number;
+  readonly broken: readonly string[];
+  /** What happened, line by line, with virtual times in seconds. */
+  readonly trace: readonly string[];
+  readonly happened: number;
+}
+
+const hourMs = 3_600_000;
+/** So long at most until nothing waits, once nothing is wrong any more. */
+const settledMs = 2 * hourMs;
+/** So long it may take until a refused key is tried again. */
+const calmedMs = 35_000;
+
+/** Makes the world of a seed, and lets it run to its end. */
+export async function runWorld(seed: number, product: Product): Promise<Result> {
+  const world = new World(seed, product);
+  const { ledger, time } = world;
+  try {
+    await live(world);
+  } catch (error) {
+    ledger.breaks(`The world ended: ${error instanceof Error ? error.stack : String(error)}`);
+  } finally {
+    world.disk.end();
+  }
+  return { seed, broken: ledger.broken, trace: ledger.trace, happened: time.happened };
+}
+
+async function live(world: World): Promise<void> {
+  world.begin();
+  planTraffic(world, world.plan);
+  planFaults(world, world.plan);
+  await wait(world, world.setup.lengthMs);
+  world.endFaults();
+  await untilCalm(world);
+  await settle(world);
+  if (world.ledger.broken.length === 0) await end(world);
+}
+
+/** What is wrong ends. */
+async function untilCalm(world: World): Promise<void> {
+  const isCalm = (): boolean => world.ledger.isCalm && !world.apps.some(({ isBusy }) => isBusy);
+  if (!(await world.time.go(isCalm, settledMs))) throw new Error("What is wrong does not end");
+  await wait(world, calmedMs);
+}
+
+/** Nothing is wrong: whatever comes is handled, and whatever waits comes to its end. */
+async function settle(world: World): Promise<void> {
+  const { time, ledger, setup, calm } = world;
+  const until = time.now + settledMs;
+  for (const ms of [0, 2_000, 15_000]) {
+    await wait(world, ms);
+    sendInCalm(world, calm);
+  }
+  if (setup.options.ack === "handled") return wait(world, 30_000);
+  for (let ms = 1_000; ; ms = Math.min(ms * 1.5, 60_000)) {
+    await wait(world, ms);
+    const waiting = await get(world, (app) => app.waiting());
+    if (waiting === 0) return;
+    if (time.now < until) continue;
+    const { entries } = await get(world, (app) => app.contents());
+    for (const { id, state, lastError } of entries) {
+      const waits = state === "received" || state === "verified";
+      if (waits) ledger.breaks(`${id} is still ${state}, last error: ${lastError}`);
+    }
+    return;
+  }
+}
+
+async function end(world: World): Promise<void> {
+  const { ledger, apps } = world;
+  const contents = await get<Contents>(world, (app) => app.contents());
+  for (const broken of brokenPromises(world, contents)) ledger.breaks(broken);
+  for (const app of apps) {
+    await get(world, () => app.close());
+    if (app.timers > 0) ledger.breaks(`${app.timers} timers are left after close()`);
+  }
+}
+
+async function wait({ time }: World, ms: number): Promise<void> {
+  await time.go(() => false, ms);
+}
+
+async function get<T>({ time, apps }: World, ask: (app: App) => Promise<T>): Promise<T> {
+  const [app] = apps;
+  if (app === undefined) throw new Error("No process runs");
+  let result: { readonly value: T } | { readonly error: unknown } | null = null;
+  ask(app).then(
+    (value) => {
+      result = { value };
+    },
+    (error: unknown) => {
+      result = { error };
+    },
+  );
+  await time.go(() => result !== null, 60_000);
+  const got = result as { readonly value: T } | { readonly error: unknown } | null;
+  if (got === null) throw new Error("No answer within a minute");
+  if ("error" in got) throw got.error;
+  return got.value;
+}
