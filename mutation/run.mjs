@@ -8,33 +8,32 @@ const root = join(import.meta.dirname, "..");
 const source = "packages/core/src";
 const floor = 85;
 
+const life = "receiver-start,receiver-close,receiver-wait-until";
+
 /** Which tests look at a file besides its own. */
 const others = {
   ...of("within,worker", "abort"),
   ...of("call-service,packages/emulator/src/request-report.test.ts", "client"),
   ...of("client", "call-service", "client-options", "untraced"),
-  ...of("within,deadline,engine,receiver-lifecycle", "clock"),
-  ...of("receiver-handle,receiver-verify,receiver-lifecycle", "delivery"),
+  ...of(`within,deadline,engine,${life}`, "clock"),
+  ...of(`receiver-handle,receiver-verify,${life}`, "delivery"),
   ...of("dispatch,event,receiver-handle", "events"),
   ...of("memory-inbox", "memory-consumer", "memory-options", "memory-queue", "memory-room"),
   ...of("memory-inbox", "memory-tally", "memory-window", "entry", "look", "turn"),
   ...of("mutation/mount.test.ts", "fetch", "node-handler"),
   ...of("mutation/mount.test.ts,receiver,receiver-limits", "acknowledge", "receive"),
   ...of("mutation/mount.test.ts,fetch,node-handler,test/mount-parsers.test.ts", "incoming"),
-  ...of("receiver-handle,receiver-lifecycle,receiver", "register", "receiver-inbox"),
-  ...of("receiver-lifecycle,receiver-before-ack,receiver-handle", "inline"),
-  ...of("receiver-lifecycle,receiver-verify,receiver", "engine", "health"),
-  ...of(
-    "receiver-limits,receiver-lifecycle,receiver-before-ack,receiver-verify,callback",
-    "receiver",
-  ),
+  ...of(`receiver-handle,${life},receiver`, "register", "receiver-inbox"),
+  ...of(`${life},receiver-before-ack,receiver-handle`, "inline"),
+  ...of(`${life},receiver-verify,receiver`, "engine", "health"),
+  ...of(`receiver-limits,${life},receiver-before-ack,receiver-verify,callback`, "receiver"),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
     "worker",
     "within",
     "verify",
   ),
-  ...of("settings,receiver-lifecycle", "platform"),
+  ...of(`settings,${life}`, "platform"),
 };
 
 function of(tests, ...files) {

@@ -1,0 +1,148 @@
+import { describe, expect, it, vi } from "vitest";
+import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import type { EventOf } from "./events.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+
+const never = (): Promise<never> => new Promise(() => {});
+/** A memory inbox that says it survives a crash: the receiver goes on storing while it closes. */
+const durableInbox = () =>
+  Object.assign(memoryInbox(), {
+    guarantees: { ...memoryInbox().guarantees, durability: "fsync" as const },
+  });
+
+describe("close()", () => {
+  it("answers closing at once with a memory inbox, and lets running handlers finish", async () => {
+    const finish = gate();
+    const { receiver, send, emulator } = setUp();
+    const started: EventOf[] = [];
+    receiver.on("*", (event) => {
+      started.push(event);
+      return finish.opened;
+    });
+    const { body } = await send("report");
+    await until(() => started.length === 1);
+    let closed = false;
+    const closing = receiver.close().finally(() => {
+      closed = true;
+    });
+    expect(receiver.close()).toStrictEqual(receiver.close());
+    const refused = await send("report");
+    expect(refused).toMatchObject({ status: 503, body: { code: "closing" } });
+    expect(refused.headers.get("retry-after")).not.toBeNull();
+    emulator.clock.advance(10_000);
+    await turns();
+    expect(closed).toBe(false);
+    finish.open();
+    await closing;
+    expect(started.map(({ id }) => id)).toEqual([body.id]);
+  });
+
+  it("refuses a request whose body arrives after it with a memory inbox", async () => {
+    const { receiver, observed } = setUp();
+    let finish = (): void => {};
+    const body = new ReadableStream({
+      start(controller) {
+        finish = () => {
+          controller.enqueue(new TextEncoder().encode("{}"));
+          controller.close();
+        };
+      },
+    });
+    const answer = receiver.fetch(
+      new Request("http://localhost/", {
+        ...{ method: "POST", body, headers: { "X-svc-authorization": "s" } },
+        ...({ duplex: "half" } as object),
+      }),
+    );
+    await turns();
+    const closing = receiver.close();
+    finish();
+    expect((await answer).status).toBe(503);
+    await closing;
+    expect(observed).toEqual([]);
+  });
+
+  it("aborts the signal at the timeout, and does not count that attempt", async () => {
+    standStill();
+    const inbox = memoryInbox();
+    const close = vi.spyOn(inbox, "close").mockResolvedValue();
+    const first = setUp({ inbox });
+    const signals: AbortSignal[] = [];
+    first.receiver.on("*", (_, { signal }) => {
+      signals.push(signal);
+      return never();
+    });
+    const { body } = await first.send("report");
+    await until(() => signals.length === 1);
+    const closing = first.receiver.close({ timeoutMs: 5_000 });
+    await turns();
+    first.emulator.clock.advance(4_500);
+    expect(signals[0]?.aborted).toBe(false);
+    first.emulator.clock.advance(500);
+    await closing;
+    expect(signals[0]?.aborted).toBe(true);
+    expect(close).toHaveBeenCalledTimes(1);
+    expect(await inbox.get(body.id)).toMatchObject({ state: "verified", attempts: 0 });
+    expect(first.observed.map(([name]) => name)).toEqual(["acknowledged", "verified"]);
+
+    const second = setUp({ inbox });
+    const attempts: number[] = [];
+    second.receiver.on("*", (_, { attempt }) => void attempts.push(attempt));
+    await second.receiver.start();
+    await second.receiver.idle();
+    expect(attempts).toEqual([1]);
+  });
+
+  it("goes on storing and acknowledging with a durable inbox until the handlers are done", async () => {
+    const finish = gate();
+    const inbox = durableInbox();
+    const { receiver, send } = setUp({ inbox });
+    let runs = 0;
+    receiver.on("*", () => {
+      runs++;
+      return finish.opened;
+    });
+    await send("report");
+    await until(() => runs === 1);
+    const closing = receiver.close();
+    expect(await send("report")).toMatchObject({ status: 200 });
+    await turns();
+    expect(runs).toBe(1);
+    finish.open();
+    await closing;
+    expect(await send("report")).toMatchObject({ status: 503, body: { code: "closing" } });
+  });
+
+  it("resolves in time when the inbox never opens", async () => {
+    const inbox = Object.assign(memoryInbox(), { open: never });
+    const { receiver } = setUp({ inbox });
+    void receiver.start();
+    await receiver.close({ timeoutMs: 1 });
+  });
+
+  it("lets none that wait for the key's probe hold it up", async () => {
+    const { receiver, send, emulator } = setUp();
+    emulator.fault("authorize", { status: 401 });
+    for (let sent = 0; sent < 20; sent++) await send("report");
+    await turns();
+    emulator.clock.advance(1_000);
+    await turns();
+    await receiver.close();
+  });
+
+  it("waits as long as it is told, even for ever", async () => {
+    const finish = gate();
+    const { receiver, send } = setUp();
+    let running = false;
+    receiver.on("*", () => {
+      running = true;
+      return finish.opened;
+    });
+    await send("report");
+    await until(() => running);
+    const closing = receiver.close({ timeoutMs: Number.POSITIVE_INFINITY });
+    await turns();
+    finish.open();
+    await closing;
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { setUp } from "../../../test/receiver-setup.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+
+describe("inbox", () => {
+  it("looks at its own receiver only, and after what is no longer kept is gone", async () => {
+    const inbox = memoryInbox({ retention: { parkedMs: 60_000 } });
+    const mine = setUp({ inbox, unsigned: "hold" });
+    const other = setUp({ inbox, name: "other", autostart: false });
+    await other.send("report");
+    const { body } = await mine.post({
+      body: "{}",
+      headers: { "content-type": "application/json" },
+    });
+    const { inbox: view } = mine.receiver;
+    const hour = {
+      from: new Date(Date.now() - 3_600_000),
+      until: new Date(Date.now() + 3_600_000),
+    };
+    expect(await view.counts()).toMatchObject({ held: 1, received: 0 });
+    expect((await view.list()).map(({ id }) => id)).toEqual([body.id]);
+    expect((await view.summary(hour)).parked).toEqual({ unsigned: 1 });
+    await expect(view.release("none")).rejects.toMatchObject({ code: "not_found" });
+    await expect(view.retry(body.id)).rejects.toMatchObject({ code: "not_releasable" });
+    expect(await view.releaseAll("poison")).toBe(0);
+    await view.discard(body.id);
+    expect(await view.get(body.id)).toBeNull();
+    expect((await other.receiver.inbox.list()).length).toBe(1);
+  });
+
+  it("shows nothing that is no longer kept", async () => {
+    const inbox = memoryInbox({ retention: { handledMs: 60_000 } });
+    const { receiver, send, emulator } = setUp({ inbox });
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    emulator.clock.advance(59_000);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
+    emulator.clock.advance(2_000);
+    expect(await receiver.inbox.get(body.id)).toBeNull();
+  });
+});

@@ -1,0 +1,204 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it, vi } from "vitest";
+import { setUp, turns } from "../../../test/receiver-setup.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+import { createReceiver } from "./receiver.ts";
+
+const never = (): Promise<never> => new Promise(() => {});
+const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+
+describe("start()", () => {
+  it("leaves no timer once all is done", async () => {
+    const timers = new Set<unknown>();
+    const clock = {
+      now: Date.now,
+      setTimeout(callback: () => void, ms: number) {
+        const timer = setTimeout(callback, ms);
+        timers.add(timer);
+        return timer;
+      },
+      clearTimeout(timer: unknown) {
+        timers.delete(timer);
+        clearTimeout(timer as NodeJS.Timeout);
+      },
+    };
+    const { receiver, send, seen, seeAll } = setUp({ clock });
+    seeAll();
+    await send("report.complete");
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+    expect(timers.size).toBe(0);
+  });
+
+  it("lets handlers register in the turn of mounting, before and after it", async () => {
+    const { receiver, send } = setUp();
+    const calls: string[] = [];
+    receiver.on("report", () => void calls.push("before"));
+    receiver.mount();
+    receiver.on("report", () => void calls.push("after"));
+    await nextTurn();
+    expect(() => receiver.on("report", () => {})).toThrow(/already_started|autostart: false/);
+    expect(() => receiver.on("report", () => {})).toThrowError(
+      expect.objectContaining({ code: "already_started" }),
+    );
+    await send("report.complete");
+    await receiver.idle();
+    expect(calls).toEqual(["before", "after"]);
+  });
+
+  it("is done by the first request when nothing is mounted", async () => {
+    const { receiver, send, seen, seeAll } = setUp();
+    seeAll();
+    await send("report");
+    expect(() => receiver.on("report", () => {})).toThrow(/has started/);
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("is left to the caller when autostart is false", async () => {
+    const { receiver, send, seen } = setUp({ autostart: false });
+    receiver.mount();
+    await nextTurn();
+    const { body } = await send("report");
+    await expect(receiver.idle({ timeoutMs: 1 })).rejects.toMatchObject({
+      code: "not_idle",
+      message: expect.stringMatching(new RegExp(`1 received.*${body.id}.*not started`)),
+    });
+    receiver.on("*", (event) => void seen.push(event));
+    await Promise.all([receiver.start(), receiver.start()]);
+    await receiver.idle();
+    await receiver.start();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("rejects by hand, and may be called again", async () => {
+    const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
+    const { receiver, send, seen, seeAll } = setUp({
+      ...{ autostart: false, inbox: Object.assign(memoryInbox(), { open }) },
+    });
+    seeAll();
+    await expect(receiver.start()).rejects.toThrow("locked");
+    await receiver.start();
+    await send("report");
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("is tried again, with a line each time, when it was automatic", async () => {
+    const open = vi.fn().mockRejectedValue(new Error("locked"));
+    const { receiver, send, seen, seeAll, emulator, lines } = setUp({
+      inbox: Object.assign(memoryInbox(), { open }),
+    });
+    seeAll();
+    receiver.mount();
+    await nextTurn();
+    await send("report");
+    await turns();
+    expect(open).toHaveBeenCalledTimes(1);
+    emulator.clock.advance(1_000);
+    await turns();
+    emulator.clock.advance(1_000);
+    await turns();
+    expect(open).toHaveBeenCalledTimes(2);
+    expect(lines).toMatchObject([
+      { level: "error", fields: { afterMs: 1_000, error: "Error: locked" } },
+      { level: "error", fields: { afterMs: 2_000 } },
+    ]);
+    open.mockResolvedValue(undefined);
+    emulator.clock.advance(1_000);
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("is still automatic after a start by hand that failed", async () => {
+    const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
+    const { receiver, send, seen, seeAll } = setUp({
+      inbox: Object.assign(memoryInbox(), { open }),
+    });
+    seeAll();
+    await expect(receiver.start()).rejects.toThrow("locked");
+    await send("report");
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("rejects once the receiver is closed", async () => {
+    const { receiver } = setUp();
+    await receiver.close();
+    await expect(receiver.start()).rejects.toMatchObject({ code: "closed" });
+  });
+
+  it("uses no timer, network or randomness when a receiver is made and handlers registered", () => {
+    const used = [
+      ...[vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "setInterval")],
+      ...[vi.spyOn(globalThis, "fetch"), vi.spyOn(Math, "random")],
+      ...[vi.spyOn(crypto, "getRandomValues"), vi.spyOn(globalThis, "queueMicrotask")],
+    ];
+    const client = { authorize: never };
+    createReceiver({ client, logger: false }).on("*", () => {});
+    for (const spy of used) expect(spy).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  });
+
+  it("says once that a crash loses what was acknowledged when no inbox is given", () => {
+    const warn = vi.fn();
+    createReceiver({ client: { authorize: never }, logger: { warn } });
+    createReceiver({ client: { authorize: never }, logger: { warn }, ack: "handled" });
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn).toHaveBeenCalledWith({ receiver: "reports" }, expect.stringContaining("crash"));
+  });
+});
+
+describe("on()", () => {
+  it("throws for unknown names, none, and no function", () => {
+    const { receiver } = setUp();
+    const on = receiver.on as unknown as (names: unknown, handler: unknown) => void;
+    for (const name of ["report.done", "", 7, null, ["report", "nope"]]) {
+      expect(() => on(name, () => {}), String(name)).toThrow(TypeError);
+    }
+    expect(() => on([], () => {})).toThrow("on: give at least one event name");
+    expect(() => on("report", undefined)).toThrow("on: the handler must be a function");
+    const names =
+      "these are: test_webhook_endpoint, report.processing, report.complete, report.internal_error, unknown, report, *";
+    expect(() => on("report.done", () => {})).toThrow(
+      `on: "report.done" is no event name; ${names}`,
+    );
+    expect(() => on(7, () => {})).toThrow(`on: 7 is no event name; ${names}`);
+  });
+});
+
+describe("a process", () => {
+  const root = fileURLToPath(new URL("../../..", import.meta.url));
+  const run = async (code: string): Promise<string> => {
+    const program = `
+      import { createReceiver, createClient, memoryInbox } from "@reporthook/core";
+      const client = createClient({ baseUrl: "http://127.0.0.1:9", apiKey: "secret-of-the-child" });
+      const receiver = createReceiver({ client, inbox: memoryInbox() });
+      ${code}`;
+    const args = ["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"];
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [...args, "--eval", program],
+      { cwd: root },
+    );
+    expect(stdout + stderr).not.toContain("secret-of-the-child");
+    return stdout;
+  };
+  const post = `await receiver.fetch(new Request("http://localhost/", { method: "POST", body: "{}", headers: { "X-svc-authorization": "s" } }))`;
+
+  it("ends when its script does, started automatically and with a delivery waiting", async () => {
+    expect(await run(`receiver.mount(); console.log((${post}).status);`)).toBe("200\n");
+  });
+
+  it("is kept alive by start() by hand, until close()", async () => {
+    // Without being kept alive it would end with code 13: its top-level await would be left unsettled.
+    const code = `
+      await receiver.start();
+      await new Promise((resolve) => setTimeout(resolve, 100).unref());
+      await receiver.close();
+      console.log("closed");`;
+    expect(await run(code)).toBe("closed\n");
+  });
+});

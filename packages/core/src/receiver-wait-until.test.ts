@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+
+describe("waitUntil", () => {
+  it("lasts until the outcome is recorded", async () => {
+    const { receiver, emulator, seeAll } = setUp();
+    seeAll();
+    const waiting: Promise<unknown>[] = [];
+    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
+      waitUntil: (promise) => void waiting.push(promise),
+    });
+    await Promise.all(waiting);
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, verified: 0 });
+  });
+
+  it("is given a promise of the first attempt, and may fail", async () => {
+    const finish = gate();
+    const { receiver, emulator, seen } = setUp();
+    receiver.on("*", (event) => {
+      seen.push(event);
+      return finish.opened;
+    });
+    const post = (name: "report" | "unknown", waitUntil: (promise: Promise<unknown>) => void) =>
+      receiver.fetch(new Request("http://localhost", emulator.notification(name)), { waitUntil });
+    let done = false;
+    let given = 0;
+    const wait = (promise: Promise<unknown>): void => {
+      given++;
+      void promise.then(() => {
+        done = true;
+      });
+    };
+    const answer = post("report", wait);
+    expect(given).toBe(1);
+    expect((await answer).status).toBe(200);
+    await until(() => seen.length === 1);
+    expect(done).toBe(false);
+    finish.open();
+    await until(() => done);
+
+    const broken = await post("report", () => {
+      throw new TypeError("Illegal invocation");
+    });
+    expect(broken.status).toBe(200);
+    await receiver.idle();
+  });
+
+  it.each([
+    ["is refused", {}, { method: "GET" }],
+    ["is held", {}, { body: "{}", headers: { "content-type": "application/json" } }],
+    ["is not worked on here", { autostart: false }, { headers: { "X-svc-authorization": "s" } }],
+    ["is forged", {}, { headers: { "X-svc-authorization": "s" } }],
+  ])("is not kept waiting by a delivery that %s", async (_, options, init) => {
+    const { receiver } = setUp(options);
+    const waiting: Promise<unknown>[] = [];
+    await receiver.fetch(new Request("http://localhost", { method: "POST", ...init }), {
+      waitUntil: (promise) => void waiting.push(promise),
+    });
+    expect(waiting).toHaveLength(1);
+    await Promise.all(waiting);
+  });
+
+  it("lasts until the attempt when the first authorize call gives no verdict", async () => {
+    const { receiver, emulator, seen, seeAll, advanceUntil } = setUp();
+    seeAll();
+    emulator.fault("authorize", { status: 503, times: 1 });
+    let done = false;
+    await receiver.fetch(new Request("http://localhost", emulator.notification("report")), {
+      waitUntil: (promise) => void promise.then(() => (done = true)),
+    });
+    while ((await receiver.inbox.list())[0]?.attempts !== 1) await turns(1);
+    await turns();
+    expect([done, seen.length]).toEqual([false, 0]);
+    await advanceUntil(() => done);
+    expect(seen).toHaveLength(1);
+  });
+
+  it("sees the end of work that is done before the answer", async () => {
+    const { receiver } = setUp({ client: { authorize: async () => "valid" } });
+    const waiting: Promise<unknown>[] = [];
+    const headers = { "X-svc-authorization": "s" };
+    await receiver.fetch(new Request("http://localhost", { method: "POST", body: "{}", headers }), {
+      waitUntil: (promise) => void waiting.push(promise),
+    });
+    await Promise.all(waiting);
+  });
+});
