@@ -6,26 +6,33 @@ const shared = globalThis as { [key: symbol]: Map<unknown, Set<string>> | undefi
 // One registry for all copies of this package in the process.
 const registry: Map<unknown, Set<string>> = shared[key] ?? new Map();
 shared[key] = registry;
+// Not an inbox, but the process.
+const everywhere = key;
 
 /**
- * Takes a receiver's name on an inbox until it is given back.
+ * Takes a receiver's name until it is given back: on its inbox, and in all of the process if somebody chose it.
  *
  * @throws TypeError when another receiver of this process has it
  */
-export function takeName(inbox: Inbox, name: string): { giveBack(): Promise<void> } {
-  const names = registry.get(inbox.identity) ?? new Set();
-  if (names.has(name)) {
+export function takeName(
+  inbox: Inbox,
+  name: string,
+  isChosen: boolean,
+): { giveBack(): Promise<void> } {
+  const { identity } = inbox;
+  const places = isChosen ? [identity, everywhere] : [identity];
+  if (places.some((place) => registry.get(place)?.has(name))) {
     throw new TypeError(
-      `createReceiver: name ${JSON.stringify(name)} is taken on this inbox: close the other receiver, or give this one another name`,
+      `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name`,
     );
   }
-  registry.set(inbox.identity, names.add(name));
+  for (const place of places) registry.set(place, (registry.get(place) ?? new Set()).add(name));
   return {
     /** The last one closes the inbox. */
     async giveBack() {
-      names.delete(name);
-      if (names.size > 0) return;
-      registry.delete(inbox.identity);
+      for (const place of places) registry.get(place)?.delete(name);
+      if ((registry.get(identity)?.size ?? 0) > 0) return;
+      registry.delete(identity);
       await inbox.close().catch((error: unknown) => {
         const message = `The inbox could not be closed: ${describe(error)}`;
         throw new ReporthookError("inbox_failed", message, { cause: error });

@@ -230,16 +230,21 @@ describe("createReceiver()", () => {
     }
   });
 
-  it("throws when the same name is taken on an inbox, and not once it is given back", async () => {
-    const { receiver } = setUp({ name: "twice", autostart: false });
+  it("throws when a name is given twice, and not once it is given back", async () => {
     const inbox = memoryInbox();
     const first = setUp({ name: "twice", inbox });
     expect(() => setUp({ name: "twice", inbox })).toThrow(TypeError);
-    expect(() => setUp({ name: "twice", inbox })).toThrow(/"twice" is taken/);
+    expect(() => setUp({ name: "twice" })).toThrow(/"twice" is taken/);
     setUp({ name: "another", inbox });
     await first.receiver.close();
-    setUp({ name: "twice", inbox });
-    expect(receiver.name).toBe("twice");
+    expect(setUp({ name: "twice", inbox }).receiver.name).toBe("twice");
+  });
+
+  it("throws for a second one without a name on the same inbox, not on its own", () => {
+    const inbox = memoryInbox();
+    setUp({ inbox });
+    expect(() => setUp({ inbox })).toThrow(/"reports" is taken/);
+    expect(setUp({}).receiver.name).toBe("reports");
   });
 
   it("never lets one receiver see what another has on the same inbox", async () => {

@@ -80,7 +80,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
 ): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);
   const { clean, clock, inbox, limits, logger, name } = settings;
-  const claim = takeName(inbox, name);
+  const claim = takeName(inbox, name, options.name !== undefined);
   if (settings.ack === "stored" && options.inbox === undefined) {
     logger.warn({ receiver: name }, "No inbox is given: a crash loses what was acknowledged.");
   }
@@ -134,7 +134,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     const { sameSignatureAs } = accepted;
     if (sameSignatureAs !== undefined) {
       const ids = { receiver: name, id, sameSignatureAs };
-      logger.warn(ids, "A signature came again with other bytes.");
+      logger.warn(ids, "A signature came again with other bytes, or at another address.");
     }
     stored(job, arrival, ackMs, outcome);
     return { status: "accepted", id };
