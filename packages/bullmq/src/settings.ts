@@ -1,5 +1,5 @@
 import type { Logger } from "@reporthook/core";
-import { dayMs } from "@reporthook/core/store";
+import { onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/store";
 
 /** Options of {@link bullmqInbox}. */
 export interface BullmqInboxOptions {
@@ -10,7 +10,7 @@ export interface BullmqInboxOptions {
   /** What the names of the queues begin with: `"reporthook"`. */
   readonly prefix?: string;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
+  readonly retention?: RetentionOptions;
   /** Milliseconds after which the work of a process that shows no sign of life is taken back: 15,000. */
   readonly leaseMs?: number;
   /** Told at the start what the server's settings may lose; the console. `false` silences. */
@@ -40,14 +40,11 @@ const ports = { redis: 6379, postgres: 5432 };
 
 /** Checks the options and fills in what was left out; throws a TypeError that names the wrong one, and no password. */
 export function settingsOf(options: BullmqInboxOptions): Settings {
-  for (const name of Object.keys(options)) {
-    if (!names.includes(name)) wrong(name, `is no option; these are: ${names.join(", ")}`);
-  }
-  const { connection, backend, prefix = "reporthook", retention = {}, leaseMs = 15_000 } = options;
+  onlyKnown("bullmqInbox", options, names);
+  const { connection, backend, prefix = "reporthook", retention, leaseMs = 15_000 } = options;
   if (!/^[\w.-]{1,64}$/.test(prefix)) {
     wrong("prefix", "must be 1 to 64 letters, digits, dots, hyphens or underscores");
   }
-  const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = retention;
   return {
     ...target(connection, backend),
     ...{
@@ -55,10 +52,7 @@ export function settingsOf(options: BullmqInboxOptions): Settings {
       logger: loggerOf(options.logger),
       leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
     },
-    retention: {
-      handledMs: positive(handledMs, "retention.handledMs"),
-      parkedMs: positive(parkedMs, "retention.parkedMs"),
-    },
+    retention: retentionOf("bullmqInbox", retention),
   };
 }
 

@@ -42,7 +42,12 @@ const problems: Record<ProblemCode, Problem> = {
   not_found: [404, "Not Found", "There is nothing at this address.", close],
   closing: [503, "Service Unavailable", "This server is shutting down.", retry],
   overloaded: [503, "Service Unavailable", "Too many notifications are waiting here.", retry],
-  body_too_large: [413, "Content Too Large", "The body is over the limit.", close],
+  body_too_large: [
+    413,
+    "Content Too Large",
+    "The body is over the limit, which is smaller without a signature.",
+    close,
+  ],
   body_timeout: [408, "Request Timeout", "The body did not arrive in time.", close],
   body_unavailable: [
     500,
@@ -50,7 +55,12 @@ const problems: Record<ProblemCode, Problem> = {
     "Something ahead of the webhook consumed the body and left nothing: mount the webhook before it, or let it keep the raw body.",
     {},
   ],
-  unsupported_media_type: [415, "Unsupported Media Type", "A notification is unencoded JSON.", {}],
+  unsupported_media_type: [
+    415,
+    "Unsupported Media Type",
+    "A notification is JSON: Content-Type: application/json, and no Content-Encoding.",
+    {},
+  ],
   invalid_json: [400, "Bad Request", "The body is not a JSON object.", {}],
   missing_signature: [401, "Unauthorized", "The request carries no signature.", {}],
   invalid_signature: [401, "Unauthorized", "The service did not make this signature.", {}],

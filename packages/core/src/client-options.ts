@@ -3,6 +3,9 @@ export type ReportAuth = "header" | "query" | "none";
 
 /** The address that paths are appended to: no trailing slash. A `TypeError` names the option and quotes nothing. */
 export function checkBaseUrl(value: unknown): string {
+  if (value === undefined || value === "") {
+    throw new TypeError("baseUrl is empty: is the environment variable it comes from set?");
+  }
   const example = 'baseUrl must be an absolute http(s) URL like "https://reports.example"';
   if (typeof value !== "string" || !/^https?:\/\//i.test(value) || !URL.canParse(value)) {
     throw new TypeError(example);

@@ -277,6 +277,7 @@ describe("requestReport()", () => {
 describe("createClient()", () => {
   const wrong: [string, keyof ClientOptions, unknown][] = [
     ["missing", "baseUrl", undefined],
+    ["empty", "baseUrl", ""],
     ["relative", "baseUrl", "/reports"],
     ["without scheme", "baseUrl", "reports.example"],
     ["another scheme", "baseUrl", "ftp://reports.example"],
@@ -306,6 +307,20 @@ describe("createClient()", () => {
     expect(create).toThrow(TypeError);
     expect(create).toThrow(new RegExp(`^${option} `));
     expect(create).not.toThrow(/canary/);
+  });
+
+  it("createClient() says which options there are, and that it needs some", () => {
+    const create = (options?: unknown) => () => createClient(options as ClientOptions);
+    expect(create({ baseUrl, apiKey: key, timeout: 50 })).toThrow(
+      new TypeError(
+        "createClient: timeout is no option; these are: baseUrl, apiKey, fetch, timeoutMs, reportAuth",
+      ),
+    );
+    for (const none of [undefined, null, "canary"]) {
+      expect(create(none)).toThrow(
+        new TypeError("createClient: options must be an object with baseUrl and apiKey"),
+      );
+    }
   });
 
   it("createClient() asks for the key at every call when it is a function", async () => {

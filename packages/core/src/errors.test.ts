@@ -63,9 +63,12 @@ group("RetryAfter", () => {
     expect(new RetryAfter(date).message).toMatch(/at 1970-01-01T00:00:00.000Z$/);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, new Date(Number.NaN)])(
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, new Date(Number.NaN), undefined, null, "5s"])(
     "RetryAfter throws a TypeError for %s",
-    (when) => expect(() => new RetryAfter(when)).toThrow(TypeError),
+    (when) =>
+      expect(() => new RetryAfter(when as number)).toThrow(
+        new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${String(when)}`),
+      ),
   );
 
   it("RetryAfter.is() knows it, also from another copy of the package", () => {
@@ -79,7 +82,7 @@ group("describe", () => {
   it.each<[unknown, string]>([
     [new RangeError("too far"), "RangeError: too far"],
     ["text", "text"],
-    [new AggregateError([new Error("a"), "b"], "Several"), "Several: Error: a; b"],
+    [new AggregateError([new Error("a"), "b"], "Several"), "AggregateError: Several: Error: a; b"],
     [undefined, "Thrown value of type undefined"],
     [{ secret: 1 }, "Thrown value of type object"],
   ])("describe() makes one line of %s", (thrown, expected) => {

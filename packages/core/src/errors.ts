@@ -147,7 +147,7 @@ export class RetryAfter extends Error {
   readonly when: number | Date;
 
   constructor(when: number | Date, options?: ErrorOptions) {
-    const ms = typeof when === "number" ? when : when.getTime();
+    const ms = typeof when === "number" ? when : when instanceof Date ? when.getTime() : Number.NaN;
     if (!Number.isFinite(ms)) {
       throw new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${String(when)}`);
     }
@@ -168,7 +168,7 @@ export function describe(error: unknown, clean = (text: string): string => text)
   const text =
     error instanceof Error
       ? error instanceof AggregateError
-        ? `${textOf(error, "message")}: ${error.errors.map((each) => describe(each, clean)).join("; ")}`
+        ? `${textOf(error, "name")}: ${textOf(error, "message")}: ${error.errors.map((each) => describe(each, clean)).join("; ")}`
         : `${textOf(error, "name")}: ${textOf(error, "message")}`
       : typeof error === "string"
         ? error

@@ -156,7 +156,7 @@ export interface Inbox {
   /** What tells two objects of one and the same store: a file's path, or the object itself. */
   readonly identity: unknown;
   readonly guarantees: Guarantees;
-  /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves. */
+  /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves, or reject. */
   open(): Promise<void>;
   /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
   add(delivery: NewDelivery, arrival: Arrival): Promise<Added>;

@@ -11,14 +11,11 @@ describe("memoOf()", () => {
 describe("whyExpired()", () => {
   const received = { memo: null, receivedAt: new Date(1_000), attempts: 0 };
   const never = Number.NEGATIVE_INFINITY;
-  const silent =
-    "The service did not answer before the signature was 5 minutes old: its fault. Release it if you trust it.";
+  const silent = "The service did not answer before the signature was 5 minutes old: its fault.";
   const refused =
-    "Verification was paused meanwhile, because the service refused the API key: check apiKey. Release it if you trust it.";
-  const failed =
-    "Authorize was answered too late, after attempts that failed. Release it if you trust it.";
-  const old =
-    "The signature was older than 5 minutes when authorize was asked. Release it if you trust it.";
+    "Verification was paused meanwhile, because the service refused the API key: check apiKey.";
+  const failed = "Authorize was answered too late, after attempts that failed.";
+  const old = "The signature was older than 5 minutes when authorize was asked.";
 
   it.each([
     ["the service was silent", silent, { memo: '{"outage":true}', attempts: 3 }, 2_000],

@@ -15,7 +15,7 @@ export function memoOf({ memo }: Pick<Job, "memo">): Memo {
   return memo === null ? {} : (JSON.parse(memo) as Memo);
 }
 
-/** Whose fault it is that a signature was asked about too late; `refusedAt` is when the key was last refused. */
+/** Whose fault it is that a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */
 export function whyExpired(
   job: Pick<Job, "memo" | "receivedAt" | "attempts">,
   refusedAt: number,
@@ -28,5 +28,5 @@ export function whyExpired(
         : job.attempts > 0
           ? "Authorize was answered too late, after attempts that failed"
           : "The signature was older than 5 minutes when authorize was asked";
-  return `${why}. Release it if you trust it.`;
+  return `${why}.`;
 }

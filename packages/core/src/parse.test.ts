@@ -118,6 +118,8 @@ describe("recognize", () => {
     { type: "test_webhook_endpoint" },
     { status: "complete" },
     { type: 5 },
+    { type: "report.complete", reportId: 5 },
+    { type: "report", status: "complete", reportId: {} },
     true,
   ])("recognize() throws a TypeError when parse answers %j", (answer) => {
     expect(() => recognize({}, {}, () => answer as never)).toThrow(TypeError);

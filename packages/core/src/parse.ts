@@ -84,7 +84,12 @@ function checked(parsed: Parsed): Recognition {
         'answer "report" with a status, "report.<status>", "unknown" or null',
     );
   }
-  return report(status, parsed.reportId ?? null);
+  return report(status, checkedId(parsed.reportId ?? null));
+}
+
+function checkedId(reportId: unknown): string | null {
+  if (reportId === null || typeof reportId === "string") return reportId;
+  throw new TypeError(`parse answered a reportId of type ${typeof reportId}: answer text or null`);
 }
 
 function report(status: ReportStatus, reportId: string | null): Recognition {

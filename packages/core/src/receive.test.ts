@@ -94,6 +94,15 @@ describe("receive() finds the signature", () => {
     expect(given).toMatchObject({ url, body: '{"ü":1}', headers: { "x-sign": "s-2" } });
   });
 
+  it("and says whose fault it is when the function fails", async () => {
+    const signature: ReceiveOptions["signature"] = () => {
+      throw new RangeError("none");
+    };
+    await expect(accepted({}, { signature })).rejects.toThrow(
+      "The function of the option signature failed: RangeError: none",
+    );
+  });
+
   it.each([
     ["/hook?signature=s-3", "/hook?signature=[signature]"],
     ["/hook?a=1&signature=a%2Fb+c%3D&b=2", "/hook?a=1&signature=[signature]&b=2"],

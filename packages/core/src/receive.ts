@@ -1,6 +1,7 @@
 import type { ProblemCode } from "./acknowledge.ts";
 import type { Deadline } from "./deadline.ts";
 import type { KeptHeaders } from "./delivery.ts";
+import { describe } from "./errors.ts";
 import {
   type BodyFailure,
   type BodyReading,
@@ -110,7 +111,11 @@ function signatureIn(
   body: Uint8Array,
 ): string | null {
   const text = new TextDecoder().decode(body);
-  return nonBlank(source({ headers: plainHeaders(headers), url, body: text }));
+  try {
+    return nonBlank(source({ headers: plainHeaders(headers), url, body: text }));
+  } catch (error) {
+    throw new Error(`The function of the option signature failed: ${describe(error)}`);
+  }
 }
 
 /** A signature that arrives in the URL is forgotten at the verdict as any other. */

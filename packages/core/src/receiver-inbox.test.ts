@@ -28,6 +28,19 @@ describe("inbox", () => {
     expect((await other.receiver.inbox.list()).length).toBe(1);
   });
 
+  it.each([
+    ["status is no option; these are: state, type, ", { status: "held" }],
+    ["state must be parked or one of received, ", { state: "lost" }],
+    ["limit must be an integer from 1, not 0", { limit: 0 }],
+    ["limit must be an integer from 1, not NaN", { limit: Number.NaN }],
+    ["limit must be an integer from 1, not 1.5", { limit: 1.5 }],
+  ])("refuses a query: %s", async (message, query) => {
+    const { receiver } = setUp();
+    const listing = receiver.inbox.list(query as Parameters<typeof receiver.inbox.list>[0]);
+    await expect(listing).rejects.toThrow(TypeError);
+    await expect(listing).rejects.toThrow(`list: ${message}`);
+  });
+
   it("shows nothing that is no longer kept", async () => {
     const inbox = memoryInbox({ retention: { handledMs: 60_000 } });
     const { receiver, send, emulator } = setUp({ inbox });

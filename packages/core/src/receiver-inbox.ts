@@ -1,10 +1,11 @@
-import type { Entry, EntryDetails, ReasonCode } from "./delivery.ts";
+import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
 import type { Counts, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
+import { onlyKnown } from "./option-names.ts";
 import type { Settings } from "./settings.ts";
 
 /** A receiver's deliveries, for the person who looks after them. */
 export interface ReceiverInbox {
-  /** Oldest first, unless told. */
+  /** Oldest first, unless told. Rejects with a TypeError that names what is wrong or unknown in the query. */
   list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
   /** One in full, or null. */
   get(id: string): Promise<EntryDetails | null>;
@@ -31,7 +32,10 @@ export function receiverInbox(
     return look();
   }
   return {
-    list: (query = {}) => kept(() => inbox.list({ ...query, receiver: name })),
+    list: async (query = {}) => {
+      check(query);
+      return kept(() => inbox.list({ ...query, receiver: name }));
+    },
     get: (id) => kept(() => inbox.get(id, name)),
     counts: () => kept(() => inbox.counts(name)),
     summary: (query) => kept(() => inbox.summary({ ...query, receiver: name })),
@@ -44,4 +48,20 @@ export function receiverInbox(
     },
     discard: (id) => inbox.discard(id, name),
   };
+}
+
+const asked: readonly string[] = [
+  ...["state", "type", "reportId", "reason", "from", "until", "idPrefix", "newestFirst"],
+  ...["limit", "after"],
+];
+
+function check(query: Omit<InboxQuery, "receiver">): void {
+  onlyKnown("list", query, asked);
+  const { state = "parked", limit = 1 } = query;
+  if (state !== "parked" && !states.includes(state)) {
+    throw new TypeError(`list: state must be parked or one of ${states.join(", ")}, not ${state}`);
+  }
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new TypeError(`list: limit must be an integer from 1, not ${String(limit)}`);
+  }
 }

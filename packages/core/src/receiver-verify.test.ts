@@ -25,7 +25,13 @@ describe("verification", () => {
     const { body } = await send("report.complete", { signature: "expired" });
     await receiver.idle();
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "held", reason: { code: "expired" } },
+      ...{
+        state: "held",
+        reason: {
+          code: "expired",
+          message: expect.stringMatching(/ Release it if you trust it\.$/),
+        },
+      },
     });
     expect(lines).toMatchObject([{ level: "warn", fields: { id: body.id, reason: "expired" } }]);
     expect(seen).toEqual([]);
@@ -40,7 +46,11 @@ describe("verification", () => {
     const { body } = await send("report.complete", { signature: "expired" });
     await receiver.idle();
     expect(await receiver.inbox.get(body.id)).toMatchObject({
-      ...{ state: "rejected", reason: { code: "expired" } },
+      state: "rejected",
+      reason: {
+        code: "expired",
+        message: "The signature was older than 5 minutes when authorize was asked.",
+      },
     });
     expect(seen).toEqual([]);
   });

@@ -58,8 +58,14 @@ describe("settingsOf", () => {
   it.each<[message: string, given: object]>([
     ["client must be a client with authorize, not undefined", { client: undefined }],
     ["client must be a client with authorize, not an object", { client: {} }],
-    ["inbox must be an inbox, such as memoryInbox(), not an object", { inbox: {} }],
-    ["inbox must be an inbox, such as memoryInbox(), not null", { inbox: null }],
+    [
+      'inbox must be an inbox, such as memoryInbox() or sqliteInbox("inbox.db"), not an object',
+      { inbox: {} },
+    ],
+    [
+      'inbox must be an inbox, such as memoryInbox() or sqliteInbox("inbox.db"), not null',
+      { inbox: null },
+    ],
     ['name must be 1 to 64 letters, digits, dots, hyphens or underscores, not ""', { name: "" }],
     [
       'name must be 1 to 64 letters, digits, dots, hyphens or underscores, not "a b"',

@@ -6,6 +6,7 @@ import type { Inbox } from "./inbox.ts";
 import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Observe } from "./observe.ts";
+import { onlyKnown } from "./option-names.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
 import type { Parse } from "./parse.ts";
 import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
@@ -52,7 +53,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
   if (typeof options !== "object" || options === null) {
     wrong("options", "an object", kindOf(options));
   }
-  onlyKnown("", options, known);
+  onlyKnown("createReceiver", options, known);
   if (typeof options.client?.authorize !== "function") {
     wrong("client", "a client with authorize", kindOf(options.client));
   }
@@ -122,7 +123,7 @@ function quotable(value: unknown): string {
 function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
   const { inbox = memoryInbox() } = options;
   if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
-    wrong("inbox", "an inbox, such as memoryInbox()", shown(inbox));
+    wrong("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', shown(inbox));
   }
   const platform = serverlessPlatform();
   if (platform === null || ack === "handled") return inbox;
@@ -172,7 +173,7 @@ function functionOr<T>(option: string, given: T | undefined): T | undefined {
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   const types = eventNames.filter((name) => name !== "report" && name !== "*");
-  onlyKnown("schemas", schemas ?? {}, types);
+  named("schemas", schemas ?? {}, types);
   for (const [type, schema] of Object.entries(schemas ?? {})) {
     if (typeof schema?.["~standard"]?.validate !== "function") {
       wrong(`schemas["${type}"]`, "a Standard Schema", shown(schema));
@@ -187,19 +188,13 @@ function retryOf(given: object): RetryOptions {
   return retry;
 }
 
-/** `option` is empty for those at the top. */
-function onlyKnown(option: string, given: object, names: readonly string[]): void {
+function named(option: string, given: object, names: readonly string[]): void {
   if (typeof given !== "object" || given === null) wrong(option, "an object", shown(given));
-  for (const name of Object.keys(given)) {
-    if (names.includes(name)) continue;
-    const path = option === "" ? name : `${option}.${name}`;
-    const list = names.join(", ");
-    throw new TypeError(`createReceiver: ${path} is no option; these are: ${list}`);
-  }
+  onlyKnown("createReceiver", given, names, `${option}.`);
 }
 
 function numbers<T extends object>(option: string, defaults: T, given: object): T {
-  onlyKnown(option, given, Object.keys(defaults));
+  named(option, given, Object.keys(defaults));
   const chosen = given as Record<string, unknown>;
   const checked = Object.entries(defaults).map(([name, value]) => [
     name,
@@ -226,7 +221,7 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
   if (typeof callback !== "object" || callback === null) {
     wrong("callback", "an object with secrets", kindOf(callback));
   }
-  onlyKnown("callback", callback, ["secrets", "require"]);
+  named("callback", callback, ["secrets", "require"]);
   const { secrets, require = false } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
     const given = Array.isArray(secrets) ? "an empty one" : kindOf(secrets);
@@ -263,7 +258,7 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
 }
 
 function observeOf(observe: Observe): Observe {
-  onlyKnown("observe", observe, ["acknowledged", "verified", "handled", "failed", "parked"]);
+  named("observe", observe, ["acknowledged", "verified", "handled", "failed", "parked"]);
   for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
   return observe;
 }

@@ -15,3 +15,5 @@ export {
 export { describe } from "./errors.ts";
 export { idAt } from "./id.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
+export { onlyKnown } from "./option-names.ts";
+export { type RetentionOptions, retentionOf } from "./retention.ts";

@@ -1,6 +1,6 @@
-import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it, vi } from "vitest";
 import type { Load } from "./inbox.ts";
+import { virtualClock } from "./testing/virtual-clock.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
 const empty: Load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
@@ -9,7 +9,7 @@ const other = { type: "unknown", reportId: null } as const;
 const options = { unsignedTests: "accept", unsigned: "hold" } as const;
 
 function make(given: object = {}) {
-  const { clock } = createEmulator();
+  const clock = virtualClock();
   let offset = 0;
   const logger = { warn: vi.fn(), error: vi.fn() };
   const now = (): number => clock.now() + offset;
@@ -39,11 +39,15 @@ describe("admitUnsigned()", () => {
 
   it("refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
     const { admit, clock } = make();
-    const admitted = () =>
-      Array.from({ length: 50 }, () => admit(other, [], empty)).filter(Boolean);
-    expect(admitted().length).toBeLessThanOrEqual(11);
-    clock.advance(1_000);
-    expect(admitted().length).toBeGreaterThanOrEqual(10);
+    const admitted = (most: number) =>
+      Array.from({ length: most }, () => admit(other, [], empty)).filter(Boolean).length;
+    expect(admitted(4)).toBe(4);
+    clock.advance(600);
+    expect(admitted(50)).toBe(6);
+    clock.advance(399);
+    expect(admitted(50)).toBe(0);
+    clock.advance(1);
+    expect(admitted(50)).toBe(4);
     clock.advance(1_000);
     expect(admit(test, [], { ...empty, unsignedWaiting: 100 })).toBeNull();
     expect(admit(other, [], { ...empty, unsignedHeld: 1_000 })).toBeNull();

@@ -28,16 +28,17 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
   const { clock, logger, unsignedTests, unsigned } = options;
   const held = oncePerMinute(clock, logger.warn);
   const refused = oncePerMinute(clock, logger.warn);
-  let tokens = perSecond;
-  let filledAt = clock.now();
+  const lately: number[] = [];
 
   function withinRate(): boolean {
     const now = clock.now();
-    const passedMs = Math.max(0, now - filledAt);
-    tokens = Math.min(perSecond, tokens + (passedMs * perSecond) / 1_000);
-    filledAt = now;
-    if (tokens < 1) return false;
-    tokens--;
+    const [oldest] = lately;
+    if (lately.length === perSecond && oldest !== undefined) {
+      // A clock that was set back keeps nobody out.
+      if (Math.abs(now - oldest) < 1_000) return false;
+      lately.shift();
+    }
+    lately.push(now);
     return true;
   }
 

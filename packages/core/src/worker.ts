@@ -110,9 +110,11 @@ export function createWorker(options: WorkerOptions): Worker {
       return leave("rejected", "invalid_signature", "The service did not make this signature.");
     }
     if (answer.verdict === "expired" && !mayRunExpired(job)) {
-      const to = options.expired === "refuse" ? "rejected" : "held";
+      const why = whyExpired(job, last.refused);
       return {
-        ...leave(to, "expired", whyExpired(job, last.refused)),
+        ...(options.expired === "refuse"
+          ? leave("rejected", "expired", why)
+          : leave("held", "expired", `${why} Release it if you trust it.`)),
         ...{ verification: "expired", ...recognized(job) },
       };
     }
@@ -226,7 +228,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return leave("dead", "not_understood", "The body is not a JSON object.");
     }
     if (options.reusedSignature === "hold" && job.sameSignatureAs !== null && !job.released) {
-      const message = `Its signature came with other bytes: ${job.sameSignatureAs}. Release it if you trust both.`;
+      const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return leave("held", "reused_signature", message);
     }
     const { type } = event;

@@ -170,10 +170,13 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
 // The service's document, section 1: "written without surrounding brackets".
 const WRAPPED = /^(\[.*\]|\{.*\}|<.*>)$/;
 
-function checked({ apiKey = "test-api-key", deliver }: EmulatorOptions): {
+function checked({ apiKey = "test-api-key", deliver, ...unknown }: EmulatorOptions): {
   apiKey: string;
   deliver: Deliver | undefined;
 } {
+  for (const name of Object.keys(unknown)) {
+    throw new TypeError(`createEmulator has no option ${name}; these are: apiKey, deliver`);
+  }
   if (typeof apiKey !== "string" || !/^\S+$/.test(apiKey) || WRAPPED.test(apiKey)) {
     throw new TypeError("apiKey must be a string, not empty, without white space or brackets");
   }

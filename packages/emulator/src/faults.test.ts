@@ -57,6 +57,7 @@ test.each([
   ["times", { status: 500, times: 1.5 }],
   ["tmies", { status: 500, tmies: 1 }],
   ["status, delayMs, drop, duplicate", {}],
+  ["status, delayMs, drop, duplicate", undefined],
   ["status, delayMs, drop, duplicate", { drop: false, times: 2 }],
 ])("set() throws a TypeError that names %s when given %j", (name, options) => {
   const set = () => createFaults().set("authorize", options as FaultOptions);

@@ -18,7 +18,7 @@ export interface FaultOptions {
 /** The faults that were set and are not used up. */
 export interface Faults {
   /** Sets one; the function it returns lifts it again. */
-  set(target: FaultTarget, options: FaultOptions): () => void;
+  set(target: FaultTarget, options?: FaultOptions): () => void;
   /** The fault of the next request, counted as used; undefined when there is none. */
   take(target: FaultTarget): FaultOptions | undefined;
   clear(): void;
@@ -35,7 +35,7 @@ export function createFaults(): Faults {
   let queue: { target: FaultTarget; options: FaultOptions; left: number }[] = [];
 
   return {
-    set(target, options) {
+    set(target, options = {}) {
       check(target, options);
       const fault = { target, options: { ...options }, left: options.times ?? Infinity };
       queue = queue.filter((other) => other.target !== target || other.left !== Infinity);

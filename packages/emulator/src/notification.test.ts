@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createEmulator } from "./emulator.ts";
-import type { NotificationName } from "./notification.ts";
+import type { NotificationName, NotificationOptions } from "./notification.ts";
 
 const emulator = createEmulator();
 
@@ -53,6 +53,16 @@ test("notification() sends body instead when given", () => {
   expect(emulator.notification("report", { body: "{ not JSON" }).body).toBe("{ not JSON");
   expect(emulator.notification("report", { body: "" }).body).toBe("");
   expect(emulator.notification("report", { body: { a: [1] } }).body).toBe('{"a":[1]}');
+});
+
+test.each([
+  [/no option sig; these are: reportId, signature, body/, { sig: "invalid" }],
+  [/reportId must be a string, not number/, { reportId: 7 }],
+  [/body must be text or an object, not bytes/, { body: new Uint8Array(2) }],
+])("notification() throws a TypeError: %s", (message, options) => {
+  const make = () => emulator.notification("report", options as NotificationOptions);
+  expect(make).toThrow(TypeError);
+  expect(make).toThrow(message);
 });
 
 test("notification() throws when the name or the signature is not known", () => {

@@ -63,7 +63,16 @@ const BODIES: ReadonlyMap<string, (reportId: string) => object> = new Map([
 
 /** Makes the composer of one signer (the service's document, sections Webhook notification, Events). */
 export function createCompose(signer: Signer): Compose {
-  return (name, { reportId, signature = "valid", body } = {}) => {
+  return (name, { reportId, signature = "valid", body, ...unknown } = {}) => {
+    for (const option of Object.keys(unknown)) {
+      throw new TypeError(
+        `notification() has no option ${option}; these are: reportId, signature, body`,
+      );
+    }
+    if (reportId !== undefined && typeof reportId !== "string") {
+      throw new TypeError(`reportId must be a string, not ${typeof reportId}`);
+    }
+    if (ArrayBuffer.isView(body)) throw new TypeError("body must be text or an object, not bytes");
     const usual = BODIES.get(name);
     if (!usual) {
       throw new TypeError(`name must be one of ${[...BODIES.keys()].join(", ")}, not ${name}`);

@@ -48,6 +48,9 @@ describe("sqliteInbox", () => {
     refused("a.db", { retention: { handledMs: 0 } })(
       /retention.handledMs must be a positive number/,
     );
+    refused("a.db", { retention: { days: 7 } })(
+      /retention.days is no option; these are: handledMs/,
+    );
     refused("a.db", { driver: "no-such-driver" })(/npm install no-such-driver/);
   });
 

@@ -21,7 +21,7 @@ import type {
   SummaryQuery,
   Work,
 } from "@reporthook/core";
-import { dayMs, describe } from "@reporthook/core/store";
+import { describe, onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/store";
 import { Connection } from "./connection.ts";
 import { LaneConsumer, type Source } from "./consumer.ts";
 import { loadDriver } from "./driver.ts";
@@ -35,7 +35,7 @@ export interface SqliteInboxOptions {
   /** A module with SQLite: `"node:sqlite"`, `"libsql"`, `"better-sqlite3"`; the first of the first two that is there. */
   readonly driver?: string;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: { readonly handledMs?: number; readonly parkedMs?: number };
+  readonly retention?: RetentionOptions;
   /** Whether a file may be created, or brought to this package's version: true. A tool that only looks says false. */
   readonly migrate?: boolean;
 }
@@ -71,15 +71,9 @@ class SqliteInbox implements Inbox {
   readonly #lanes = new Map<number, LaneConsumer>();
   #lastLane = 0;
 
-  constructor(
-    path: string,
-    { driver, retention = {}, migrate = true, ...unknown }: SqliteInboxOptions,
-  ) {
-    for (const name of Object.keys(unknown)) {
-      throw new TypeError(
-        `sqliteInbox: ${name} is no option; these are: driver, retention, migrate`,
-      );
-    }
+  constructor(path: string, options: SqliteInboxOptions) {
+    onlyKnown("sqliteInbox", options, ["driver", "retention", "migrate"]);
+    const { driver, retention, migrate = true } = options;
     if (typeof path !== "string" || path === "" || path === ":memory:") {
       throw new TypeError(
         "sqliteInbox: path must name a file, like inbox.db; without one, use memoryInbox()",
@@ -88,15 +82,11 @@ class SqliteInbox implements Inbox {
     if (typeof migrate !== "boolean") {
       throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
     }
-    const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = retention;
     loadDriver(driver);
     const file = realPath(resolve(path));
     this.#options = {
       ...{ path: file, driver, migrate },
-      retention: {
-        handledMs: positive(handledMs, "retention.handledMs"),
-        parkedMs: positive(parkedMs, "retention.parkedMs"),
-      },
+      retention: retentionOf("sqliteInbox", retention),
     };
     this.identity = `sqlite:${file}`;
   }
@@ -289,9 +279,4 @@ function realPath(path: string, links = 0): string {
     // The folder is not there: open() will tell.
     return path;
   }
-}
-
-function positive(value: number, option: string): number {
-  if (typeof value === "number" && value > 0) return value;
-  throw new TypeError(`sqliteInbox: ${option} must be a positive number, not ${String(value)}`);
 }

@@ -35,7 +35,7 @@ export const problemDocuments: Readonly<Record<ProblemCode, ProblemDocument>> = 
   body_too_large: {
     status: 413,
     headers: close,
-    body: '{"type":"about:blank","title":"Content Too Large","status":413,"code":"body_too_large","detail":"The body is over the limit."}',
+    body: '{"type":"about:blank","title":"Content Too Large","status":413,"code":"body_too_large","detail":"The body is over the limit, which is smaller without a signature."}',
   },
   body_timeout: {
     status: 408,
@@ -50,7 +50,7 @@ export const problemDocuments: Readonly<Record<ProblemCode, ProblemDocument>> = 
   unsupported_media_type: {
     status: 415,
     headers: {},
-    body: '{"type":"about:blank","title":"Unsupported Media Type","status":415,"code":"unsupported_media_type","detail":"A notification is unencoded JSON."}',
+    body: '{"type":"about:blank","title":"Unsupported Media Type","status":415,"code":"unsupported_media_type","detail":"A notification is JSON: Content-Type: application/json, and no Content-Encoding."}',
   },
   invalid_json: {
     status: 400,
