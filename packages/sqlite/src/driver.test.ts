@@ -254,7 +254,7 @@ describe("loadDriver()", () => {
     [undefined, /^There is no SQLite in v\d.*Node 22\.13 or later.*run: npm install libsql$/],
     ["node:sqlite", /^There is no node:sqlite in v\d.*run: npm install libsql$/],
     ["libsql", /^The SQLite driver "libsql" is not installed. Run: npm install libsql$/],
-    ["other", /^The SQLite driver "other" is not installed. Run: npm install other$/],
+    ["other", /is not installed. Tried are node:sqlite, libsql and better-sqlite3; is other the /],
   ])("says what to install when %s is not there", (name, message) => {
     expect(() => loadDriver(name, source({}))).toThrow(
       expect.objectContaining({ code: "inbox_failed", message: expect.stringMatching(message) }),

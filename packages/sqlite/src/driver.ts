@@ -62,6 +62,8 @@ export interface ModuleSource {
 
 const builtinName = "node:sqlite";
 const installedName = "libsql";
+/** Packages that this one is tested with. */
+const tried: readonly string[] = [installedName, "better-sqlite3"];
 const wayOut = `Use Node 22.13 or later, which has ${builtinName}, or run: npm install ${installedName}`;
 
 /**
@@ -84,11 +86,14 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
   }
   const found = find(name, modules);
   if (found !== null) return found;
+  const missing = `The SQLite driver "${name}" is not installed.`;
   throw new ReporthookError(
     "inbox_failed",
     name.startsWith("node:")
       ? `There is no ${name} in ${process.version}. ${wayOut}`
-      : `The SQLite driver "${name}" is not installed. Run: npm install ${name}`,
+      : tried.includes(name)
+        ? `${missing} Run: npm install ${name}`
+        : `${missing} Tried are ${builtinName}, ${tried.join(" and ")}; is ${name} the name of a package?`,
   );
 }
 
