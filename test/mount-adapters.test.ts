@@ -198,9 +198,9 @@ describe("Hono", () => {
     expect(answer.status).toBe(500);
     expect(await answer.json()).toMatchObject({
       code: "body_unavailable",
-      detail: expect.stringContaining("mount the webhook before it"),
+      detail: expect.stringContaining("mount the receiver before it"),
     });
-    expect(lines).toEqual([expect.stringContaining("mount the webhook before it")]);
+    expect(lines).toEqual([expect.stringContaining("mount the receiver before it")]);
   });
 
   test("the adapter calls no next, and other methods on a route are answered by Hono", async () => {

@@ -52,7 +52,7 @@ const problems: Record<ProblemCode, Problem> = {
   body_unavailable: [
     500,
     "Internal Server Error",
-    "Something ahead of the webhook consumed the body and left nothing: mount the webhook before it, or let it keep the raw body.",
+    "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep the raw body.",
     {},
   ],
   unsupported_media_type: [

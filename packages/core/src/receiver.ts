@@ -159,7 +159,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     if (code === "body_unavailable") {
       failed(
         { receiver: name },
-        "Something ahead of the webhook consumed the body and left nothing: mount the webhook before it, or let it keep rawBody.",
+        "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep rawBody.",
       );
     }
     return { refused: code };

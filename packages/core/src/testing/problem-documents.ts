@@ -45,7 +45,7 @@ export const problemDocuments: Readonly<Record<ProblemCode, ProblemDocument>> = 
   body_unavailable: {
     status: 500,
     headers: {},
-    body: '{"type":"about:blank","title":"Internal Server Error","status":500,"code":"body_unavailable","detail":"Something ahead of the webhook consumed the body and left nothing: mount the webhook before it, or let it keep the raw body."}',
+    body: '{"type":"about:blank","title":"Internal Server Error","status":500,"code":"body_unavailable","detail":"Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep the raw body."}',
   },
   unsupported_media_type: {
     status: 415,
