@@ -271,4 +271,21 @@ describe("the dashboard", () => {
     expect(() => dashboard(source, { authorise: () => null } as never)).toThrow("authorise");
     expect(() => dashboard(source, { authorize: true } as never)).toThrow("authorize");
   });
+
+  test("throws a TypeError that says what it wants when it is given nothing to show", () => {
+    const given = dashboard as (source?: unknown) => unknown;
+    const wanted =
+      "dashboard: the first argument must be a receiver, or ofInbox(inbox) for an inbox alone";
+    expect(() => given()).toThrow(new TypeError(wanted));
+    const inbox = memoryInbox();
+    const almost = { health() {}, inbox: {} };
+    for (const source of [null, "receiver", {}, { inbox }, inbox, almost]) {
+      expect(() => given(source)).toThrow(new TypeError(wanted));
+    }
+    for (const inbox of [undefined, null, {}, "inbox.db"]) {
+      expect(() => ofInbox(inbox as never)).toThrow(
+        /^ofInbox: the first argument must be an inbox/,
+      );
+    }
+  });
 });

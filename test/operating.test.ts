@@ -10,6 +10,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createProgram } from "../packages/cli/src/program.ts";
 import type { Terminal } from "../packages/cli/src/terminal.ts";
+import { reasonName, reasons as shown } from "../packages/dashboard/page/words.ts";
 import { loadDriver } from "../packages/sqlite/src/driver.ts";
 import { freePort } from "./free-port.ts";
 
@@ -112,8 +113,14 @@ function terminalInto(told: unknown[]): Terminal {
   };
 }
 
+/** What the table says that the dashboard calls each reason. */
+function namesOnPage(): Record<string, string> {
+  const rows = page.matchAll(/^\| `(\w+)` +\| (.+?) +\| (?:held|dead|rejected) +\|/gm);
+  return Object.fromEntries([...rows].map(([, reason, name]) => [reason, name]));
+}
+
 function commands(): string[] {
-  return [...page.matchAll(/reporthook (inbox [^`\n]*?--db inbox\.db)/g)].map(
+  return [...page.matchAll(/npx reporthook (inbox [^`\n]*?--db inbox\.db)/g)].map(
     ([, args = ""]) => args,
   );
 }
@@ -191,8 +198,28 @@ describe("docs/operating.md", () => {
     const code = await readFile(join(root, "packages/core/src/delivery.ts"), "utf8");
     const [, union = ""] = /type ReasonCode =(.*?);/s.exec(code) ?? [];
     const reasons = [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason);
-    const rows = [...page.matchAll(/^\| `(\w+)` +\| (?:held|dead|rejected) +\|/gm)];
-    expect(rows.map(([, reason]) => reason).sort()).toEqual(reasons.sort());
+    expect(Object.keys(namesOnPage()).sort()).toEqual(reasons.sort());
+  });
+
+  test("names each reason as the dashboard does", () => {
+    const named = Object.keys(shown).map((code) => [code, reasonName(code)]);
+    expect(namesOnPage()).toEqual(Object.fromEntries(named));
+  });
+
+  test("says which of its commands take --receiver", () => {
+    const [sentence = ""] = /With `--receiver NAME`[^.]*\./.exec(page) ?? [];
+    const said = [...sentence.matchAll(/`([a-z]+)`,? (?=and|tell|is)/g)].map(([, name]) => name);
+    const inbox = createProgram(terminalInto([])).commands.find((one) => one.name() === "inbox");
+    const mentioned = new Set(commands().map((args) => args.split(" ")[1]));
+    const taking = inbox?.commands
+      .filter(({ options }) => options.some(({ long }) => long === "--receiver"))
+      .map((command) => command.name())
+      .filter((name) => mentioned.has(name));
+    expect(said.sort()).toEqual(taking?.sort());
+  });
+
+  test("names no command that is not found without a global installation", () => {
+    expect(page.match(/(?<!npx )reporthook inbox/g)).toBe(null);
   });
 
   test("names commands that there are", async () => {

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { WireDelivery } from "../src/wire.ts";
 import { useConfirm } from "./confirm.tsx";
 import { post } from "./live.ts";
-import { deliveries, reasonHint, reasonName } from "./words.ts";
+import { deliveries, reasonHint, reasonName, reasonWithCode } from "./words.ts";
 
 /** Releases all that are parked for a reason. */
 export function ReleaseAll({
@@ -13,14 +13,13 @@ export function ReleaseAll({
   readonly number: number;
 }): JSX.Element {
   const ask = useConfirm();
-  const name = reasonName(reason);
   return (
     <button
       type="button"
       onClick={() =>
         ask({
           title: `Release ${deliveries(number)}?`,
-          text: `All that are parked with the reason “${name}” run again, attempts from zero. ${reasonHint(reason)}`,
+          text: `All that are parked with the reason ${reasonWithCode(reason)} run again, attempts from zero. ${reasonHint(reason)}`,
           verb: `Release ${deliveries(number)}`,
           run: async () => {
             const done = await post(`api/release?${new URLSearchParams({ reason })}`);
@@ -30,7 +29,7 @@ export function ReleaseAll({
       }
     >
       {number > 1 ? `Release all ${number}` : "Release it"}
-      <span class="unseen"> with the reason {name}</span>
+      <span class="unseen"> with the reason {reasonName(reason)}</span>
     </button>
   );
 }

@@ -4,10 +4,9 @@ import type { WireEntry, WireList } from "../src/wire.ts";
 import { ReleaseAll } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
-import { whyStuck } from "./overview.tsx";
-import { Ago, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";
+import { Ago, Empty, Moment, Pending, StateBadge, To, Why } from "./parts.tsx";
 import { type Filters, go } from "./route.ts";
-import { events, reasonName, reasons, states } from "./words.ts";
+import { events, kindOf, reasons, reasonWithCode, states } from "./words.ts";
 
 /** The newest deliveries that fit the filters, as they come and change. */
 export function Deliveries({ filters }: { readonly filters: Filters }): JSX.Element {
@@ -98,7 +97,7 @@ function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
       {choice(
         "reason",
         "Reason",
-        Object.keys(reasons).map((code) => [code, reasonName(code)] as const),
+        Object.keys(reasons).map((code) => [code, reasonWithCode(code)] as const),
       )}
       {choice(
         "event",
@@ -214,17 +213,15 @@ function useHeld(entries: readonly WireEntry[]): {
 }
 
 function Row({ entry }: { readonly entry: WireEntry }): JSX.Element {
-  const { id, state, type, reportId, receivedAt, attempts, nextAttemptAt } = entry;
+  const { id, state, reportId, receivedAt, attempts, nextAttemptAt } = entry;
   return (
     <li>
       <To route={{ screen: "delivery", id }}>
         <StateBadge state={state} />
         <span class="what">
-          {type ?? "not verified"} {reportId !== null && <bdi class="report">{reportId}</bdi>}
+          {kindOf(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}
         </span>
-        <span class="why">
-          <bdi>{whyStuck(entry)}</bdi>
-        </span>
+        <Why entry={entry} />
         <span class="tries">
           {attempts > 1 || nextAttemptAt !== null ? `${attempts} tried` : ""}
           {nextAttemptAt !== null && attempts > 0 && (

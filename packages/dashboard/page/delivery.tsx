@@ -3,9 +3,9 @@ import type { WireDelivery, WireOne } from "../src/wire.ts";
 import { Actions } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
-import { Ago, Copy, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";
+import { Ago, Code, Copy, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";
 import { timelineOf } from "./timeline.ts";
-import { duration, reasonHint, reasonName, states } from "./words.ts";
+import { duration, kindOf, reasonHint, reasonName, states } from "./words.ts";
 
 /** One delivery: where it stands and why, its way, and what it said. */
 export function Delivery({ id }: { readonly id: string }): JSX.Element {
@@ -45,12 +45,12 @@ function Whole({
   readonly delivery: WireDelivery;
   readonly one: WireOne;
 }): JSX.Element {
-  const { id, state, type, reportId, reason, receivedAt, headers } = delivery;
+  const { id, state, reportId, reason, receivedAt, headers } = delivery;
   return (
     <article>
       <div class="title">
         <h1>
-          {type ?? "Not verified yet"}{" "}
+          {kindOf(delivery)}{" "}
           {reportId !== null && (
             <To route={{ screen: "deliveries", filters: { report: reportId } }}>
               <bdi>{reportId}</bdi>
@@ -69,7 +69,7 @@ function Whole({
         ) : (
           <>
             <p class="why-title">
-              {states[state].name}: {reasonName(reason.code)}
+              {states[state].name}: {reasonName(reason.code)} <Code of={reason.code} />
             </p>
             <p>
               <bdi>{reason.message}</bdi>

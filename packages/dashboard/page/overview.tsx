@@ -5,8 +5,8 @@ import { ReleaseAll } from "./actions.tsx";
 import { AckChart, OutcomeChart } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
-import { Ago, Empty, Pending, StateBadge, To } from "./parts.tsx";
-import { count, deliveries, reasonHint, reasonName, states } from "./words.ts";
+import { Ago, Code, Empty, Pending, StateBadge, To, Why } from "./parts.tsx";
+import { count, deliveries, kindOf, reasonHint, reasonName, states } from "./words.ts";
 
 /** How it stands: what needs a person first, then the numbers. */
 export function Overview(): JSX.Element {
@@ -88,7 +88,8 @@ function Parked({
             <div>
               <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
                 {reasonName(reason)}
-              </To>
+              </To>{" "}
+              <Code of={reason} />
               <p>{reasonHint(reason)}</p>
             </div>
             {viewer.may === "act" && <ReleaseAll reason={reason} number={number} />}
@@ -109,12 +110,9 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
             <To route={{ screen: "delivery", id: entry.id }}>
               <StateBadge state={entry.state} />
               <span class="what">
-                {entry.type ?? "not verified"}{" "}
-                {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
+                {kindOf(entry)} {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
               </span>
-              <span class="why">
-                <bdi>{whyStuck(entry)}</bdi>
-              </span>
+              <Why entry={entry} />
               <Ago at={entry.receivedAt} />
             </To>
           </li>
@@ -122,12 +120,6 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
       </ul>
     </section>
   );
-}
-
-/** In one line, why a delivery does not go on. */
-export function whyStuck({ reason, lastError }: WireEntry): string {
-  if (reason === null) return lastError ?? "";
-  return `${reasonName(reason.code)}${lastError === null ? "" : `: ${lastError}`}`;
 }
 
 function headline({ counts, inbox }: WireOverview): string {

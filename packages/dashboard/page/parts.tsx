@@ -1,8 +1,9 @@
 import type { State } from "@reporthook/core";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { WireEntry } from "../src/wire.ts";
 import { addressOf, go, type Route } from "./route.ts";
-import { duration, states } from "./words.ts";
+import { duration, reasonName, states } from "./words.ts";
 
 /** A link to a screen, which a click follows without loading the page again. */
 export function To({
@@ -36,6 +37,26 @@ export function StateBadge({ state }: { readonly state: State }): JSX.Element {
   return (
     <span class={`badge is-${state}`}>
       <span aria-hidden="true">{sign}</span> {name}
+    </span>
+  );
+}
+
+/** The code of a reason, to stand beside its name; nothing where it is the name. */
+export function Code({ of }: { readonly of: string }): JSX.Element | null {
+  return reasonName(of) === of ? null : <code class="code">{of}</code>;
+}
+
+/** In one line, why a delivery does not go on. */
+export function Why({ entry: { reason, lastError } }: { readonly entry: WireEntry }): JSX.Element {
+  return (
+    <span class="why">
+      {reason !== null && (
+        <>
+          {reasonName(reason.code)} <Code of={reason.code} />
+          {lastError !== null && ": "}
+        </>
+      )}
+      {lastError !== null && <bdi>{lastError}</bdi>}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 import type { WireDelivery } from "../src/wire.ts";
-import { reasonName } from "./words.ts";
+import { reasonWithCode } from "./words.ts";
 
 /** One step of a delivery's way. */
 export interface Step {
@@ -60,7 +60,7 @@ function stepOf(attempt: Attempt, number: number, { verification, reason }: Wire
       return titled(`Asked the service: ${verification ?? "valid"}`, "good");
     }
     if (outcome === "rejected") return titled("Asked the service: not from the service", "bad");
-    const why = reason === null ? "" : ` (${reasonName(reason.code)})`;
+    const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
     return titled(`Asked the service: parked${why}`, "bad");
   }
   if (outcome === "handled") return titled(`Handled at attempt ${number}`, "good");
@@ -79,7 +79,7 @@ function nextOf(delivery: WireDelivery, wasParked: boolean): Step[] {
     return [...released, { ...next, at: nextAttemptAt, title: `Next: ${what}` }];
   }
   if (state !== "held" && state !== "dead") return [];
-  const why = reason === null ? "" : `: ${reasonName(reason.code)}`;
+  const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
   return [{ ...next, at: null, title: `Waits for a person${why}` }];
 }
 

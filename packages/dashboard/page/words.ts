@@ -1,4 +1,4 @@
-import type { ReasonCode, State } from "@reporthook/core";
+import type { Entry, ReasonCode, State } from "@reporthook/core";
 
 /** What a state is called, and what it means. */
 export const states: Readonly<
@@ -22,17 +22,20 @@ export const reasons: Readonly<
   },
   do_not_retry: {
     name: "A handler gave up",
-    hint: "A handler threw DoNotRetry. Release if that has changed.",
+    hint: "A handler threw DoNotRetry. Mend what it says, then release.",
   },
   no_handler: {
     name: "No handler for it",
     hint: "Register one for “unknown”, or teach parse its shape, then release.",
   },
-  not_understood: { name: "Not understood", hint: "The body is not what the handlers expect." },
+  not_understood: {
+    name: "Not understood",
+    hint: "Either the body is no JSON object: look for what rewrites bodies on the way. Or the option parse or a schema failed: mend it, then release.",
+  },
   schema_mismatch: { name: "Does not fit its schema", hint: "Mend the schema, then release." },
   not_verified: {
     name: "No verdict from the service",
-    hint: "Release to ask the service again.",
+    hint: "It gave none for an hour, or judges others and not this one. Mend baseUrl or the way to it, then release to ask again.",
   },
   expired: {
     name: "Signature too old",
@@ -40,16 +43,19 @@ export const reasons: Readonly<
   },
   reused_signature: {
     name: "Signature came twice",
-    hint: "The same signature with other bytes. Look before you release.",
+    hint: "The same signature with other bytes, or at another address. Compare both before you release.",
   },
   unsigned: {
     name: "No signature",
-    hint: "Anybody may have sent it. Release only if you trust it.",
+    hint: "Anybody may have sent it, or the signature is in a header that the option signature does not name. Release only if you trust it.",
   },
-  invalid_signature: { name: "Forged", hint: "The service did not make its signature." },
+  invalid_signature: {
+    name: "Forged",
+    hint: "The service did not make its signature. If it says so of all, the key belongs to another account.",
+  },
   poison: {
     name: "Ends the process",
-    hint: "Work on it ended the app several times. Mend that, then release.",
+    hint: "The app ended several times while it worked on it. Mend what ends it, then release.",
   },
 };
 
@@ -62,6 +68,12 @@ export const events: readonly string[] = [
   "unknown",
 ];
 
+/** What a reason is called, with the code by which the command line, the log and the documentation name it. */
+export function reasonWithCode(code: string): string {
+  const name = reasonName(code);
+  return name === code ? name : `${name} (${code})`;
+}
+
 /** What a reason is called; its code when a newer server knows more. */
 export function reasonName(code: string): string {
   return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].name : code;
@@ -70,6 +82,11 @@ export function reasonName(code: string): string {
 /** What to do about a reason. */
 export function reasonHint(code: string): string {
   return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].hint : "";
+}
+
+/** What a delivery is, as far as it is known. */
+export function kindOf({ type, reason }: Pick<Entry, "type" | "reason">): string {
+  return type ?? (reason?.code === "not_understood" ? "not understood" : "not verified");
 }
 
 const number = new Intl.NumberFormat();

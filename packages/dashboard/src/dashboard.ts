@@ -6,7 +6,7 @@ import { isLocal, isSameOrigin } from "./guard.ts";
 import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
 import { type Asked, read } from "./route.ts";
-import type { Source } from "./source.ts";
+import { checkSource, type Source } from "./source.ts";
 import { createViews } from "./views.ts";
 import type { Viewer } from "./wire.ts";
 
@@ -36,13 +36,14 @@ const onlyHere: Viewer = { name: "local", may: "act" };
  * A page on which a person sees what became of each delivery, and releases and retries; mounted where the app likes, at a path
  * of its own.
  *
- * @throws TypeError that names a wrong option
+ * @throws TypeError that names a wrong option, or says that the source is none
  * @example
  * const app = new Hono();
  * const page = dashboard(receiver, { authorize: (request) => personOf(request.headers.get("cookie")) });
  * app.all("/inbox/*", (c) => page(c.req.raw, c.env));
  */
 export function dashboard(source: Source, options: DashboardOptions = {}): Dashboard {
+  checkSource(source);
   const { authorize, logger = console, ...unknown } = options;
   for (const name of Object.keys(unknown)) {
     throw new TypeError(`dashboard: ${name} is no option; these are: authorize, logger`);

@@ -15,6 +15,24 @@ export interface Source {
   health(): Promise<Health>;
 }
 
+/**
+ * Looks whether it is what a dashboard can show.
+ *
+ * @throws TypeError that says what is wanted
+ */
+export function checkSource(source: Source): void {
+  // From JavaScript anything may come; what came may hold secrets, and is not quoted.
+  const given = source as { readonly [K in keyof Source]?: unknown } | null | undefined;
+  if (typeof given?.health === "function" && isInbox(given.inbox)) return;
+  throw new TypeError(
+    "dashboard: the first argument must be a receiver, or ofInbox(inbox) for an inbox alone",
+  );
+}
+
+function isInbox(inbox: unknown): boolean {
+  return typeof (inbox as { readonly list?: unknown } | null | undefined)?.list === "function";
+}
+
 /** Options of {@link ofInbox}. */
 export interface InboxOptions {
   /** Whose deliveries: the name of the receiver, `"reports"`. */
@@ -24,9 +42,15 @@ export interface InboxOptions {
 /**
  * An inbox without its receiver: for a tool that opens the file of an app.
  *
+ * @throws TypeError when it is given no inbox
  * @example const page = dashboard(ofInbox(sqliteInbox("inbox.db", { migrate: false })));
  */
 export function ofInbox(inbox: Inbox, { receiver = "reports" }: InboxOptions = {}): Source {
+  if (!isInbox(inbox)) {
+    throw new TypeError(
+      'ofInbox: the first argument must be an inbox, like sqliteInbox("inbox.db")',
+    );
+  }
   const now = (): number => Date.now();
   return {
     async health() {
