@@ -7,6 +7,7 @@ import "./cli/dashboard.ts";
 import "./cli/dev.ts";
 import "./cli/doctor.ts";
 import "./cli/inbox.ts";
+import "./cli/inbox-retry.ts";
 import "./cli/service.ts";
 import "./cli/story.ts";
 import "./cli/usage.ts";

@@ -208,13 +208,11 @@ describe("docs/operating.md", () => {
 
   test("says which of its commands take --receiver", () => {
     const [sentence = ""] = /With `--receiver NAME`[^.]*\./.exec(page) ?? [];
-    const said = [...sentence.matchAll(/`([a-z]+)`,? (?=and|tell|is)/g)].map(([, name]) => name);
+    const said = [...sentence.matchAll(/`([a-z]+)`,? (?=and|tell|are)/g)].map(([, name]) => name);
     const inbox = createProgram(terminalInto([])).commands.find((one) => one.name() === "inbox");
-    const mentioned = new Set(commands().map((args) => args.split(" ")[1]));
     const taking = inbox?.commands
       .filter(({ options }) => options.some(({ long }) => long === "--receiver"))
-      .map((command) => command.name())
-      .filter((name) => mentioned.has(name));
+      .map((command) => command.name());
     expect(said.sort()).toEqual(taking?.sort());
   });
 

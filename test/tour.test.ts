@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -9,6 +9,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { widest } from "./cli/process.ts";
 import { testWith } from "./durability/needs.ts";
 import { patient } from "./patient.ts";
 import { noRedis, startPostgres, startRedis } from "./servers.ts";
@@ -20,6 +21,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
+const hasScript = spawnSync("script", ["--version"]).error === undefined;
+
 interface Tour {
   readonly child: ChildProcess;
   text(): string;
@@ -29,8 +32,9 @@ interface Tour {
   ended(): Promise<number | null>;
 }
 
+const source = ["--conditions=@reporthook/source", "--import", "tsx", "scripts/tour/main.ts"];
+
 function startTour(...given: string[]): Tour {
-  const source = ["--conditions=@reporthook/source", "--import", "tsx", "scripts/tour/main.ts"];
   const child = spawn(process.execPath, [...source, "--port", "0", ...given]);
   started.push(child);
   const exit = once(child, "exit");
@@ -68,6 +72,8 @@ describe("the tour", () => {
     expect([await first.ended(), first.text()]).toEqual([0, expect.any(String)]);
     expect(first.text()).toContain("deliveries of the last time: 1 received");
     expect(first.text()).toContain("1 finished now");
+    expect(first.text().match(/The service is up/g)).toHaveLength(1);
+    expect(first.text()).not.toContain("\u001b");
 
     const second = startTour("--exit", "--db", file);
     expect(await second.ended()).toBe(0);
@@ -88,10 +94,45 @@ describe("the tour", () => {
     const again = startTour("--db", file, "--port", String(port));
     await again.printed("The app stays up");
     expect(again.text()).toContain("The inbox holds deliveries of the last time");
+    await again.printed("Command failed");
+    const [, closing = ""] = again.text().split("The app stays up");
+    expect(widest(closing)).toBeLessThanOrEqual(80);
     again.child.kill("SIGINT");
     expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
     server.close();
   });
+
+  it("has help in 80 columns, and points to it when an option is unknown", async () => {
+    const help = startTour("--help");
+    expect(await help.ended()).toBe(0);
+    expect(help.text()).toContain("--inbox URL");
+    expect(widest(help.text())).toBeLessThanOrEqual(80);
+    const bogus = startTour("--bogus");
+    expect(await bogus.ended()).toBe(1);
+    expect(bogus.text()).toBe("\nUnknown option '--bogus'; --help shows what there is\n");
+  });
+
+  it.skipIf(!hasScript)(
+    "shows a spinner on a terminal, without colour where NO_COLOR is set (needs the program `script`)",
+    () => {
+      const onTerminal = (db: string, env: Record<string, string>): string => {
+        const { PATH = "", HOME = "" } = process.env;
+        const tour = [process.execPath, ...source, "--exit", "--port", "0", "--db"].join(" ");
+        const line = `stty cols 100 rows 30; ${tour} ${join(folder, db)}`;
+        const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
+          env: { PATH, HOME, TERM: "xterm-256color", ...env },
+        });
+        expect([status, stdout.toString()]).toEqual([0, expect.stringContaining("✔")]);
+        return stdout.toString();
+      };
+      const spinner = "⠋";
+      const painted = onTerminal("painted.db", {});
+      expect(painted).toContain(`\u001b[36m${spinner}`);
+      const plain = onTerminal("plain.db", { NO_COLOR: "1" });
+      expect(plain).toContain(spinner);
+      expect(plain).not.toContain("\u001b[3");
+    },
+  );
 
   const engines = [
     { name: "Redis", start: startRedis, missing: noRedis },

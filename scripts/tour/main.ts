@@ -12,12 +12,16 @@ import type { ServiceMessage, ServiceRequest } from "./service.ts";
 
 const help = `The tour: the emulated service and an Express app, in two processes over HTTP.
 
-Usage: pnpm start [--exit] [--port PORT] [--db FILE | --inbox URL]
+Usage: npx --yes pnpm@10 start [--exit] [--port PORT]
+                              [--db FILE | --inbox URL]
 
   --exit       end after the last step, with 1 if one failed
-  --port PORT  where the app listens on 127.0.0.1 (3000; another free one if it is taken)
-  --db FILE    the app's inbox (.tour/inbox.db): end the tour at any moment, start it again, and nothing is lost
-  --inbox URL  in its place, BullMQ's queues: redis://… or postgres://…
+  --port PORT  where the app listens on 127.0.0.1 (3000; another free one if it
+               is taken)
+  --db FILE    the app's inbox (.tour/inbox.db): end the tour at any moment,
+               start it again, and nothing is lost
+  --inbox URL  in its place, BullMQ's queues: redis://…, rediss://…,
+               postgres://… or postgresql://…
   --help       this text
 `;
 
@@ -27,15 +31,7 @@ const finishMs = 60_000;
 const defaultFile = fileURLToPath(new URL("../../.tour/inbox.db", import.meta.url));
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      exit: { type: "boolean", default: false },
-      port: { type: "string", default: "3000" },
-      db: { type: "string", default: defaultFile },
-      inbox: { type: "string" },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const values = given();
   if (values.help) return void process.stdout.write(help);
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -72,6 +68,24 @@ async function main(): Promise<void> {
   } finally {
     await app?.close();
     if (service.connected) service.disconnect();
+  }
+}
+
+/** What the command line says. */
+function given() {
+  try {
+    return parseArgs({
+      options: {
+        exit: { type: "boolean", default: false },
+        port: { type: "string", default: "3000" },
+        db: { type: "string", default: defaultFile },
+        inbox: { type: "string" },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    const [sentence] = (error as Error).message.split(". ");
+    throw new TypeError(`${sentence}; --help shows what there is`);
   }
 }
 
@@ -157,17 +171,23 @@ async function step<T>(
   run: (from: number) => Promise<{ readonly value: T; readonly note: string }>,
 ): Promise<T> {
   const from = performance.now();
+  const { stdout } = process;
   // On a terminal of no width, as some that nobody looks at are, it would clear lines for ever.
-  const noWidth = process.stdout.columns === 0 && { isEnabled: false };
-  const spinner = ora({ text: title, stream: process.stdout, ...noWidth }).start();
+  const spinner =
+    stdout.isTTY && stdout.columns > 0
+      ? ora({ text: title, stream: stdout, color: stdout.hasColors() ? "cyan" : false }).start()
+      : null;
   try {
     const { value, note } = await run(from);
     const ms = Math.round(performance.now() - from);
-    const text = `${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", note)}`;
-    spinner.stopAndPersist({ symbol: styleText("green", "✔"), text });
+    spinner?.stop();
+    stdout.write(
+      `${styleText("green", "✔")} ${title}  ${styleText("dim", `${ms} ms`)}\n    ${styleText("dim", note)}\n`,
+    );
     return value;
   } catch (error) {
-    spinner.stopAndPersist({ symbol: styleText("red", "✖") });
+    spinner?.stop();
+    stdout.write(`${styleText("red", "✖")} ${title}\n`);
     throw error;
   }
 }
@@ -205,18 +225,22 @@ function times({ acknowledged, verified, handled }: Steps, from: number): string
 
 async function stayUp(app: App): Promise<void> {
   const ended = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+  // pnpm passes Ctrl-C on, which then comes twice.
+  process.on("SIGINT", () => {});
   process.stdout.write(`
 The app stays up. Look at its inbox in a browser:
 
   ${app.dashboard}
 
-and from another terminal, send it a test notification, which appears there at once:
+and from another terminal, send it a test notification,
+which appears there at once:
 
   curl ${app.url} \\
     -H 'content-type: application/json' \\
     -d '{"event_type":"test_webhook_endpoint","payload":"hello"}'
 
 Ctrl-C ends it; what it had not finished, the next start finishes.
+pnpm may then say "Command failed": it says so of whatever Ctrl-C ends.
 
 `);
   app.onStep = ({ entry }) => {

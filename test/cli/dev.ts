@@ -42,6 +42,24 @@ describe("reporthook dev", () => {
     expect(readFileSync(join(folder, ".reporthook/.gitignore"), "utf8")).toBe("*\n");
   });
 
+  it("spells command lines as they are typed: in a clone, for the workspace's script", async () => {
+    const manifest = new URL("../../package.json", import.meta.url);
+    const { name, scripts } = JSON.parse(readFileSync(manifest, "utf8"));
+    expect(scripts).toHaveProperty("reporthook");
+    const dev = startCli(["dev", "--port", "0", "--db", "clone.db"], {
+      cwd: folder,
+      env: { npm_package_name: name },
+    });
+    const inClone = "npx --yes pnpm@10 -s reporthook";
+    const text = await dev.printed("quit\n");
+    expect(text).toContain(`\n  ${inClone} trigger report.complete \\\n    --to http`);
+    const to = /--to (\S+)/.exec(text)?.[1] ?? "";
+    await cli(["trigger", "report", "--signature", "none", "--to", to]);
+    const parked = /^(npx .*) inbox release \w{26} \\\n {4}--db clone\.db\n/m;
+    expect(parked.exec(await dev.printed(parked))?.[1]).toBe(inClone);
+    await end(dev);
+  });
+
   it("shows the way of forged, unsigned and unknown notifications", async () => {
     const { dev, url } = await startDev("--db", "ways.db");
     const to = `${url}/webhooks/reports`;

@@ -138,6 +138,27 @@ describe("reporthook trigger", () => {
     expect(err).toContain("answered 500, not 2xx");
   });
 
+  it("names the way out when no playground is there", async ({ skip }) => {
+    const port = createServer().listen(4747, "127.0.0.1");
+    const isFree = await once(port, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) skip("something listens on the playground's port of this machine");
+    port.close();
+    await once(port, "close");
+    const { code, err } = await cli(["trigger", "report"]);
+    expect([code, err]).toEqual([1, expect.stringContaining("npx reporthook dev")]);
+    expect(err).toContain("--to");
+    const elsewhere = await cli([
+      "trigger",
+      "report",
+      "--to",
+      `http://127.0.0.1:${await freePort()}/`,
+    ]);
+    expect(elsewhere.err).toContain("start the app");
+  });
+
   it("gives up after 5 seconds as the service does, and shows meanwhile that it waits", async () => {
     const to = await serve(createServer(() => {}));
     const { code, err, progress } = await cli(["trigger", "report", "--to", to]);

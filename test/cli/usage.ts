@@ -19,6 +19,7 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["no inbox to show", ["dashboard"], "either --db <file> or --inbox <url>"],
     ["a page for everybody", ["dashboard", "--db", "a", "--host", "0.0.0.0"], "authorize"],
     ["no inbox", ["inbox", "list"], "either --db <file> or --inbox <url>"],
+    ["an inbox of another kind", ["inbox", "stats", "--inbox", "mysql://a"], "postgresql://"],
     ["an unknown state", ["inbox", "list", "--db", "a", "--state", "lost"], "parked"],
     ["nothing to release", ["inbox", "release", "--db", "a"], "--reason"],
     ["both kinds", ["inbox", "release", "x", "--reason", "poison", "--db", "a"], "--reason"],
@@ -73,7 +74,14 @@ describe("--help", () => {
     expect(widest(out)).toBeLessThanOrEqual(80);
   });
 
-  it.concurrent.each(["list", "show", "release", "discard", "stats", "prune"])(
+  it("inbox names all that --inbox takes", async () => {
+    const { out } = await cli(["inbox", "list", "--help"]);
+    for (const protocol of ["redis", "rediss", "postgres", "postgresql"]) {
+      expect(out).toContain(` ${protocol}://…`);
+    }
+  });
+
+  it.concurrent.each(["list", "show", "release", "retry", "discard", "stats", "prune"])(
     "inbox %s is in 80 columns, and has --json",
     async (command) => {
       const { code, out } = await cli(["inbox", command, "--help"]);

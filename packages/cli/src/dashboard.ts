@@ -1,10 +1,15 @@
 import { createServer } from "node:http";
-import type { Counts, Inbox } from "@reporthook/core";
 import { type DashboardLogger, dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { type Command, Option } from "commander";
 import { dashboardPort } from "./environment.ts";
-import { type InboxSource, nameOf, openInbox, withInboxSource } from "./inbox-source.ts";
+import {
+  type InboxSource,
+  nameOf,
+  openInbox,
+  warnOfOthers,
+  withInboxSource,
+} from "./inbox-source.ts";
 import { pairs } from "./layout.ts";
 import { listen, untilEnd } from "./listen.ts";
 import { integer, jsonOption, loopback, withExamples } from "./options.ts";
@@ -69,28 +74,13 @@ async function show(
     );
     const title = terminal.paint("bold", "The dashboard is up; Ctrl-C ends it.");
     for (const line of [title, "", ...facts, ""]) terminal.print(line);
-    if (await isOfOthers(inbox, receiver)) {
-      terminal.tell(
-        plain(
-          `${nameOf(source)} holds nothing of a receiver ${receiver}: name the app's with --receiver`,
-        ),
-      );
-    }
+    await warnOfOthers(terminal, inbox, source, receiver);
     await ended;
   } finally {
     server.close();
     server.closeAllConnections();
     await inbox.close();
   }
-}
-
-/** Whether there is something, but nothing of this receiver. */
-async function isOfOthers(inbox: Inbox, receiver: string): Promise<boolean> {
-  return total(await inbox.counts(receiver)) === 0 && total(await inbox.counts()) > 0;
-}
-
-function total(counts: Counts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 function loggerOf(terminal: Terminal): DashboardLogger {

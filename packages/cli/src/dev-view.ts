@@ -1,4 +1,4 @@
-import { playgroundPort } from "./environment.ts";
+import { playgroundPort, program } from "./environment.ts";
 import { duration, hang, milliseconds, pairs } from "./layout.ts";
 import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
 import { publicKey } from "./redact.ts";
@@ -35,14 +35,19 @@ export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal)
   ];
   const key = apiKey === publicKey ? ` REPORTS_API_KEY=${apiKey}` : "";
   const yours = ["", "Start your app with these variables:", "", `  REPORTS_URL=${url}${key}`];
-  const other = Number(new URL(url).port) === playgroundPort ? [] : [`    --to ${webhook}`];
-  const trigger = ["  npx reporthook trigger report.complete", ...other];
+  const isUsual = Number(new URL(url).port) === playgroundPort;
+  const trigger = `  ${program()} trigger report.complete`;
   return [
     title,
     "",
     ...pairs(facts, terminal.columns),
     ...("forward" in to ? yours : []),
-    ...["", "Send a notification from another terminal:", "", trigger.join(" \\\n")],
+    ...[
+      "",
+      "Send a notification from another terminal:",
+      "",
+      isUsual ? trigger : `${trigger} \\\n    --to ${webhook}`,
+    ],
     ...["", "or type a letter here, then Enter:", ""],
     ...letters("forward" in to),
     "",
@@ -71,7 +76,9 @@ export function happeningLines(
   const lead = `${time}  ${label}  `;
   const lines = hang(lead, textOf(happening), terminal.columns, 20);
   if (what !== "parked" || "forward" in setting) return lines;
-  return [...lines, `npx reporthook inbox release ${happening.entry.id} --db ${setting.db}`];
+  const release = `${program()} inbox release ${happening.entry.id}`;
+  const isLong = `${release} --db ${setting.db}`.length > terminal.columns;
+  return [...lines, `${release} ${isLong ? "\\\n    " : ""}--db ${setting.db}`];
 }
 
 function textOf(happening: Happening): string {

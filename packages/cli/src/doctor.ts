@@ -12,7 +12,7 @@ import {
   type Times,
   timeAnswers,
 } from "./checks.ts";
-import { emulatorFromEnvironment, emulatorKey } from "./environment.ts";
+import { emulatorFromEnvironment, emulatorKey, program } from "./environment.ts";
 import { Failure } from "./errors.ts";
 import { hang } from "./layout.ts";
 import { integer, jsonOption, url, withExamples } from "./options.ts";
@@ -140,6 +140,6 @@ async function mustBeEmulator(terminal: Terminal): Promise<void> {
   if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") return;
   throw new Failure(
     "no_emulator",
-    `--signed is for an emulator with our API key, which ${baseUrl} is not: start reporthook dev, or leave --signed out`,
+    `--signed is for an emulator with our API key, which ${baseUrl} is not: start ${program()} dev, or leave --signed out`,
   );
 }

@@ -14,6 +14,12 @@ export const webhookPath = "/webhooks/reports";
 /** Where the playground shows its inbox. */
 export const dashboardPath = "/dashboard/";
 
+/** How whoever runs this program calls it: in a clone of the repository it is a script of the workspace, as npx finds none. */
+export function program(): string {
+  const isClone = process.env["npm_package_name"] === "reporthook-workspace";
+  return isClone ? "npx --yes pnpm@10 -s reporthook" : "npx reporthook";
+}
+
 /** A client of the service that `REPORTS_URL` and `REPORTS_API_KEY` name; the key is taken from nowhere else. */
 export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = {}): Client {
   const baseUrl = process.env["REPORTS_URL"] ?? "";

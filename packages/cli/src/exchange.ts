@@ -9,7 +9,13 @@ export type Exchange =
       readonly body: string;
       readonly ms: number;
     }
-  | { readonly status: null; readonly error: string; readonly ms: number };
+  | {
+      readonly status: null;
+      readonly error: string;
+      /** Nothing listens there. */
+      readonly isRefused: boolean;
+      readonly ms: number;
+    };
 
 /** A request as the service would send it. */
 export interface Outgoing {
@@ -36,7 +42,9 @@ export async function exchange(url: string, outgoing: Outgoing): Promise<Exchang
     const body = await textOf(response);
     return { status: response.status, headers: response.headers, body, ms: passed() };
   } catch (error) {
-    return { status: null, error: reasonOf(error), ms: passed() };
+    const cause = innermost(error);
+    const isRefused = cause.code === "ECONNREFUSED";
+    return { status: null, error: reasonOf(cause), isRefused, ms: passed() };
   }
 }
 
@@ -81,14 +89,21 @@ const known: Readonly<Record<string, string>> = {
   EPIPE: "the connection was closed before the answer (EPIPE)",
 };
 
-function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === "TimeoutError") {
-    return `there was no answer within ${answerTimeMs / 1_000} seconds`;
-  }
-  const { code, cause, errors, message } = error as Error & { code?: string; errors?: unknown[] };
+type NetworkError = Error & { readonly code?: string; readonly errors?: readonly unknown[] };
+
+function innermost(error: unknown): NetworkError {
+  const { name, cause, errors } = error as NetworkError;
   // A host with several addresses fails with one error for each.
   const inner = cause ?? errors?.[0];
-  if (inner !== undefined) return reasonOf(inner);
+  return name === "TimeoutError" || inner === undefined
+    ? (error as NetworkError)
+    : innermost(inner);
+}
+
+function reasonOf({ name, code, message }: NetworkError): string {
+  if (name === "TimeoutError") {
+    return `there was no answer within ${answerTimeMs / 1_000} seconds`;
+  }
   const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code ?? "");
   if (certificate)
     return `its certificate is not trusted (${code}): the service would refuse it too`;

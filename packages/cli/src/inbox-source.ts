@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
-import type { Inbox } from "@reporthook/core";
+import type { Counts, Inbox } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { Failure, UsageError } from "./errors.ts";
+import { plain, type Terminal } from "./terminal.ts";
 
 /** Which inbox a command is about: that of a file, or the queues at a URL. */
 export interface InboxSource {
@@ -20,7 +21,10 @@ interface Retention {
 export function withInboxSource(command: Command): Command {
   return command
     .option("--db <file>", "the inbox file of the app")
-    .option("--inbox <url>", "the app's queues: redis://… or postgres://… (or REPORTS_INBOX)")
+    .option(
+      "--inbox <url>",
+      "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
+    )
     .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
 }
 
@@ -59,7 +63,9 @@ async function made(
   if (inbox !== undefined) {
     // Not quoted: it may hold a password.
     if (!/^(rediss?|postgres(ql)?):\/\//.test(inbox) || !URL.canParse(inbox)) {
-      throw new UsageError("--inbox takes a URL that begins with redis:// or postgres://");
+      throw new UsageError(
+        "--inbox takes a URL that begins with redis://, rediss://, postgres:// or postgresql://",
+      );
     }
     const bullmqInbox = await loadBullmq();
     const begins = prefix === undefined ? {} : { prefix };
@@ -84,6 +90,46 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
       "--inbox needs a package: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
     );
   }
+}
+
+/** Opens an inbox that is there, for one piece of work. */
+export async function withInbox(
+  terminal: Terminal,
+  source: InboxSource,
+  what: string,
+  work: (inbox: Inbox) => Promise<void>,
+  retention?: { readonly handledMs: number; readonly parkedMs: number },
+): Promise<void> {
+  await terminal.during(what, async () => {
+    const inbox = await openInbox(source, retention);
+    try {
+      await work(inbox);
+    } finally {
+      await inbox.close();
+    }
+  });
+}
+
+/** The failure that an id which is not there stands for. */
+export function noSuch(id: string, source: InboxSource): Failure {
+  return new Failure(
+    "not_found",
+    `${nameOf(source)} holds no delivery ${id}: inbox list shows what there is`,
+  );
+}
+
+/** Tells, beside the result, when there is something in an inbox but nothing of this receiver. */
+export async function warnOfOthers(
+  terminal: Terminal,
+  inbox: Inbox,
+  source: InboxSource,
+  receiver: string,
+): Promise<void> {
+  const total = (counts: Counts): number =>
+    Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (total(await inbox.counts(receiver)) > 0 || total(await inbox.counts()) === 0) return;
+  const text = `${nameOf(source)} holds nothing of a receiver ${receiver}: name the app's with --receiver`;
+  terminal.tell(plain(text));
 }
 
 /** Bytes of a file; 0 when there is none. */

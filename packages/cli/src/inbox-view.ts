@@ -1,4 +1,4 @@
-import type { Counts, Entry, EntryDetails } from "@reporthook/core";
+import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
 import { type Column, duration, hang, milliseconds, pairs, table } from "./layout.ts";
 import { plain, type Style, type Terminal } from "./terminal.ts";
 
@@ -51,10 +51,10 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ...Object.entries(headers),
   ];
   const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
-  const attempts = history.flatMap(({ at, stage, ms, outcome, error }) =>
+  const attempts = history.flatMap((attempt) =>
     hang(
-      `${at.toISOString()}  ${stage}  `,
-      `${outcome} after ${milliseconds(ms)}${error === null ? "" : `: ${plain(error)}`}`,
+      `${attempt.at.toISOString()}  ${attempt.stage}  `,
+      attemptText(attempt),
       terminal.columns,
       28,
     ),
@@ -68,14 +68,20 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
   ];
 }
 
+function attemptText({ stage, ms, outcome, error }: Attempt): string {
+  const took = milliseconds(ms);
+  const failed = stage === "verify" ? "no verdict after" : "failed in";
+  const what = outcome === "again" ? `${failed} ${took}, tried again` : `${outcome} in ${took}`;
+  return `${what}${error === null ? "" : `: ${plain(error)}`}`;
+}
+
 /** What `inbox stats` found. */
 export interface Stats {
   readonly counts: Counts;
   /** Parked ones by the code of their reason. */
   readonly reasons: Readonly<Record<string, number>>;
   readonly oldestWaitingMs: number | null;
-  /** The file and its log. */
-  /** Of the file; null where there is none. */
+  /** Of the file and its log; null where there is none. */
   readonly bytes: number | null;
 }
 

@@ -1,9 +1,22 @@
 import type { Entry, Inbox, ReasonCode, State } from "@reporthook/core";
 import { type Command, Option } from "commander";
-import { Failure, UsageError } from "./errors.ts";
-import { type InboxSource, nameOf, openInbox, sizeOf, withInboxSource } from "./inbox-source.ts";
+import {
+  discard,
+  type OfReceiver,
+  type ReleaseOptions,
+  release,
+  retry,
+} from "./inbox-decisions.ts";
+import {
+  type InboxSource,
+  noSuch,
+  sizeOf,
+  warnOfOthers,
+  withInbox,
+  withInboxSource,
+} from "./inbox-source.ts";
 import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
-import { integer, jsonOption, withExamples } from "./options.ts";
+import { type Example, integer, jsonOption, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 const listed = ["received", "verified", "handled", "held", "rejected", "dead", "parked"] as const;
@@ -20,6 +33,16 @@ const releasable: readonly ReasonCode[] = [
   "poison",
 ];
 const dayMs = 86_400_000;
+
+const parked: Example = [
+  "what waits for a person",
+  "reporthook inbox list --state parked --db inbox.db",
+];
+const shown: Example = ["why, and what it says", "reporthook inbox show 01m7… --db inbox.db"];
+const releasedAll: Example = [
+  "run all that failed",
+  "reporthook inbox release --reason attempts_used_up --db inbox.db",
+];
 const page = 500;
 
 interface SourceOptions extends InboxSource {
@@ -33,38 +56,59 @@ export function addInbox(program: Command, terminal: Terminal): void {
     .summary("look into an inbox, release what is parked")
     .description("Look into an inbox and decide on what is parked, also while the app runs.")
     .helpCommand(false);
-  const add = (usage: string, what: string): Command =>
-    withInboxSource(inbox.command(usage).description(what)).addOption(jsonOption());
+  const add = (usage: string, what: string, examples: readonly Example[]): Command => {
+    const command = withInboxSource(inbox.command(usage).description(what));
+    return withExamples(command.addOption(jsonOption()), examples);
+  };
   const ofReceiver = "only those of this receiver";
+  const theirs = "the receiver they belong to";
 
-  add("list", "List deliveries, oldest first.")
+  add("list", "List deliveries, oldest first.", [
+    parked,
+    ["the next page of all", "reporthook inbox list --limit 500 --after 01m7… --db inbox.db"],
+  ])
     .addOption(new Option("--state <state>", "only these; parked is held or dead").choices(listed))
     .option("--receiver <name>", ofReceiver)
     .option("--limit <count>", "at most so many", integer(1, 10_000), 100)
     .option("--after <id>", "only those after this one")
     .action((options: ListOptions) => list(terminal, options));
-  add("show <id>", "Show a delivery in full: body, headers, attempts.").action(
+  add("show <id>", "Show a delivery in full: body, headers, attempts.", [shown]).action(
     (id: string, options: SourceOptions) => show(terminal, id, options),
   );
-  add("release [ids...]", "Run held, dead or handled deliveries again, attempts from zero.")
+  add("release [ids...]", "Run held, dead or handled deliveries again, attempts from zero.", [
+    ["two of them", "reporthook inbox release 01m7… 01m8… --db inbox.db"],
+    releasedAll,
+  ])
     .addOption(new Option("--reason <code>", "all parked for this reason").choices(releasable))
-    .option("--receiver <name>", "the receiver they belong to", "reports")
+    .option("--receiver <name>", theirs, "reports")
     .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
-  add("discard <ids...>", "Delete held or dead deliveries.").action(
-    (ids: string[], options: SourceOptions) => discard(terminal, ids, options),
-  );
-  add("stats", "Count deliveries by state, and parked ones by reason.")
+  add("retry <ids...>", "Have deliveries that wait for their next try tried at once.", [
+    ["the service is back", "reporthook inbox retry 01m7… --db inbox.db"],
+  ])
+    .option("--receiver <name>", theirs, "reports")
+    .action((ids: string[], options: OfReceiver) => retry(terminal, ids, options));
+  add("discard <ids...>", "Delete held or dead deliveries.", [
+    ["one that nobody needs", "reporthook inbox discard 01m7… --db inbox.db"],
+  ]).action((ids: string[], options: SourceOptions) => discard(terminal, ids, options));
+  add("stats", "Count deliveries by state, and parked ones by reason.", [
+    ["for a script", "reporthook inbox stats --json --db inbox.db"],
+  ])
     .option("--receiver <name>", ofReceiver)
     .action((options: SourceOptions) => stats(terminal, options));
-  add("prune", "Delete what is no longer kept; the app does so by itself while it runs.")
+  add("prune", "Delete what is no longer kept; the app does so by itself while it runs.", [
+    [
+      "also what was handled over a day ago",
+      "reporthook inbox prune --handled-days 1 --db inbox.db",
+    ],
+  ])
     .option("--handled-days <days>", "keep handled ones so long", integer(1, 36_500), 7)
     .option("--parked-days <days>", "keep held and dead ones so long", integer(1, 36_500), 30)
     .action((options: PruneOptions) => prune(terminal, options));
   withExamples(inbox, [
-    ["what waits for a person", "reporthook inbox list --state parked --db inbox.db"],
-    ["why, and what it says", "reporthook inbox show 01m7… --db inbox.db"],
+    parked,
+    shown,
     ["run it again", "reporthook inbox release 01m7… --db inbox.db"],
-    ["run all that failed", "reporthook inbox release --reason attempts_used_up --db inbox.db"],
+    releasedAll,
   ]);
 }
 
@@ -82,7 +126,10 @@ async function list(terminal: Terminal, options: ListOptions): Promise<void> {
     const entries = found.slice(0, limit);
     const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
     terminal.emit({ entries, next });
-    if (entries.length === 0) return terminal.print("Nothing.");
+    if (entries.length === 0) {
+      terminal.print("Nothing.");
+      return warnIfNamed(terminal, inbox, options);
+    }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);
   });
@@ -95,53 +142,6 @@ async function show(terminal: Terminal, id: string, source: SourceOptions): Prom
     terminal.emit(details);
     for (const line of entryLines(details, terminal)) terminal.print(line);
   });
-}
-
-interface ReleaseOptions extends SourceOptions {
-  readonly receiver: string;
-  readonly reason?: ReasonCode;
-}
-
-async function release(
-  terminal: Terminal,
-  ids: readonly string[],
-  { receiver, reason, ...source }: ReleaseOptions,
-): Promise<void> {
-  if (ids.length > 0 === (reason !== undefined)) {
-    throw new UsageError("Name the deliveries to release, or all of a kind with --reason");
-  }
-  await withInbox(terminal, source, "Releasing", async (inbox) => {
-    const now = Date.now();
-    if (reason !== undefined) {
-      const released = await inbox.release({ receiver, reason, now });
-      terminal.emit({ released });
-      return terminal.print(`Released ${released}.`);
-    }
-    await each(terminal, ids, "released", async (id) => {
-      const entry = await inbox.get(id);
-      if (entry === null) throw noSuch(id, source);
-      if ((await inbox.get(id, receiver)) === null) {
-        throw new Failure(
-          "not_found",
-          `${id} belongs to another receiver than ${receiver}: name it with --receiver`,
-        );
-      }
-      await inbox.release({ receiver, id, now });
-    });
-  });
-}
-
-async function discard(
-  terminal: Terminal,
-  ids: readonly string[],
-  source: SourceOptions,
-): Promise<void> {
-  await withInbox(terminal, source, "Discarding", (inbox) =>
-    each(terminal, ids, "discarded", async (id) => {
-      if ((await inbox.get(id)) === null) throw noSuch(id, source);
-      await inbox.discard(id);
-    }),
-  );
 }
 
 async function stats(terminal: Terminal, options: SourceOptions): Promise<void> {
@@ -162,6 +162,7 @@ async function stats(terminal: Terminal, options: SourceOptions): Promise<void> 
     const result = { counts, reasons, oldestWaitingMs, bytes };
     terminal.emit(result);
     for (const line of statsLines(result, terminal)) terminal.print(line);
+    await warnIfNamed(terminal, inbox, options);
   });
 }
 
@@ -183,45 +184,13 @@ async function prune(
   await withInbox(terminal, source, "Deleting what is no longer kept", work, retention);
 }
 
-/** Opens an inbox that is there, for one piece of work. */
-async function withInbox(
+async function warnIfNamed(
   terminal: Terminal,
-  source: InboxSource,
-  what: string,
-  work: (inbox: Inbox) => Promise<void>,
-  retention?: { readonly handledMs: number; readonly parkedMs: number },
+  inbox: Inbox,
+  options: SourceOptions,
 ): Promise<void> {
-  await terminal.during(what, async () => {
-    const inbox = await openInbox(source, retention);
-    try {
-      await work(inbox);
-    } finally {
-      await inbox.close();
-    }
-  });
-}
-
-/** Does the same to each, tells of each, and fails in the end if one failed. */
-async function each(
-  terminal: Terminal,
-  ids: readonly string[],
-  done: string,
-  act: (id: string) => Promise<void>,
-): Promise<void> {
-  const failed: { id: string; message: string }[] = [];
-  const succeeded: string[] = [];
-  for (const id of ids) {
-    try {
-      await act(id);
-      succeeded.push(id);
-      terminal.print(`${id} ${done}`);
-    } catch (error) {
-      failed.push({ id, message: (error as Error).message });
-    }
-  }
-  if (failed.length === 0) return terminal.emit({ [done]: succeeded });
-  const message = failed.map((one) => one.message).join("; ");
-  throw new Failure(`not_${done}`, message, { [done]: succeeded, failed });
+  const { receiver, ...source } = options;
+  if (receiver !== undefined) await warnOfOthers(terminal, inbox, source, receiver);
 }
 
 async function* allOf(
@@ -235,11 +204,4 @@ async function* allOf(
     if (last === undefined || entries.length < page) return;
     after = last.id;
   }
-}
-
-function noSuch(id: string, source: InboxSource): Failure {
-  return new Failure(
-    "not_found",
-    `${nameOf(source)} holds no delivery ${id}: inbox list shows what there is`,
-  );
 }

@@ -35,11 +35,11 @@ export function jsonOption(): Option {
   return new Option("--json", "print JSON, for other programs");
 }
 
-/** What a command line and what it does are shown below a command's help. */
-export function withExamples(
-  command: Command,
-  examples: readonly (readonly [string, string])[],
-): Command {
+/** What a command line does, and the command line. */
+export type Example = readonly [what: string, line: string];
+
+/** Shows examples below a command's help. */
+export function withExamples(command: Command, examples: readonly Example[]): Command {
   const lines = examples.map(([what, line]) => `  # ${what}\n  $ ${line}`);
   return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
 }

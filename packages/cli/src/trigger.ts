@@ -1,6 +1,7 @@
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
-import { emulatorKey, playgroundPort, webhookPath } from "./environment.ts";
+import { emulatorKey, playgroundPort, program, webhookPath } from "./environment.ts";
+import { Failure } from "./errors.ts";
 import { exchange, isDelivered, parsed, undelivered } from "./exchange.ts";
 import { milliseconds } from "./layout.ts";
 import { jsonOption, url, withExamples } from "./options.ts";
@@ -16,6 +17,8 @@ const names: readonly NotificationName[] = [
   "*",
 ];
 const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
+
+const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;
 
 interface TriggerOptions {
   readonly to: string;
@@ -37,7 +40,7 @@ export function addTrigger(program: Command, terminal: Terminal): void {
     .addOption(
       new Option("--to <url>", "the endpoint")
         .argParser(url)
-        .default(`http://127.0.0.1:${playgroundPort}${webhookPath}`, "the playground"),
+        .default(ofPlayground, "the playground"),
     )
     .option("--report-id <id>", "the report it tells of (default: a new one)")
     .addOption(
@@ -63,6 +66,12 @@ async function trigger(
   const answer = await terminal.during(`Sending ${name}`, () =>
     exchange(to, { headers, body: sent }),
   );
+  if (to === ofPlayground && "error" in answer && answer.isRefused) {
+    throw new Failure(
+      "not_delivered",
+      `${to}: no playground is there: start one with ${program()} dev, or name your app's webhook with --to`,
+    );
+  }
   if (!isDelivered(answer)) {
     if (answer.status !== null && answer.body !== "") terminal.print(plain(answer.body));
     throw undelivered(to, answer);

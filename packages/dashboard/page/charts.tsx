@@ -66,7 +66,6 @@ export function OutcomeChart({ minutes }: { readonly minutes: Minutes }): JSX.El
       text={text}
       minutes={minutes}
       top={count(most)}
-      bottom="0"
       columns={outcomes.map(({ name }) => name)}
       cells={({ counts }) => outcomes.map(({ of }) => count(of(counts)))}
       legend
@@ -90,7 +89,7 @@ function Chart(props: {
   readonly text: string;
   readonly minutes: Minutes;
   readonly top: string;
-  readonly bottom: string;
+  readonly bottom?: string;
   readonly columns: readonly string[];
   readonly cells: (minute: Minute) => readonly string[];
   readonly legend?: boolean;
@@ -104,7 +103,7 @@ function Chart(props: {
       </figcaption>
       <div class="plot">
         <span class="axis top">{top}</span>
-        <span class="axis bottom">{bottom}</span>
+        {bottom !== undefined && <span class="axis bottom">{bottom}</span>}
         <svg
           viewBox={`0 0 ${shown} ${height}`}
           preserveAspectRatio="none"

@@ -1,0 +1,34 @@
+import type { Attempt, EntryDetails } from "@reporthook/core";
+import { expect, it } from "vitest";
+import { entryLines } from "./inbox-view.ts";
+import { createTerminal } from "./terminal.ts";
+
+const at = new Date(0);
+
+function attemptsShown(...history: readonly Attempt[]): string[] {
+  const details: EntryDetails = {
+    ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
+    ...{ receivedAt: at, attempts: 1, nextAttemptAt: null, lastError: null, ackMs: 1 },
+    ...{ headers: {}, verification: "valid", history, body: null },
+  };
+  const lines = entryLines(details, createTerminal(false, {}));
+  const from = lines.indexOf("Attempts") + 1;
+  return lines.slice(from, from + history.length).map((line) => line.slice(26));
+}
+
+it("entryLines() tells how long each attempt took and what came of it", () => {
+  const shown = attemptsShown(
+    { stage: "verify", at, ms: 2, outcome: "again", error: "503" },
+    { stage: "verify", at, ms: 1, outcome: "verified", error: null },
+    { stage: "handle", at, ms: 1, outcome: "again", error: "Error: boom" },
+    { stage: "handle", at, ms: 12, outcome: "dead", error: "Error: boom" },
+    { stage: "handle", at, ms: 3, outcome: "handled", error: null },
+  );
+  expect(shown).toEqual([
+    "verify  no verdict after 2.0 ms, tried again: 503",
+    "verify  verified in 1.0 ms",
+    "handle  failed in 1.0 ms, tried again: Error: boom",
+    "handle  dead in 12 ms: Error: boom",
+    "handle  handled in 3.0 ms",
+  ]);
+});

@@ -1,0 +1,46 @@
+// Builds every public package and packs it into a folder, for a project of one's own before they are published.
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { packAll, run } from "./pack.mjs";
+
+const root = resolve(import.meta.dirname, "..");
+const [given, ...more] = process.argv.slice(2);
+
+/** What to install for some packages: their tarballs, and those of ours that they need. */
+function installLine(packages, names) {
+  const wanted = new Set();
+  const want = (name) => {
+    if (wanted.has(name)) return;
+    wanted.add(name);
+    for (const other of packages.find((one) => one.name === name).needs) want(other);
+  };
+  for (const name of names) want(name);
+  const tarballs = packages.flatMap(({ name, tarball }) => (wanted.has(name) ? [tarball] : []));
+  return `npm install ${tarballs.join(" \\\n    ")}`;
+}
+
+try {
+  if (given === undefined || given.startsWith("-") || more.length > 0) {
+    throw new Error("Name one folder for the tarballs: npx --yes pnpm@10 pack:all DIR");
+  }
+  const folder = resolve(given);
+  mkdirSync(folder, { recursive: true });
+  console.log("Building all packages, which takes about half a minute …");
+  await run("pnpm", ["--silent", "build"], { cwd: root });
+  console.log("Packing them …");
+  const packages = await packAll(folder);
+  const app = ["@reporthook/core", "@reporthook/sqlite", "@reporthook/express"];
+  console.log(`
+${packages.length} tarballs are in ${folder}. Install in your project what you use, for instance for Express
+with an inbox in a file:
+
+  ${installLine(packages, app)}
+
+and the command line, npx reporthook:
+
+  ${installLine(packages, ["reporthook"])}
+`);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

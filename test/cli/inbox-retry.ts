@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { patient } from "../patient.ts";
+import { cli, cliJson, type Failed } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-retry-"));
+const db = join(folder, "inbox.db");
+const hourMs = 3_600_000;
+let isBroken = true;
+
+const emulator = createEmulator();
+const receiver = createReceiver({
+  ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(db), logger: false },
+  ...patient,
+  retry: { attempts: 5, minMs: hourMs, maxMs: hourMs },
+});
+receiver.on("report.complete", () => {
+  if (isBroken) throw new Error("boom");
+});
+afterAll(async () => {
+  await receiver.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe("reporthook inbox, of what waits for its next try", () => {
+  let id: string;
+  const entry = () => receiver.inbox.get(id);
+
+  beforeAll(async () => {
+    const request = new Request("http://app/hook", emulator.notification("report.complete"));
+    id = ((await (await receiver.fetch(request)).json()) as { id: string }).id;
+    const failed = async () => expect((await entry())?.lastError).toBe("Error: boom");
+    await vi.waitFor(failed, { timeout: 60_000 });
+  });
+
+  it("show tells that it failed and is tried again", async () => {
+    const { out } = await cli(["inbox", "show", id, "--db", db]);
+    expect(out).toMatch(/handle {2}failed in [\d.]+ ms, tried again: Error: boom/);
+  });
+
+  it("release points to retry", async () => {
+    const { code, err } = await cli(["inbox", "release", id, "--db", db]);
+    expect([code, err]).toEqual([1, expect.stringContaining("; inbox retry has")]);
+  });
+
+  it("retry refuses what belongs to another receiver or is not there", async () => {
+    const foreign = await cli(["inbox", "retry", id, "--receiver", "mine", "--db", db]);
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
+    const missing = await cli(["inbox", "retry", "nobody", "--db", db]);
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("inbox list")]);
+    expect((await entry())?.state).toBe("verified");
+  });
+
+  it("retry has the app that runs try it at once, its attempts counted on", async () => {
+    isBroken = false;
+    const { code, out } = await cli(["inbox", "retry", id, "--db", db]);
+    expect([code, out]).toEqual([0, `${id} retried\n`]);
+    await expect.poll(async () => (await entry())?.state).toBe("handled");
+    expect((await entry())?.attempts).toBe(2);
+
+    const again = await cliJson<Failed>(["inbox", "retry", id, "--db", db]);
+    expect(again.code).toBe(1);
+    expect(again.value).toMatchObject({ retried: [], failed: [{ id }] });
+    expect(again.value.error.code).toBe("not_retried");
+    const released = await cli(["inbox", "release", id, "--receiver", "mine", "--db", db]);
+    expect(released.err).not.toContain("inbox retry");
+  });
+
+  it.each([
+    ["list", []],
+    ["stats", []],
+    ["release", ["--reason", "poison"]],
+  ])("%s warns of a receiver that the inbox holds nothing of", async (command, more) => {
+    const args = ["inbox", command, ...more, "--db", db, "--receiver"];
+    const nobodys = await cli([...args, "nope"]);
+    expect(nobodys.code).toBe(0);
+    expect(nobodys.err).toBe(
+      `${db} holds nothing of a receiver nope: name the app's with --receiver\n`,
+    );
+    expect((await cli([...args, "reports"])).err).toBe("");
+    expect((await cliJson([...args, "nope"])).code).toBe(0);
+  });
+});
