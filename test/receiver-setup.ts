@@ -121,7 +121,7 @@ export async function turns(count = 20): Promise<void> {
 
 /** Waits until `check` holds, for what takes real but unknown time. */
 export async function until(check: () => unknown): Promise<void> {
-  while (!check()) await turns(1);
+  while (!(await check())) await turns(1);
 }
 
 /** A promise, and what settles it. */
