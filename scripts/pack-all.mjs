@@ -6,6 +6,9 @@ import { packAll, run } from "./pack.mjs";
 const root = resolve(import.meta.dirname, "..");
 const [given, ...more] = process.argv.slice(2);
 
+/** A path as a shell takes it. */
+const quoted = (path) => (/^[\w./@+-]+$/.test(path) ? path : `"${path}"`);
+
 /** What to install for some packages: their tarballs, and those of ours that they need. */
 function installLine(packages, names) {
   const wanted = new Set();
@@ -15,7 +18,9 @@ function installLine(packages, names) {
     for (const other of packages.find((one) => one.name === name).needs) want(other);
   };
   for (const name of names) want(name);
-  const tarballs = packages.flatMap(({ name, tarball }) => (wanted.has(name) ? [tarball] : []));
+  const tarballs = packages.flatMap(({ name, tarball }) =>
+    wanted.has(name) ? [quoted(tarball)] : [],
+  );
   return `npm install ${tarballs.join(" \\\n    ")}`;
 }
 

@@ -79,6 +79,12 @@ describe("packages", () => {
     expect(arrows.get("express")).toEqual(["core"]);
   });
 
+  it("form no cycle: who is imported imports nothing, but for the program on top", () => {
+    const { cli, ...others } = mayImport;
+    for (const name of new Set(Object.values(others).flat())) expect(mayImport[name]).toEqual([]);
+    expect(cli).toBe(packages);
+  });
+
   it.each(packages)("%s has entries that only re-export by name", (name) => {
     const manifest = JSON.parse(read(join(packagesDir, name, "package.json"))) as {
       exports: Record<string, string | { "@reporthook/source": string }>;

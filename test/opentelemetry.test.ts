@@ -163,6 +163,22 @@ test("the link outlives the process that acknowledged, also when the sender bega
   await rm(folder, { recursive: true });
 });
 
+test("what the function of the option signature throws is shown without the key", async () => {
+  const signature = (): never => {
+    throw new Error(`no secret at ${serviceUrl}/?api_key=${apiKey}`);
+  };
+  const options = { client, name: "function", logger: false as const, signature };
+  receiver = createReceiver({ ...options, ...telemetryHere() });
+  // The client takes out what it has used.
+  await client.authorize("s").catch(() => {});
+  const answer = await receiver.fetch(
+    new Request("https://app.example/hook", emulator.notification("report")),
+  );
+  expect(answer.status).toBe(503);
+  const [receive] = named("receive function");
+  expect(receive?.status.message).toMatch(/option signature failed: .*\?api_key=\[api key\]$/);
+});
+
 test("the authorize call shows up without its key, though fetch itself is instrumented", async () => {
   receiver = createReceiver({ client, name: "key", logger: false, ...telemetryHere() });
   await send();

@@ -98,6 +98,9 @@ describe("the tour", () => {
     const [, closing = ""] = again.text().split("The app stays up");
     expect(widest(closing)).toBeLessThanOrEqual(80);
     again.child.kill("SIGINT");
+    await again.printed("Closing");
+    // As pnpm passes it on.
+    again.child.kill("SIGINT");
     expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
     server.close();
   });
@@ -121,6 +124,7 @@ describe("the tour", () => {
         const line = `stty cols 100 rows 30; ${tour} ${join(folder, db)}`;
         const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
           env: { PATH, HOME, TERM: "xterm-256color", ...env },
+          timeout: 60_000,
         });
         expect([status, stdout.toString()]).toEqual([0, expect.stringContaining("✔")]);
         return stdout.toString();

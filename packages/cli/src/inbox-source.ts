@@ -125,6 +125,7 @@ export async function warnOfOthers(
   source: InboxSource,
   receiver: string,
 ): Promise<void> {
+  if (terminal.json) return;
   const total = (counts: Counts): number =>
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (total(await inbox.counts(receiver)) > 0 || total(await inbox.counts()) === 0) return;

@@ -8,7 +8,7 @@ import {
   checkTimeoutMs,
   type ReportAuth,
 } from "./client-options.ts";
-import { onlyKnown } from "./option-names.ts";
+import { onlyKnown } from "./given.ts";
 import { createCleaner, read, type Secrets } from "./redact.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
@@ -104,9 +104,6 @@ const verdicts: ReadonlyMap<number, Verdict> = new Map([
  * const verdict = await client.authorize(request.headers.get("X-svc-authorization") ?? "");
  */
 export function createClient(options: ClientOptions): Client {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError("createClient: options must be an object with baseUrl and apiKey");
-  }
   onlyKnown("createClient", options, known);
   const baseUrl = checkBaseUrl(options.baseUrl);
   const timeoutMs = checkTimeoutMs(options.timeoutMs);

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, describe as group, it } from "vitest";
 import {
   DoNotRetry,
@@ -63,13 +64,24 @@ group("RetryAfter", () => {
     expect(new RetryAfter(date).message).toMatch(/at 1970-01-01T00:00:00.000Z$/);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, new Date(Number.NaN), undefined, null, "5s"])(
-    "RetryAfter throws a TypeError for %s",
-    (when) =>
-      expect(() => new RetryAfter(when as number)).toThrow(
-        new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${String(when)}`),
-      ),
+  it.each([
+    [Number.NaN, "NaN"],
+    [Number.POSITIVE_INFINITY, "Infinity"],
+    [new Date(Number.NaN), "an object"],
+    [undefined, "undefined"],
+    [null, "null"],
+    ["5s", '"5s"'],
+    [Object.create(null), "an object"],
+  ])("RetryAfter throws a TypeError for %j", (when, shown) =>
+    expect(() => new RetryAfter(when as number)).toThrow(
+      new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${shown}`),
+    ),
   );
+
+  it("RetryAfter takes a date of another realm", () => {
+    const date = runInNewContext("new Date(0)") as Date;
+    expect(new RetryAfter(date).when).toBe(date);
+  });
 
   it("RetryAfter.is() knows it, also from another copy of the package", () => {
     expect(RetryAfter.is(new RetryAfter(1))).toBe(true);

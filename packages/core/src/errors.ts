@@ -1,3 +1,4 @@
+import { shown } from "./given.ts";
 import { read } from "./redact.ts";
 
 /** What went wrong, as a stable word to switch on; every error made here carries one as `code`. */
@@ -147,9 +148,10 @@ export class RetryAfter extends Error {
   readonly when: number | Date;
 
   constructor(when: number | Date, options?: ErrorOptions) {
-    const ms = typeof when === "number" ? when : when instanceof Date ? when.getTime() : Number.NaN;
+    // By its method, for a Date of another realm is one as well.
+    const ms = typeof when === "number" ? when : (when as Partial<Date> | null)?.getTime?.();
     if (!Number.isFinite(ms)) {
-      throw new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${String(when)}`);
+      throw new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${shown(when)}`);
     }
     const text = typeof when === "number" ? `in ${when} ms` : `at ${when.toISOString()}`;
     super(`The handler asked to be tried again ${text}`, options);

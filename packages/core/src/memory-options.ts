@@ -1,5 +1,5 @@
 import type { Retention } from "./entry.ts";
-import { onlyKnown } from "./option-names.ts";
+import { onlyKnown, shown } from "./given.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
 
 /** Options of `memoryInbox`. */
@@ -27,7 +27,7 @@ export function memorySettingsOf(options: MemoryInboxOptions): MemorySettings {
   onlyKnown("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
   const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
   if (typeof acceptLoss !== "boolean") {
-    throw new TypeError(`memoryInbox: acceptLoss must be true or false, not ${acceptLoss}`);
+    throw new TypeError(`memoryInbox: acceptLoss must be true or false, not ${shown(acceptLoss)}`);
   }
   return {
     retention: retentionOf("memoryInbox", retention),
@@ -38,5 +38,5 @@ export function memorySettingsOf(options: MemoryInboxOptions): MemorySettings {
 
 function positive(value: number, option: string): number {
   if (typeof value === "number" && value > 0) return value;
-  throw new TypeError(`memoryInbox: ${option} must be a positive number, not ${String(value)}`);
+  throw new TypeError(`memoryInbox: ${option} must be a positive number, not ${shown(value)}`);
 }

@@ -105,6 +105,11 @@ describe("recognize", () => {
     }
   });
 
+  it("recognize() makes text of a number that parse takes for an id, as the table does", () => {
+    const parsed = { type: "report.complete", reportId: 5 } as never;
+    expect(recognize({}, {}, () => parsed)).toEqual(complete("5"));
+  });
+
   it("recognize() takes the specific types and unknown from parse", () => {
     expect(recognize({}, {}, () => ({ type: "report.complete" }))).toEqual(complete(null));
     expect(recognize({ status: "complete" }, {}, () => ({ type: "unknown" }))).toEqual(unknown);
@@ -118,7 +123,8 @@ describe("recognize", () => {
     { type: "test_webhook_endpoint" },
     { status: "complete" },
     { type: 5 },
-    { type: "report.complete", reportId: 5 },
+    { type: "report.complete", reportId: 1.5 },
+    { type: "report.complete", reportId: 2 ** 53 },
     { type: "report", status: "complete", reportId: {} },
     true,
   ])("recognize() throws a TypeError when parse answers %j", (answer) => {

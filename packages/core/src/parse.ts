@@ -84,12 +84,13 @@ function checked(parsed: Parsed): Recognition {
         'answer "report" with a status, "report.<status>", "unknown" or null',
     );
   }
-  return report(status, checkedId(parsed.reportId ?? null));
+  return report(status, idOf(parsed.reportId ?? null));
 }
 
-function checkedId(reportId: unknown): string | null {
-  if (reportId === null || typeof reportId === "string") return reportId;
-  throw new TypeError(`parse answered a reportId of type ${typeof reportId}: answer text or null`);
+function idOf(given: unknown): string | null {
+  if (given === null || typeof given === "string") return given;
+  if (Number.isSafeInteger(given)) return String(given);
+  throw new TypeError(`parse answered a reportId of type ${typeof given}: answer text or null`);
 }
 
 function report(status: ReportStatus, reportId: string | null): Recognition {

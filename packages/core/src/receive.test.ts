@@ -6,7 +6,7 @@ import { type Notification, type ReceiveOptions, receive } from "./receive.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 const options: ReceiveOptions = {
-  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000 },
+  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, clean: (text) => text },
 };
 const url = "/hook";
 
@@ -92,6 +92,15 @@ describe("receive() finds the signature", () => {
     );
     expect(signature).toBe("s-2");
     expect(given).toMatchObject({ url, body: '{"ü":1}', headers: { "x-sign": "s-2" } });
+  });
+
+  it("and shows no API key that the function throws, wherever the text is cut", async () => {
+    const key = "k".repeat(128);
+    const clean = (text: string) => text.replaceAll(key, "[api key]");
+    const signature: ReceiveOptions["signature"] = () => {
+      throw new Error(`${"x".repeat(430)}${key}`);
+    };
+    await expect(accepted({}, { signature, clean })).rejects.toThrow(/x\[api key\]$/);
   });
 
   it("and says whose fault it is when the function fails", async () => {

@@ -31,6 +31,8 @@ export interface ReceiveOptions {
   readonly bodyBytes: number;
   /** Milliseconds for the body to arrive. */
   readonly bodyMs: number;
+  /** Takes the API key out of what the signature's function throws. */
+  readonly clean: (text: string) => string;
 }
 
 /** A request's bytes and what was read off them: nothing here is verified. */
@@ -60,7 +62,7 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
 export async function receive(
   incoming: Incoming,
   url: string,
-  { bodyBytes, bodyMs, parse, signature: source }: ReceiveOptions,
+  { bodyBytes, bodyMs, clean, parse, signature: source }: ReceiveOptions,
   deadline: Deadline,
 ): Promise<Notification | ProblemCode> {
   const { headers } = incoming;
@@ -77,7 +79,9 @@ export async function receive(
     return refusals[body];
   }
   const signature =
-    typeof source === "string" ? (named ?? null) : signatureIn(source, { headers, url }, body);
+    typeof source === "string"
+      ? (named ?? null)
+      : signatureIn(source, { headers, url }, body, clean);
   const notification: Notification = {
     url: keptUrl(
       typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
@@ -109,12 +113,13 @@ function signatureIn(
   source: Exclude<SignatureSource, string>,
   { headers, url }: Pick<Incoming, "headers" | "url">,
   body: Uint8Array,
+  clean: ReceiveOptions["clean"],
 ): string | null {
   const text = new TextDecoder().decode(body);
   try {
     return nonBlank(source({ headers: plainHeaders(headers), url, body: text }));
   } catch (error) {
-    throw new Error(`The function of the option signature failed: ${describe(error)}`);
+    throw new Error(`The function of the option signature failed: ${describe(error, clean)}`);
   }
 }
 

@@ -31,14 +31,29 @@ describe("inbox", () => {
   it.each([
     ["status is no option; these are: state, type, ", { status: "held" }],
     ["state must be parked or one of received, ", { state: "lost" }],
-    ["limit must be an integer from 1, not 0", { limit: 0 }],
-    ["limit must be an integer from 1, not NaN", { limit: Number.NaN }],
-    ["limit must be an integer from 1, not 1.5", { limit: 1.5 }],
+    ["limit must be an integer from 1, or Infinity, not 0", { limit: 0 }],
+    ["limit must be an integer from 1, or Infinity, not NaN", { limit: Number.NaN }],
+    ["limit must be an integer from 1, or Infinity, not 1.5", { limit: 1.5 }],
+    ['limit must be an integer from 1, or Infinity, not "9"', { limit: "9" }],
+    ['from must be a valid Date, not "2026-01-01"', { from: "2026-01-01" }],
+    ["until must be a valid Date, not an object", { until: new Date(Number.NaN) }],
+    ["options must be an object, not a string", "held"],
   ])("refuses a query: %s", async (message, query) => {
     const { receiver } = setUp();
     const listing = receiver.inbox.list(query as Parameters<typeof receiver.inbox.list>[0]);
     await expect(listing).rejects.toThrow(TypeError);
     await expect(listing).rejects.toThrow(`list: ${message}`);
+  });
+
+  it("takes all that a query may hold, left out or not", async () => {
+    const { receiver, send } = setUp({ autostart: false });
+    await send("report");
+    const { inbox } = receiver;
+    const none = { state: undefined, limit: undefined, from: undefined } as object;
+    for (const query of [undefined, none, { limit: Number.POSITIVE_INFINITY }, { limit: 1e20 }]) {
+      expect(await inbox.list(query)).toHaveLength(1);
+    }
+    expect(await inbox.list({ from: new Date(0), until: new Date(1) })).toEqual([]);
   });
 
   it("shows nothing that is no longer kept", async () => {

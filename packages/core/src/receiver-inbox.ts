@@ -1,11 +1,11 @@
 import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
+import { onlyKnown, shown } from "./given.ts";
 import type { Counts, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
-import { onlyKnown } from "./option-names.ts";
 import type { Settings } from "./settings.ts";
 
 /** A receiver's deliveries, for the person who looks after them. */
 export interface ReceiverInbox {
-  /** Oldest first, unless told. Rejects with a TypeError that names what is wrong or unknown in the query. */
+  /** Oldest first, unless told. Rejects with a TypeError for an unknown name in the query, or a wrong state, limit or date. */
   list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
   /** One in full, or null. */
   get(id: string): Promise<EntryDetails | null>;
@@ -59,9 +59,17 @@ function check(query: Omit<InboxQuery, "receiver">): void {
   onlyKnown("list", query, asked);
   const { state = "parked", limit = 1 } = query;
   if (state !== "parked" && !states.includes(state)) {
-    throw new TypeError(`list: state must be parked or one of ${states.join(", ")}, not ${state}`);
+    throw new TypeError(
+      `list: state must be parked or one of ${states.join(", ")}, not ${shown(state)}`,
+    );
   }
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new TypeError(`list: limit must be an integer from 1, not ${String(limit)}`);
+  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
+  if (!isCount || limit < 1) {
+    throw new TypeError(`list: limit must be an integer from 1, or Infinity, not ${shown(limit)}`);
+  }
+  for (const [name, date] of Object.entries({ from: query.from, until: query.until })) {
+    if (date === undefined || Number.isFinite((date as Partial<Date> | null)?.getTime?.()))
+      continue;
+    throw new TypeError(`list: ${name} must be a valid Date, not ${shown(date)}`);
   }
 }

@@ -261,8 +261,11 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     await engine.close(timeoutMs, () => Promise.allSettled(requests));
     drained = true;
     await Promise.allSettled(requests);
-    around?.end();
-    await claim.giveBack();
+    try {
+      around?.end();
+    } finally {
+      await claim.giveBack();
+    }
   }
 
   const receiver: Receiver<Context, S> = {

@@ -18,9 +18,10 @@ describe("retentionOf()", () => {
   it.each([
     [null, "retention must be an object, not null"],
     [7, "retention must be an object, not 7"],
+    ["redis://:secret@host", "retention must be an object, not a string"],
     [{ days: 7 }, "retention.days is no option; these are: handledMs, parkedMs"],
     [{ handledMs: 0 }, "retention.handledMs must be a positive number of milliseconds, not 0"],
-    [{ parkedMs: "7" }, "retention.parkedMs must be a positive number of milliseconds, not 7"],
+    [{ parkedMs: "7" }, 'retention.parkedMs must be a positive number of milliseconds, not "7"'],
     [
       { parkedMs: Number.NaN },
       "retention.parkedMs must be a positive number of milliseconds, not NaN",

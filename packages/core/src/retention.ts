@@ -1,5 +1,5 @@
 import { dayMs, type Retention } from "./entry.ts";
-import { onlyKnown } from "./option-names.ts";
+import { onlyKnown, shown } from "./given.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
 export interface RetentionOptions {
@@ -15,14 +15,11 @@ export interface RetentionOptions {
  * @throws TypeError that names what is wrong or unknown
  */
 export function retentionOf(whose: string, given: RetentionOptions = {}): Retention {
-  if (typeof given !== "object" || given === null) {
-    throw new TypeError(`${whose}: retention must be an object, not ${String(given)}`);
-  }
   onlyKnown(whose, given, ["handledMs", "parkedMs"], "retention.");
   const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = given;
   for (const [name, value] of Object.entries({ handledMs, parkedMs })) {
     if (typeof value === "number" && value > 0) continue;
-    const expected = `a positive number of milliseconds, not ${String(value)}`;
+    const expected = `a positive number of milliseconds, not ${shown(value)}`;
     throw new TypeError(`${whose}: retention.${name} must be ${expected}`);
   }
   return { handledMs, parkedMs };

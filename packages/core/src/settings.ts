@@ -2,11 +2,11 @@ import { type Seam, seam } from "./around.ts";
 import type { CallbackOptions } from "./callback.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { eventNames, type Schemas } from "./events.ts";
+import { kindOf, onlyKnown, shown } from "./given.ts";
 import type { Inbox } from "./inbox.ts";
 import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Observe } from "./observe.ts";
-import { onlyKnown } from "./option-names.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
 import type { Parse } from "./parse.ts";
 import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
@@ -49,11 +49,8 @@ export interface Settings {
  * @throws TypeError that names the option
  */
 export function settingsOf(options: ReceiverOptions): Settings {
-  // Neither is quoted: somebody may have given the API key.
-  if (typeof options !== "object" || options === null) {
-    wrong("options", "an object", kindOf(options));
-  }
   onlyKnown("createReceiver", options, known);
+  // Not quoted: somebody may have given the API key.
   if (typeof options.client?.authorize !== "function") {
     wrong("client", "a client with authorize", kindOf(options.client));
   }
@@ -92,6 +89,8 @@ const known: readonly string[] = [
   ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
 ];
 
+const hooks = ["acknowledged", "verified", "handled", "failed", "parked"];
+
 const defaultLimits: Limits = {
   bodyBytes: 262_144,
   bodyMs: 2_000,
@@ -103,21 +102,6 @@ const defaultLimits: Limits = {
 
 function wrong(option: string, expected: string, given: string): never {
   throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${given}`);
-}
-
-/** A value in few words. */
-function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : quotable(value);
-}
-
-/** The same of what must not be quoted. */
-function kindOf(value: unknown): string {
-  return typeof value === "string" ? "a string" : quotable(value);
-}
-
-function quotable(value: unknown): string {
-  const isSimple = value === null || !["object", "function"].includes(typeof value);
-  return isSimple ? String(value) : typeof value === "object" ? "an object" : "a function";
 }
 
 function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
@@ -173,7 +157,7 @@ function functionOr<T>(option: string, given: T | undefined): T | undefined {
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   const types = eventNames.filter((name) => name !== "report" && name !== "*");
-  named("schemas", schemas ?? {}, types);
+  onlyKnown("createReceiver", schemas ?? {}, types, "schemas.");
   for (const [type, schema] of Object.entries(schemas ?? {})) {
     if (typeof schema?.["~standard"]?.validate !== "function") {
       wrong(`schemas["${type}"]`, "a Standard Schema", shown(schema));
@@ -188,13 +172,8 @@ function retryOf(given: object): RetryOptions {
   return retry;
 }
 
-function named(option: string, given: object, names: readonly string[]): void {
-  if (typeof given !== "object" || given === null) wrong(option, "an object", shown(given));
-  onlyKnown("createReceiver", given, names, `${option}.`);
-}
-
 function numbers<T extends object>(option: string, defaults: T, given: object): T {
-  named(option, given, Object.keys(defaults));
+  onlyKnown("createReceiver", given, Object.keys(defaults), `${option}.`);
   const chosen = given as Record<string, unknown>;
   const checked = Object.entries(defaults).map(([name, value]) => [
     name,
@@ -221,7 +200,7 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
   if (typeof callback !== "object" || callback === null) {
     wrong("callback", "an object with secrets", kindOf(callback));
   }
-  named("callback", callback, ["secrets", "require"]);
+  onlyKnown("createReceiver", callback, ["secrets", "require"], "callback.");
   const { secrets, require = false } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
     const given = Array.isArray(secrets) ? "an empty one" : kindOf(secrets);
@@ -258,7 +237,7 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
 }
 
 function observeOf(observe: Observe): Observe {
-  named("observe", observe, ["acknowledged", "verified", "handled", "failed", "parked"]);
+  onlyKnown("createReceiver", observe, hooks, "observe.");
   for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
   return observe;
 }

@@ -13,7 +13,7 @@ export {
   rerun,
 } from "./entry.ts";
 export { describe } from "./errors.ts";
+export { onlyKnown } from "./given.ts";
 export { idAt } from "./id.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
-export { onlyKnown } from "./option-names.ts";
 export { type RetentionOptions, retentionOf } from "./retention.ts";

@@ -1,4 +1,5 @@
 import { ReporthookError } from "@reporthook/core";
+import { onlyKnown } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
 import { answer, json, problem } from "./answer.ts";
 import { assetOf, pageOf } from "./assets.ts";
@@ -44,10 +45,8 @@ const onlyHere: Viewer = { name: "local", may: "act" };
  */
 export function dashboard(source: Source, options: DashboardOptions = {}): Dashboard {
   checkSource(source);
-  const { authorize, logger = console, ...unknown } = options;
-  for (const name of Object.keys(unknown)) {
-    throw new TypeError(`dashboard: ${name} is no option; these are: authorize, logger`);
-  }
+  onlyKnown("dashboard", options, ["authorize", "logger"]);
+  const { authorize, logger = console } = options;
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("dashboard: authorize must be a function");
   }

@@ -8,6 +8,7 @@ import type {
   Summary,
   SummaryQuery,
 } from "@reporthook/core";
+import { onlyKnown } from "@reporthook/core/store";
 
 /** What a dashboard shows: a receiver, or an inbox without one by {@link ofInbox}. */
 export interface Source {
@@ -42,15 +43,17 @@ export interface InboxOptions {
 /**
  * An inbox without its receiver: for a tool that opens the file of an app.
  *
- * @throws TypeError when it is given no inbox
+ * @throws TypeError when it is given no inbox, or an option that there is not
  * @example const page = dashboard(ofInbox(sqliteInbox("inbox.db", { migrate: false })));
  */
-export function ofInbox(inbox: Inbox, { receiver = "reports" }: InboxOptions = {}): Source {
+export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   if (!isInbox(inbox)) {
     throw new TypeError(
       'ofInbox: the first argument must be an inbox, like sqliteInbox("inbox.db")',
     );
   }
+  onlyKnown("ofInbox", options, ["receiver"]);
+  const { receiver = "reports" } = options;
   const now = (): number => Date.now();
   return {
     async health() {

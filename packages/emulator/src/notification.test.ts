@@ -59,6 +59,7 @@ test.each([
   [/no option sig; these are: reportId, signature, body/, { sig: "invalid" }],
   [/reportId must be a string, not number/, { reportId: 7 }],
   [/body must be text or an object, not bytes/, { body: new Uint8Array(2) }],
+  [/body must be text or an object, not bytes/, { body: new ArrayBuffer(2) }],
 ])("notification() throws a TypeError: %s", (message, options) => {
   const make = () => emulator.notification("report", options as NotificationOptions);
   expect(make).toThrow(TypeError);

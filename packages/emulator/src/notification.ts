@@ -72,7 +72,8 @@ export function createCompose(signer: Signer): Compose {
     if (reportId !== undefined && typeof reportId !== "string") {
       throw new TypeError(`reportId must be a string, not ${typeof reportId}`);
     }
-    if (ArrayBuffer.isView(body)) throw new TypeError("body must be text or an object, not bytes");
+    if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer)
+      throw new TypeError("body must be text or an object, not bytes");
     const usual = BODIES.get(name);
     if (!usual) {
       throw new TypeError(`name must be one of ${[...BODIES.keys()].join(", ")}, not ${name}`);

@@ -65,7 +65,7 @@ export function createSpans(
         },
         parent,
       );
-      return ending(span, async () => {
+      return ending(span, clean, async () => {
         const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
         const decision = await context.with(trace.setSpan(parent, span), () => run(given));
         if ("refused" in decision) failed(span, decision.refused, null);
@@ -76,7 +76,7 @@ export function createSpans(
 
     async verify(job, run) {
       const span = linked("verify", "settle", SpanKind.CLIENT, job);
-      return ending(span, async () => {
+      return ending(span, clean, async () => {
         const answer = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
         span.setAttribute(names.verdict, answer.verdict ?? "none");
         if (answer.verdict !== null) return answer;
@@ -89,7 +89,7 @@ export function createSpans(
 
     async handle(job, run) {
       const span = linked("process", "process", SpanKind.CONSUMER, job);
-      return ending(span, async () => {
+      return ending(span, clean, async () => {
         const failures = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
         for (const failure of failures) span.recordException(exceptionOf(failure, clean));
         const [first] = failures;
@@ -100,11 +100,15 @@ export function createSpans(
   };
 }
 
-async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
+async function ending<T>(
+  span: Span,
+  clean: (text: string) => string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    failed(span, errorType(error), describe(error));
+    failed(span, errorType(error), describe(error, clean));
     throw error;
   } finally {
     span.end();
