@@ -1,6 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import type { Decision } from "./acknowledge.ts";
+import { type Around, seam } from "./around.ts";
 import type { EventOf } from "./events.ts";
+import type { Incoming } from "./incoming.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
@@ -144,5 +147,19 @@ describe("close()", () => {
     await turns();
     finish.open();
     await closing;
+  });
+
+  it("gives the name back although telemetry fails to end", async () => {
+    const around = {
+      receive: (incoming: Incoming, _: string, run: (given: Incoming) => Promise<Decision>) =>
+        run(incoming),
+      end() {
+        throw new Error("no exporter");
+      },
+    } as unknown as Around;
+    const telemetry = { [seam]: () => around };
+    const { receiver } = setUp({ name: "ending", ...telemetry });
+    await expect(receiver.close()).rejects.toThrow("no exporter");
+    expect(setUp({ name: "ending" }).receiver.name).toBe("ending");
   });
 });
