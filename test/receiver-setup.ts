@@ -108,6 +108,22 @@ export function setUp(options: Partial<ReceiverOptions> = {}): Setup {
   };
 }
 
+/** A signed request: the first byte of its body is there, the rest once `arrival` resolves. */
+export function slowRequest(arrival: Promise<void>, text: string = "{}"): Request {
+  const bytes = new TextEncoder().encode(text);
+  const body = new ReadableStream({
+    async start(controller) {
+      controller.enqueue(bytes.subarray(0, 1));
+      await arrival;
+      controller.enqueue(bytes.subarray(1));
+      controller.close();
+    },
+  });
+  const headers = { "X-svc-authorization": "s" };
+  const init = { method: "POST", headers, body, duplex: "half" } as const;
+  return new Request("http://localhost/", init);
+}
+
 /** From here to the end of the test time is what is advanced: none passes while a busy machine does something else. */
 export function standStill(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });

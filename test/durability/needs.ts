@@ -1,15 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { test } from "vitest";
+import { type TestFunction, test } from "vitest";
 
 /** Tests that need something of the machine: elsewhere they are skipped and say why, in CI they fail. Times in milliseconds. */
 export function testWith(
   missing: string | null,
 ): (name: string, run: () => Promise<void>, timeout?: number) => void {
   return (name, run, timeout) => {
-    if (missing === null) test(name, run, timeout);
-    else if (process.env["CI"]) test(name, () => Promise.reject(new Error(missing)));
-    else test.skip(`${name} (skipped: ${missing})`, run);
+    const whereItCan: TestFunction = (context) => {
+      if (missing === null) return run();
+      if (process.env["CI"]) throw new Error(missing);
+      return context.skip(missing);
+    };
+    test(name, whereItCan, timeout);
   };
 }
 

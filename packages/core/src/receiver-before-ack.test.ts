@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import {
+  gate,
+  setUp,
+  slowRequest,
+  standStill,
+  turns,
+  until,
+} from "../../../test/receiver-setup.ts";
 import { ServiceError } from "./errors.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 import type { Authorizer } from "./verify.ts";
@@ -129,17 +136,9 @@ describe('verify: "before-ack"', () => {
     const client: Authorizer = { authorize: () => hanging.opened.then(() => "valid") };
     const { receiver } = setUp({ client, clock, verify: "before-ack", limits });
     const slow = gate();
-    const body = new ReadableStream({
-      async start(controller) {
-        await slow.opened;
-        controller.enqueue(new TextEncoder().encode('{"status":"complete"}'));
-        controller.close();
-      },
-    });
-    const headers = { "X-svc-authorization": "signature" };
-    const init = { method: "POST", headers, body, duplex: "half" } as const;
+    const request = slowRequest(slow.opened, '{"status":"complete"}');
     let status = 0;
-    const answer = receiver.fetch(new Request("http://localhost/", init)).then((response) => {
+    const answer = receiver.fetch(request).then((response) => {
       status = response.status;
     });
     await turns();

@@ -1,5 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
-import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import {
+  gate,
+  setUp,
+  slowRequest,
+  standStill,
+  turns,
+  until,
+} from "../../../test/receiver-setup.ts";
 import type { Decision } from "./acknowledge.ts";
 import { type Around, seam } from "./around.ts";
 import type { EventOf } from "./events.ts";
@@ -42,24 +49,11 @@ describe("close()", () => {
 
   it("refuses a request whose body arrives after it with a memory inbox", async () => {
     const { receiver, observed } = setUp();
-    let finish = (): void => {};
-    const body = new ReadableStream({
-      start(controller) {
-        finish = () => {
-          controller.enqueue(new TextEncoder().encode("{}"));
-          controller.close();
-        };
-      },
-    });
-    const answer = receiver.fetch(
-      new Request("http://localhost/", {
-        ...{ method: "POST", body, headers: { "X-svc-authorization": "s" } },
-        ...({ duplex: "half" } as object),
-      }),
-    );
+    const arrival = gate();
+    const answer = receiver.fetch(slowRequest(arrival.opened));
     await turns();
     const closing = receiver.close();
-    finish();
+    arrival.open();
     expect((await answer).status).toBe(503);
     await closing;
     expect(observed).toEqual([]);

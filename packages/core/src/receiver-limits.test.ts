@@ -1,7 +1,7 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { setUp, standStill, turns } from "../../../test/receiver-setup.ts";
+import { gate, setUp, slowRequest, standStill, turns } from "../../../test/receiver-setup.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { nodeHandler } from "./node-handler.ts";
 
@@ -37,16 +37,8 @@ describe("the answer", () => {
   ])("is 408 when the body does not arrive within %s", async (_, limits, ms) => {
     standStill();
     const { emulator, receiver } = setUp({ limits });
-    const body = new ReadableStream({
-      pull: never,
-      start: (controller) => controller.enqueue(new Uint8Array([123])),
-    });
-    const request = new Request("http://localhost/", {
-      ...{ method: "POST", body, headers: { "X-svc-authorization": "s" } },
-      ...({ duplex: "half" } as object),
-    });
     let answered = false;
-    const answer = receiver.fetch(request).finally(() => {
+    const answer = receiver.fetch(slowRequest(never())).finally(() => {
       answered = true;
     });
     await turns();
@@ -63,24 +55,11 @@ describe("the answer", () => {
     standStill();
     const inbox = Object.assign(memoryInbox(), { add: never });
     const { emulator, receiver } = setUp({ inbox, limits: { bodyMs: 900, ackMs: 1_000 } });
-    let feed = (): void => {};
-    const body = new ReadableStream({
-      start(controller) {
-        feed = () => {
-          controller.enqueue(new TextEncoder().encode("{}"));
-          controller.close();
-        };
-      },
-    });
-    const answer = receiver.fetch(
-      new Request("http://localhost/", {
-        ...{ method: "POST", body, headers: { "X-svc-authorization": "s" } },
-        ...({ duplex: "half" } as object),
-      }),
-    );
+    const arrival = gate();
+    const answer = receiver.fetch(slowRequest(arrival.opened));
     await turns();
     emulator.clock.advance(800);
-    feed();
+    arrival.open();
     await turns();
     emulator.clock.advance(200);
     expect((await answer).status).toBe(503);

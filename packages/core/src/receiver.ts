@@ -18,7 +18,7 @@ import { oncePerMinute } from "./log.ts";
 import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
 import type { ReceiverOptions } from "./options.ts";
-import { type Notification, receive } from "./receive.ts";
+import { receive } from "./receive.ts";
 import { type ReceiverInbox, receiverInbox } from "./receiver-inbox.ts";
 import { register } from "./register.ts";
 import { settingsOf } from "./settings.ts";
@@ -114,7 +114,11 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
     const hashed = keyOf(job, incoming.url, name);
     const key = hashed instanceof Promise ? await hashed : hashed;
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
-    const admitted = admit(notification, incoming);
+    const { claims } = notification;
+    const admitted: Arrival | null =
+      claims === null
+        ? { to: "received" }
+        : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.load(name));
     if (admitted === null) return { refused: "missing_signature" };
     if (settings.ack === "handled") return handleNow(job, admitted, deadline);
 
@@ -163,11 +167,6 @@ export function createReceiver<Context = unknown, const S extends Schemas = Reco
       );
     }
     return { refused: code };
-  }
-
-  function admit({ claims }: Notification, { headers }: Incoming): Arrival | null {
-    if (claims === null) return { to: "received" };
-    return unsigned(claims, Object.keys(plainHeaders(headers)), inbox.load(name));
   }
 
   async function handleNow(
