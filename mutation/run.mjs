@@ -48,10 +48,15 @@ function testsOf(file) {
 }
 
 function filesByTests(wanted) {
-  const files = readdirSync(join(root, source))
+  const all = readdirSync(join(root, source))
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .map((name) => basename(name, ".ts"))
-    .filter((file) => wanted.length === 0 || wanted.includes(file));
+    .map((name) => basename(name, ".ts"));
+  const unknown = wanted.filter((name) => !all.includes(name));
+  if (unknown.length > 0) {
+    console.error(`There is no ${unknown.join(", ")} in ${source}: there are ${all.join(", ")}.`);
+    process.exit(2);
+  }
+  const files = wanted.length === 0 ? all : wanted;
   const groups = new Map();
   for (const file of files) {
     const tests = testsOf(file);
@@ -88,7 +93,7 @@ function line(name, mutants) {
 }
 
 const results = [];
-const groups = filesByTests(process.argv.slice(2));
+const groups = filesByTests(process.argv.slice(2).map((path) => basename(path, ".ts")));
 for (const [tests, files] of groups) {
   console.error(`${files.join(", ")}, by ${tests}`);
   const mutants = await mutate(files, tests);
