@@ -64,6 +64,7 @@ class BullmqInbox implements Inbox {
   readonly #meters = new Map<string, Meter>();
   readonly #consumers = new Set<Consumer>();
   #opening: Promise<Open> | null = null;
+  #closing: Promise<void> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
   #warned = false;
 
@@ -97,6 +98,8 @@ class BullmqInbox implements Inbox {
     const source = {
       ...{ meter: this.#meter(policy.receiver), leaseMs, handledMs: retention.handledMs },
       open: async () => {
+        // The connection that closes is of no use to work that begins.
+        await this.#closing;
         const { engine, receivers } = await this.#open();
         return { engine, queues: await receivers.of(policy.receiver) };
       },
@@ -170,6 +173,13 @@ class BullmqInbox implements Inbox {
   }
 
   async close(): Promise<void> {
+    this.#closing ??= this.#close().finally(() => {
+      this.#closing = null;
+    });
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
     const consumers = [...this.#consumers];
     this.#consumers.clear();
     await Promise.all(consumers.map((consumer) => consumer.abort()));

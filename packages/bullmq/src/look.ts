@@ -1,5 +1,5 @@
 import { type Entry, type InboxQuery, ReporthookError, type State } from "@reporthook/core";
-import { entryOf, idRange, isChosen, states } from "@reporthook/core/store";
+import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
 import { type Place, type ReceiverQueues, unfinished } from "./queues.ts";
 
 type Type = (typeof unfinished)[number] | "completed" | "failed";
@@ -24,8 +24,6 @@ const shelves: Readonly<Record<State, readonly Shelf[]>> = {
 
 const atOnce = 20_000;
 const endedAtOnce = 1_000;
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-const timeLength = 10;
 const peek = 1_000;
 const pageSize = 50;
 const few: readonly State[] = ["held", "rejected", "dead"];
@@ -56,14 +54,6 @@ export async function eachId(
   }
 }
 
-/** The moment with which an id begins, in milliseconds since the epoch. */
-export function timeOf(id: string): number {
-  let ms = 0;
-  for (const letter of id.slice(0, timeLength))
-    ms = ms * 32 + Math.max(0, alphabet.indexOf(letter));
-  return ms;
-}
-
 /** Those that a query finds, in its order. */
 export async function list(all: readonly ReceiverQueues[], query: InboxQuery): Promise<Entry[]> {
   const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
@@ -91,7 +81,7 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
       const found = (id: string): void => {
         if (id >= first && id < below) where.set(id, queues);
       };
-      await eachId(queues, state, found, () => Math.max(earliestOf(query), enough()));
+      await eachId(queues, state, found, () => Math.max(query.from?.getTime() ?? 0, enough()));
     }
   }
   const ids = sorted();
@@ -111,10 +101,6 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
     }
   }
   return entries.slice(0, limit);
-}
-
-function earliestOf({ from }: InboxQuery): number {
-  return from?.getTime() ?? 0;
 }
 
 /** When the oldest of a state was received, as far as the first and last thousand of its sets tell. */

@@ -1,6 +1,6 @@
 import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
-import { idRange, minuteMs, minuteOf, noCounts, states } from "@reporthook/core/store";
-import { eachId, oldestOf, timeOf } from "./look.ts";
+import { idRange, minuteMs, minuteOf, noCounts, states, timeOf } from "@reporthook/core/store";
+import { eachId, oldestOf } from "./look.ts";
 import { parkedPriorities } from "./priority.ts";
 import type { ReceiverQueues } from "./queues.ts";
 

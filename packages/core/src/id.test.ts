@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { idAt, newId } from "./id.ts";
+import { idAt, newId, timeOf } from "./id.ts";
 
 describe("newId", () => {
   it("newId() gives 26 characters that need no escaping", () => {
@@ -62,5 +62,13 @@ describe("idAt", () => {
     expect([idAt(-1), idAt(0), idAt(0.5)]).toEqual(Array(3).fill("0000000000"));
     expect([idAt(31), idAt(32), idAt(2 ** 49)]).toEqual(["000000000z", "0000000010", "g000000000"]);
     expect([idAt(2 ** 50 - 1), idAt(2 ** 50), idAt(Infinity)]).toEqual(Array(3).fill("zzzzzzzzzz"));
+  });
+});
+
+describe("timeOf", () => {
+  it("timeOf() is the moment an id was made for", () => {
+    for (const now of [0, 1_700_000_000_123, 2 ** 45]) expect(timeOf(idAt(now))).toBe(now);
+    const now = 2 ** 46;
+    expect(timeOf(newId(now))).toBe(now);
   });
 });

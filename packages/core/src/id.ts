@@ -33,6 +33,15 @@ export function idAt(ms: number): string {
   return String.fromCharCode(...time);
 }
 
+/** The moment with which an id begins, in milliseconds since the epoch. */
+export function timeOf(id: string): number {
+  let ms = 0;
+  for (const code of id.slice(0, timeLength)) {
+    ms = ms * 32 + Math.max(0, alphabet.indexOf(code.charCodeAt(0)));
+  }
+  return ms;
+}
+
 function begin(ms: number): void {
   lastMs = ms;
   sequence = 0;

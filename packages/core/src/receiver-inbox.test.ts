@@ -45,6 +45,20 @@ describe("inbox", () => {
     await expect(listing).rejects.toThrow(`list: ${message}`);
   });
 
+  it("refuses an id that is no text, and a summary without its dates", async () => {
+    const { inbox } = setUp().receiver;
+    for (const call of ["get", "release", "retry", "discard"] as const) {
+      const calling = inbox[call](undefined as unknown as string);
+      await expect(calling).rejects.toThrow(`${call}: id must be a string, not undefined`);
+    }
+    const refused = (query: object, message: string) =>
+      expect(inbox.summary(query as never)).rejects.toThrow(message);
+    const from = new Date(0);
+    await refused({ from }, "summary: until must be a valid Date, not undefined");
+    await refused({ until: from, from: null }, "summary: from must be a valid Date, not null");
+    await refused({ from, until: from, state: "held" }, "summary: state is no option");
+  });
+
   it("takes all that a query may hold, left out or not", async () => {
     const { receiver, send } = setUp({ autostart: false });
     await send("report");

@@ -3,14 +3,14 @@ import { onlyKnown, shown } from "./given.ts";
 import type { Counts, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
 import type { Settings } from "./settings.ts";
 
-/** A receiver's deliveries, for the person who looks after them. */
+/** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
 export interface ReceiverInbox {
   /** Oldest first, unless told. Rejects with a TypeError for an unknown name in the query, or a wrong state, limit or date. */
   list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
   /** One in full, or null. */
   get(id: string): Promise<EntryDetails | null>;
   counts(): Promise<Counts>;
-  /** In numbers: all there is, and what was received in a span of time. */
+  /** In numbers: all there is, and what was received in a span of time. Rejects with a TypeError without its two dates. */
   summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;
   /** Runs a held, dead or handled one, attempts from zero. Rejects `not_found` or `not_releasable`. */
   release(id: string): Promise<void>;
@@ -33,20 +33,32 @@ export function receiverInbox(
   }
   return {
     list: async (query = {}) => {
-      check(query);
+      checkList(query);
       return kept(() => inbox.list({ ...query, receiver: name }));
     },
-    get: (id) => kept(() => inbox.get(id, name)),
+    get: async (id) => {
+      checkId("get", id);
+      return kept(() => inbox.get(id, name));
+    },
     counts: () => kept(() => inbox.counts(name)),
-    summary: (query) => kept(() => inbox.summary({ ...query, receiver: name })),
+    summary: async (query) => {
+      onlyKnown("summary", query, ["from", "until"]);
+      for (const date of ["from", "until"] as const) checkDate("summary", date, query[date]);
+      return kept(() => inbox.summary({ ...query, receiver: name }));
+    },
     release: async (id) => {
+      checkId("release", id);
       await inbox.release({ receiver: name, id, now: clock.now() });
     },
     releaseAll: (reason) => inbox.release({ receiver: name, reason, now: clock.now() }),
     retry: async (id) => {
+      checkId("retry", id);
       await inbox.release({ receiver: name, retry: id, now: clock.now() });
     },
-    discard: (id) => inbox.discard(id, name),
+    discard: async (id) => {
+      checkId("discard", id);
+      await inbox.discard(id, name);
+    },
   };
 }
 
@@ -55,7 +67,7 @@ const asked: readonly string[] = [
   ...["limit", "after"],
 ];
 
-function check(query: Omit<InboxQuery, "receiver">): void {
+function checkList(query: Omit<InboxQuery, "receiver">): void {
   onlyKnown("list", query, asked);
   const { state = "parked", limit = 1 } = query;
   if (state !== "parked" && !states.includes(state)) {
@@ -67,9 +79,17 @@ function check(query: Omit<InboxQuery, "receiver">): void {
   if (!isCount || limit < 1) {
     throw new TypeError(`list: limit must be an integer from 1, or Infinity, not ${shown(limit)}`);
   }
-  for (const [name, date] of Object.entries({ from: query.from, until: query.until })) {
-    if (date === undefined || Number.isFinite((date as Partial<Date> | null)?.getTime?.()))
-      continue;
-    throw new TypeError(`list: ${name} must be a valid Date, not ${shown(date)}`);
+  for (const date of ["from", "until"] as const) {
+    if (query[date] !== undefined) checkDate("list", date, query[date]);
   }
+}
+
+function checkDate(call: string, name: string, date: unknown): void {
+  if (Number.isFinite((date as Partial<Date> | null | undefined)?.getTime?.())) return;
+  throw new TypeError(`${call}: ${name} must be a valid Date, not ${shown(date)}`);
+}
+
+function checkId(call: string, id: unknown): void {
+  if (typeof id === "string") return;
+  throw new TypeError(`${call}: id must be a string, not ${shown(id)}`);
 }

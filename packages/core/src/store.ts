@@ -14,6 +14,6 @@ export {
 } from "./entry.ts";
 export { describe } from "./errors.ts";
 export { onlyKnown } from "./given.ts";
-export { idAt } from "./id.ts";
+export { idAt, timeOf } from "./id.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
 export { type RetentionOptions, retentionOf } from "./retention.ts";

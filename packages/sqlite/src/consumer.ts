@@ -137,7 +137,9 @@ export class LaneConsumer implements Consumer {
   /** One was parked, because work on it ended the process too often. */
   poisoned(kept: Kept): void {
     const { code = "poison", message = "" } = kept.reason ?? {};
-    this.#policy.onRecorded?.(jobOf({ ...kept, stage: this.stage }), leave("dead", code, message));
+    // As it was before that was recorded.
+    const before = { ...kept, stage: this.stage, attempts: kept.attempts - 1 };
+    this.#policy.onRecorded?.(jobOf(before), leave("dead", code, message));
   }
 
   /** The inbox fails to hand out. */

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { InboxQuery } from "@reporthook/core";
+import { idAt, minuteMs } from "@reporthook/core/store";
 import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { Look } from "./look.ts";
@@ -31,6 +32,48 @@ const queries: InboxQuery[] = [
   { from: new Date(1), until: new Date(2), newestFirst: true },
   { idPrefix: "01", after: "01m", newestFirst: true },
 ];
+
+test("summary() asks for the minutes in which something came, not for each of a year", () => {
+  const receivers = new Receivers(database);
+  const receiver = receivers.numberOf("b");
+  const year = 365 * 1_440 * minuteMs;
+  const times = [5 * minuteMs, 5 * minuteMs + 1, year / 2, year - 1];
+  for (const [index, at] of times.entries()) {
+    database.exec(
+      `INSERT INTO delivery (id, receiver, received_at, ack_ms, state, url, headers)
+       VALUES ('${idAt(at)}${index}', ${receiver}, ${at}, 1, ${index % 2}, '/', '{}')`,
+    );
+  }
+  let asked = 0;
+  const counting: Pick<Database, "prepare"> = {
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      return {
+        run: statement.run.bind(statement),
+        get(...values) {
+          asked++;
+          return statement.get(...values);
+        },
+        all(...values) {
+          asked++;
+          return statement.all(...values);
+        },
+      };
+    },
+  };
+  const look = new Look({ receivers, database: counting as Database } as never);
+  const span = { from: new Date(0), until: new Date(year) };
+  const { minutes } = look.summary({ receiver: "b", ...span });
+  const minute = (at: number) => at - (at % minuteMs);
+  expect(minutes.map(({ at, counts }) => [at.getTime(), counts.received, counts.verified])).toEqual(
+    [
+      [5 * minuteMs, 1, 1],
+      [minute(year / 2), 1, 0],
+      [minute(year - 1), 0, 1],
+    ],
+  );
+  expect(asked).toBeLessThan(200);
+});
 
 test("Look finds and counts through an index, without scanning or sorting", () => {
   const receivers = new Receivers(database);

@@ -17,6 +17,7 @@ import {
   minuteOf,
   noCounts,
   states,
+  timeOf,
 } from "@reporthook/core/store";
 import type { Files } from "./deliveries.ts";
 import type { Row, Statement, Value } from "./driver.ts";
@@ -66,10 +67,11 @@ export class Look {
     const receivers = this.#files.receivers.chosen(receiver);
     const minutes: Minute[] = [];
     const end = until.getTime();
-    for (let at = from.getTime(); at < end; at += minuteMs - (at % minuteMs)) {
+    for (let at = from.getTime(); at < end; ) {
       const next = Math.min(at + minuteMs - (at % minuteMs), end);
       const minute = this.#minute(receivers, at, next);
       if (minute !== null) minutes.push(minute);
+      at = minute === null ? this.#firstFrom(receivers, next, end) : next;
     }
     return { parked: this.#parked(receivers), oldest: this.#oldest(receiver), minutes };
   }
@@ -124,6 +126,19 @@ export class Look {
       return times.all(receiver, state, ...range, share).map((row) => Number(row["ack_ms"]));
     });
     return minuteOf(from - (from % minuteMs), counts, ackMs);
+  }
+
+  /** When the first was received from a moment on, before `end`; that, when none was. */
+  #firstFrom(receivers: readonly number[], from: number, end: number): number {
+    const first = this.#prepare(
+      `SELECT id FROM delivery INDEXED BY delivery_state
+       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT 1`,
+    );
+    const range = [idAt(from), idAt(end)];
+    const rows = receivers.flatMap((receiver) =>
+      [...states.keys()].flatMap((state) => first.all(receiver, state, ...range)),
+    );
+    return Math.max(from, Math.min(end, ...rows.map(({ id }) => timeOf(String(id)))));
   }
 
   #count(receiver: number, state: number, ...range: readonly string[]): number {

@@ -221,6 +221,29 @@ describe("sqliteInbox", () => {
     await end();
   });
 
+  it("who works on the stage that ended the process is told what is parked as poison", async () => {
+    const path = join(folder, `${++files}.db`);
+    const { inbox, clock, put, work, until, end } = bench(sqliteInbox(path));
+    const id = await put();
+    await work("verify", valid);
+    const dead = loadDriver().open(path);
+    dead.exec("INSERT INTO owner (number, beat) VALUES (7, 0)");
+    dead.exec("UPDATE delivery SET queue = 7, rank = 7, starts = 5, attempts = 2");
+    dead.close();
+    const told: unknown[] = [];
+    const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
+    for (const stage of ["verify", "handle"] as const) {
+      inbox.consume(stage, async () => handled, {
+        ...policy,
+        onRecorded: (job, { to }) => told.push([stage, job.stage, job.attempts, to]),
+      });
+    }
+    await until(() => told.length > 0, "it is told");
+    expect(told).toEqual([["handle", "handle", 2, "dead"]]);
+    expect(await inbox.get(id)).toMatchObject({ state: "dead", attempts: 3 });
+    await end();
+  });
+
   it("counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { giveWay: true }), later(60_000)],

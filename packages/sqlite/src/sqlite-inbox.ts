@@ -210,13 +210,10 @@ class SqliteInbox implements Inbox {
     return this.#connection;
   }
 
-  /** How the lanes stand, without those that take nothing up any more. */
+  /** How the lanes stand, without those that take nothing up any more: they stay, to give back what is on its way to them. */
   #states(): LaneState[] {
     const states: LaneState[] = [];
-    for (const [lane, consumer] of this.#lanes) {
-      if (!consumer.stopped) states.push(consumer.ask());
-      else if (consumer.running === 0) this.#lanes.delete(lane);
-    }
+    this.#eachLane((consumer) => states.push(consumer.ask()));
     return states;
   }
 
@@ -224,8 +221,10 @@ class SqliteInbox implements Inbox {
     for (const { lane, at } of due) this.#lanes.get(lane)?.due(at);
     for (const { receiver, row } of poisoned) {
       const kept = keptOf(row, receiver);
-      const told = [...this.#lanes.values()].find((consumer) => consumer.receiver === receiver);
-      told?.poisoned(kept);
+      // What has been verified died of its handlers.
+      const stage = kept.verification === null ? "verify" : "handle";
+      const fits = (one: LaneConsumer): boolean => one.receiver === receiver && one.stage === stage;
+      [...this.#lanes.values()].find((one) => fits(one) && !one.stopped)?.poisoned(kept);
     }
   }
 
@@ -240,11 +239,12 @@ class SqliteInbox implements Inbox {
   #end(error: ReporthookError | null): void {
     this.#connection = null;
     this.#failure = error === null ? null : { error, at: performance.now() };
-    if (error === null) return;
-    for (const consumer of this.#lanes.values()) consumer.lose(error, true);
-    this.#eachLane((consumer) => consumer.failed(error));
-    // Whoever works on deliveries waits for no request to open the file again.
-    setTimeout(() => this.#eachLane(() => this.#tell()), reopenMs).unref();
+    const reason = error ?? new Error("The inbox was closed");
+    for (const consumer of this.#lanes.values()) consumer.lose(reason, true);
+    if (error !== null) this.#eachLane((consumer) => consumer.failed(error));
+    // Whoever works on deliveries, or began to while it was closed, waits for no request to open the file again.
+    const again = (): void => this.#eachLane(() => this.#tell());
+    setTimeout(again, error === null ? 0 : reopenMs).unref();
   }
 
   #tell(): void {

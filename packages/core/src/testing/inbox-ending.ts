@@ -1,5 +1,6 @@
 import type { StopSignal } from "../abort.ts";
 import type { Job } from "../delivery.ts";
+import { endOfTurn } from "../turn.ts";
 import { same } from "./assert.ts";
 import { deferred, handled, later, left, valid, type Written } from "./inbox-bench.ts";
 
@@ -51,6 +52,24 @@ export const ending: readonly Written[] = [
       await until(async () => (await inbox.counts("a")).verified === 3, "the rest is done");
       const rest = [...ids, other].filter((id) => id !== jobs[0]?.id);
       same(next.jobs.map(({ id }) => id).sort(), rest.sort(), "What the other worker did");
+    },
+  },
+  {
+    name: "what is on its way to a consumer that stops is given back",
+    async run({ inbox, put, consume, until, patiently }) {
+      const rounds = 12;
+      for (let round = 0; round < rounds; round++) {
+        const { consumer } = consume("verify", valid);
+        const id = await put();
+        await until(async () => (await inbox.get(id))?.state === "verified", "it is recorded");
+        const adding = put();
+        for (let turn = 0; turn <= round % 4; turn++) await endOfTurn();
+        await patiently(consumer.stop(), "stop()");
+        await adding;
+      }
+      consume("verify", valid);
+      const isDone = async () => (await inbox.counts("a")).verified === 2 * rounds;
+      await until(isDone, "all are worked on");
     },
   },
   {
@@ -121,6 +140,20 @@ export const ending: readonly Written[] = [
       await patiently(inbox.close(), "close() while work runs");
       same(consumer.running, 0, "How many run");
       await patiently(consumer.stop(), "stop() after close()");
+    },
+  },
+  {
+    name: "a consumer that begins while close() runs works on",
+    async run({ inbox, put, consume, until, patiently }) {
+      const before = consume("verify", valid);
+      await put();
+      await until(() => before.jobs.length === 1, "it is handed out");
+      const closing = inbox.close();
+      const { jobs } = consume("verify", valid);
+      await patiently(closing, "close()");
+      const id = await put();
+      await until(() => jobs.some((job) => job.id === id), "it is handed out");
+      await until(async () => (await inbox.get(id))?.state === "verified", "it is recorded");
     },
   },
 ];
