@@ -4,9 +4,12 @@ import {
   type CallbackOptions,
   type Client,
   createReceiver,
+  DoNotRetry,
   type Handler as EventHandler,
+  type EventName,
   type EventOf,
   memoryInbox,
+  type Parse,
   type Receiver,
   type Schema,
 } from "@reporthook/core";
@@ -194,6 +197,59 @@ test("the type of the callback URLs' context is that of event.context", () => {
   // @ts-expect-error another context
   void inferred.callbackUrl("https://app.example", { context: "c-1" });
   for (const mountOn of [toExpress, toKoa, toHono]) expect(mountOn(named)).toBeTypeOf("function");
+});
+
+test("a handler for more than its names is taken, one for less or for another schema is not", () => {
+  const receiver = make();
+  const all: EventHandler = () => {};
+  const ofReports = (_event: EventOf<"report">): void => {};
+  const names: readonly EventName[] = ["report.complete", "unknown"];
+  receiver.on("report.complete", all).on(names, all);
+  receiver.on(["report.complete", "report.internal_error"], ofReports);
+  // @ts-expect-error a test is no report
+  receiver.on("*", ofReports);
+  type Dated = { readonly "report.complete": Schema<Date> };
+  const dated: EventHandler<"report.complete", unknown, Dated> = ({ body }) => void body.getTime();
+  // @ts-expect-error no schema makes a date of the body
+  receiver.on("report.complete", dated);
+  const schema: Schema<Date> = {
+    "~standard": { version: 1, vendor: "test", validate: () => ({ value: new Date() }) },
+  };
+  const options = {
+    client,
+    autostart: false,
+    logger: false as const,
+    schemas: { "report.complete": schema },
+  };
+  // @ts-expect-error whoever names the context names the schemas, too
+  made.push(createReceiver<{ customer: string }>(options));
+  made.push(createReceiver<{ customer: string }, Dated>({ ...options, name: "dated" }));
+});
+
+test("what is undefined is left out", () => {
+  const none = undefined;
+  const receiver = createReceiver({ client, inbox: none, logger: none, name: none, limits: none });
+  made.push(receiver);
+  const listing = receiver.inbox.list({ after: none, state: none });
+  return expect(listing).resolves.toEqual([]);
+});
+
+test("an error that is not for giving up keeps its type", () => {
+  const messageOf = (error: Error): string => (DoNotRetry.is(error) ? "given up" : error.message);
+  expect([messageOf(new DoNotRetry("x")), messageOf(new Error("y"))]).toEqual(["given up", "y"]);
+});
+
+test("parse answers what a notification can be, by type", () => {
+  const parses: Parse[] = [
+    () => ({ type: "report", status: "complete" }),
+    () => ({ type: "report.complete", reportId: "r-1" }),
+    () => null,
+    // @ts-expect-error which report, says its status
+    () => ({ type: "report" }),
+    // @ts-expect-error one or the other
+    () => ({ type: "report.complete", status: "processing" }),
+  ];
+  expect(parses.length).toBe(5);
 });
 
 test("on() refuses unknown names, by type and when called", () => {

@@ -4,17 +4,20 @@ import { onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/
 /** Options of {@link bullmqInbox}. */
 export interface BullmqInboxOptions {
   /** A URL (`redis://`, `rediss://`, `postgres://`, `postgresql://`), or the options of ioredis or of a pg pool. */
-  readonly connection: string | Readonly<Record<string, unknown>>;
+  readonly connection:
+    | string
+    | Readonly<Record<string, unknown>>
+    | (object & { readonly on?: never });
   /** Which engine: the URL tells, and options are taken for ioredis' when left out. */
-  readonly backend?: "redis" | "postgres";
+  readonly backend?: "redis" | "postgres" | undefined;
   /** What the names of the queues begin with: `"reporthook"`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: RetentionOptions;
+  readonly retention?: RetentionOptions | undefined;
   /** Milliseconds after which the work of a process that shows no sign of life is taken back: 15,000. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** Told at the start what the server's settings may lose; the console. `false` silences. */
-  readonly logger?: Logger | false;
+  readonly logger?: Pick<Logger, "warn"> | false | undefined;
 }
 
 /** What an inbox was made with, checked. */
@@ -46,7 +49,7 @@ export function settingsOf(options: BullmqInboxOptions): Settings {
     wrong("prefix", "must be 1 to 64 letters, digits, dots, hyphens or underscores");
   }
   return {
-    ...target(connection, backend),
+    ...target(connection as Given, backend),
     ...{
       prefix,
       logger: loggerOf(options.logger),
@@ -56,12 +59,11 @@ export function settingsOf(options: BullmqInboxOptions): Settings {
   };
 }
 
+type Given = string | Readonly<Record<string, unknown>>;
+
 type Target = Pick<Settings, "backend" | "connection" | "place">;
 
-function target(
-  connection: BullmqInboxOptions["connection"],
-  backend: BullmqInboxOptions["backend"],
-): Target {
+function target(connection: Given, backend: BullmqInboxOptions["backend"]): Target {
   if (backend !== undefined && backend !== "redis" && backend !== "postgres") {
     wrong("backend", 'must be "redis" or "postgres"');
   }

@@ -15,7 +15,7 @@ export interface CallbackOptions<Context = unknown> {
   /** The first one signs, each of them verifies (for rotation): at least 32 characters, made at random. */
   readonly secrets: readonly string[];
   /** Whether a request without a valid token is answered 404 before its body is read: `false`. */
-  readonly require?: boolean;
+  readonly require?: boolean | undefined;
   /** Exists for the type alone. */
   readonly [contextType]?: Context;
 }

@@ -115,7 +115,7 @@ export class InvalidReportRequestError extends ReporthookError {
 }
 
 // Brands hold across copies of this package, where instanceof does not.
-const doNotRetry = Symbol.for("reporthook.DoNotRetry");
+const doNotRetry: unique symbol = Symbol.for("reporthook.DoNotRetry");
 const retryAfter = Symbol.for("reporthook.RetryAfter");
 
 /**
@@ -132,7 +132,7 @@ export class DoNotRetry extends Error {
   }
 
   /** Whether `error` is one, also when it comes from another copy of this package. */
-  static is(error: unknown): error is DoNotRetry {
+  static is(error: unknown): error is DoNotRetry & { readonly [doNotRetry]: true } {
     return typeof error === "object" && error !== null && doNotRetry in error;
   }
 }

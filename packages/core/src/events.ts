@@ -34,9 +34,15 @@ export interface SchemaIssue {
 /** Schemas by event type, as `createReceiver` takes them. */
 export type Schemas = { readonly [Type in EventType]?: Schema };
 
+/** No schema for any type. */
+export type NoSchemas = { readonly [Type in EventType]?: never };
+
 /** The body of an event of this type: its schema's output, else any JSON object. */
-export type BodyOf<Type extends EventType, S extends Schemas> =
-  S[Type] extends Schema<infer Output> ? Output : Readonly<Record<string, unknown>>;
+export type BodyOf<Type extends EventType, S extends Schemas> = [S[Type]] extends [never]
+  ? Readonly<Record<string, unknown>>
+  : S[Type] extends Schema<infer Output>
+    ? Output
+    : Readonly<Record<string, unknown>>;
 
 interface Common<Type extends EventType, Context, S extends Schemas> {
   /** The delivery's id, the same at every attempt: key what you do by it. */
@@ -54,7 +60,7 @@ interface Common<Type extends EventType, Context, S extends Schemas> {
 }
 
 /** The service was asked to try this address (document, section "Test a webhook address"). */
-export interface TestEvent<Context = unknown, S extends Schemas = Record<never, never>>
+export interface TestEvent<Context = unknown, S extends Schemas = NoSchemas>
   extends Common<"test_webhook_endpoint", Context, S> {
   /** The confirmation text. */
   readonly payload: string;
@@ -64,7 +70,7 @@ export interface TestEvent<Context = unknown, S extends Schemas = Record<never, 
 export interface ReportEvent<
   Status extends ReportStatus,
   Context = unknown,
-  S extends Schemas = Record<never, never>,
+  S extends Schemas = NoSchemas,
 > extends Common<`report.${Status}`, Context, S> {
   readonly status: Status;
   /** Read beside the status; null when the notification names none. */
@@ -72,7 +78,7 @@ export interface ReportEvent<
 }
 
 /** A genuine notification that no table knows. */
-export interface UnknownEvent<Context = unknown, S extends Schemas = Record<never, never>>
+export interface UnknownEvent<Context = unknown, S extends Schemas = NoSchemas>
   extends Common<"unknown", Context, S> {}
 
 /** Every event by its type. */
@@ -95,7 +101,7 @@ export type TypesOf<Name extends EventName> = Name extends "*"
 export type EventOf<
   Name extends EventName = "*",
   Context = unknown,
-  S extends Schemas = Record<never, never>,
+  S extends Schemas = NoSchemas,
 > = EventsByType<Context, S>[TypesOf<Name>];
 
 /** What a handler is told besides the event. */
@@ -110,7 +116,7 @@ export interface HandlerContext {
 export type Handler<
   Name extends EventName = "*",
   Context = unknown,
-  S extends Schemas = Record<never, never>,
+  S extends Schemas = NoSchemas,
 > = (event: EventOf<Name, Context, S>, context: HandlerContext) => void | Promise<void>;
 
 /** All event types, in the order of a report's life. */

@@ -66,28 +66,28 @@ export interface Load {
 
 /** Which entries to list. */
 export interface InboxQuery {
-  readonly receiver?: string;
-  readonly state?: State | "parked";
-  readonly type?: EventType;
-  readonly reportId?: string;
-  readonly reason?: ReasonCode;
+  readonly receiver?: string | undefined;
+  readonly state?: State | "parked" | undefined;
+  readonly type?: EventType | undefined;
+  readonly reportId?: string | undefined;
+  readonly reason?: ReasonCode | undefined;
   /** Received at this moment or later: told by their ids, which begin with the time of receipt. */
-  readonly from?: Date;
+  readonly from?: Date | undefined;
   /** Received before this moment, told likewise. */
-  readonly until?: Date;
+  readonly until?: Date | undefined;
   /** Only those whose id begins so. */
-  readonly idPrefix?: string;
+  readonly idPrefix?: string | undefined;
   /** Oldest first when left out. */
-  readonly newestFirst?: boolean;
+  readonly newestFirst?: boolean | undefined;
   /** At most this many; 100 when left out. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Only those that come after this id, in the order asked for. */
-  readonly after?: string;
+  readonly after?: string | undefined;
 }
 
 /** What to sum up: the minutes between two moments. */
 export interface SummaryQuery {
-  readonly receiver?: string;
+  readonly receiver?: string | undefined;
   readonly from: Date;
   readonly until: Date;
 }

@@ -1,3 +1,5 @@
+export type { StopSignal } from "./abort.ts";
+export type { Fetch, FetchInit, FetchResponse } from "./call-service.ts";
 export type { CallbackOptions } from "./callback.ts";
 export {
   type AuthorizeOptions,
@@ -9,6 +11,7 @@ export {
   type ServiceAnswer,
   type Verdict,
 } from "./client.ts";
+export type { ReportAuth } from "./client-options.ts";
 export type { Clock } from "./clock.ts";
 export type {
   Again,
@@ -45,6 +48,7 @@ export type {
   EventType,
   Handler,
   HandlerContext,
+  NoSchemas,
   ReportEvent,
   ReportStatus,
   Schema,
@@ -90,5 +94,7 @@ export type { JsonObject, Parse, Parsed } from "./parse.ts";
 export type { SignatureSource } from "./receive.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverInbox } from "./receiver-inbox.ts";
+export type { Metric } from "./report-request.ts";
+export type { RetentionOptions } from "./retention.ts";
 export type { RetryOptions } from "./schedule.ts";
 export type { Authorizer } from "./verify.ts";

@@ -4,11 +4,11 @@ import { type RetentionOptions, retentionOf } from "./retention.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
-  readonly retention?: RetentionOptions;
+  readonly retention?: RetentionOptions | undefined;
   /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
-  readonly acceptLoss?: boolean;
+  readonly acceptLoss?: boolean | undefined;
 }
 
 /** What they come to. */

@@ -3,15 +3,15 @@ import { type Entry, isParked, type Job, type Outcome } from "./delivery.ts";
 /** Hooks, each called with the entry as it stands after the step; what a hook throws is logged. */
 export interface Observe {
   /** Stored, and about to be answered. */
-  readonly acknowledged?: (entry: Entry) => void;
+  readonly acknowledged?: ((entry: Entry) => void) | undefined;
   /** The service has given its verdict. */
-  readonly verified?: (entry: Entry) => void;
+  readonly verified?: ((entry: Entry) => void) | undefined;
   /** All handlers succeeded. */
-  readonly handled?: (entry: Entry) => void;
+  readonly handled?: ((entry: Entry) => void) | undefined;
   /** An attempt to handle failed. */
-  readonly failed?: (entry: Entry) => void;
+  readonly failed?: ((entry: Entry) => void) | undefined;
   /** Held or dead: a person is needed. */
-  readonly parked?: (entry: Entry) => void;
+  readonly parked?: ((entry: Entry) => void) | undefined;
 }
 
 /** Tells the hooks that fit an outcome. */

@@ -31,13 +31,13 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   /** Asks the service for verdicts: a client, or anything with `authorize`. */
   readonly client: Authorizer;
   /** Where deliveries wait; `memoryInbox()` when left out. */
-  readonly inbox?: Inbox;
+  readonly inbox?: Inbox | undefined;
   /** Tells receivers that share an inbox apart: `reports`. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** `stored`: acknowledge what is stored; `handled`: verify and handle inside the request, keep nothing. */
-  readonly ack?: "stored" | "handled";
+  readonly ack?: "stored" | "handled" | undefined;
   /** When authorize is asked: `after-ack`, or `before-ack` within `limits.verifyMs`. */
-  readonly verify?: "after-ack" | "before-ack";
+  readonly verify?: "after-ack" | "before-ack" | undefined;
   /**
    * Where the signature arrives (the document does not show it): `X-svc-authorization`.
    *
@@ -45,15 +45,15 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
    * const signature = ({ url }: { url: string }) => new URL(url, "http://localhost").searchParams.get("signature");
    * const receiver = createReceiver({ client, signature });
    */
-  readonly signature?: SignatureSource;
+  readonly signature?: SignatureSource | undefined;
   /** Whether a test notification may come without a signature: `accept`. */
-  readonly unsignedTests?: "accept" | "refuse";
+  readonly unsignedTests?: "accept" | "refuse" | undefined;
   /** What becomes of any other without a signature: `hold`. */
-  readonly unsigned?: "hold" | "refuse";
+  readonly unsigned?: "hold" | "refuse" | undefined;
   /** What becomes of a delivery whose signature is older than 5 minutes: `hold`. */
-  readonly expired?: "hold" | "handle-after-outage" | "refuse";
+  readonly expired?: "hold" | "handle-after-outage" | "refuse" | undefined;
   /** What becomes of a signature that comes again with other bytes: `accept`, with a warning. */
-  readonly reusedSignature?: "accept" | "hold";
+  readonly reusedSignature?: "accept" | "hold" | undefined;
   /**
    * Recognises shapes that the built-in table does not know.
    *
@@ -63,7 +63,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
    *   parse: ({ body }) => (body["event_type"] === "done" ? { type: "report.complete" } : null),
    * });
    */
-  readonly parse?: Parse;
+  readonly parse?: Parse | undefined;
   /**
    * Validate `event.body` and give it its type.
    *
@@ -71,22 +71,24 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
    * const receiver = createReceiver({ client, schemas: { "report.complete": z.object({ download: z.url() }) } });
    * receiver.on("report.complete", ({ body }) => console.log(body.download));
    */
-  readonly schemas?: S;
+  readonly schemas?: S | undefined;
   /** How failing handlers are tried again. */
-  readonly retry?: Partial<RetryOptions>;
-  readonly limits?: Partial<Limits>;
+  readonly retry?: Partial<RetryOptions> | undefined;
+  readonly limits?: Partial<Limits> | undefined;
   /** How many at once: 16 authorize calls, 8 deliveries being handled. */
-  readonly concurrency?: { readonly verify?: number; readonly handle?: number };
+  readonly concurrency?:
+    | { readonly verify?: number | undefined; readonly handle?: number | undefined }
+    | undefined;
   /** Milliseconds for all handlers of one attempt: 300,000. */
-  readonly handlerTimeoutMs?: number;
+  readonly handlerTimeoutMs?: number | undefined;
   /** Whether mounting starts the work; `false`: receive only, or `start()` by hand. */
-  readonly autostart?: boolean;
+  readonly autostart?: boolean | undefined;
   /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
-  readonly callback?: CallbackOptions<Context>;
-  readonly clock?: Clock;
+  readonly callback?: CallbackOptions<Context> | undefined;
+  readonly clock?: Clock | undefined;
   /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
-  readonly logger?: Partial<Logger> | false;
-  readonly observe?: Observe;
+  readonly logger?: (Pick<Logger, "warn"> & Partial<Logger>) | false | undefined;
+  readonly observe?: Observe | undefined;
   /** Not for apps: where telemetry is plugged in. */
   readonly [seam]?: Seam;
 }

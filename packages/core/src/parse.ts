@@ -1,15 +1,24 @@
-import type { EventType, ReportStatus } from "./events.ts";
+import type { ReportStatus } from "./events.ts";
 
 /** A JSON object as it came. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What a `parse` option answers: null leaves the notification to the built-in table. */
-export interface Parsed {
-  /** `report` takes the status from `status`. */
-  readonly type: "report" | Exclude<EventType, "test_webhook_endpoint">;
-  readonly status?: ReportStatus;
-  readonly reportId?: string | null;
-}
+export type Parsed =
+  /** The status says which. */
+  | { readonly type: "report"; readonly status: ReportStatus; readonly reportId?: string | null }
+  | {
+      readonly [Status in ReportStatus]: {
+        readonly type: `report.${Status}`;
+        readonly status?: Status;
+        readonly reportId?: string | null;
+      };
+    }[ReportStatus]
+  | {
+      readonly type: "unknown";
+      readonly status?: ReportStatus;
+      readonly reportId?: string | null;
+    };
 
 /** The `parse` option: recognises shapes that the built-in table does not know. */
 export type Parse = (notification: {

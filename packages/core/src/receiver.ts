@@ -7,7 +7,7 @@ import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
-import type { EventName, Handler, Schemas } from "./events.ts";
+import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
 import { type Health, healthOf } from "./health.ts";
 import { newId } from "./id.ts";
@@ -27,7 +27,7 @@ import { within } from "./within.ts";
 import { createWorker } from "./worker.ts";
 
 /** Receives notifications, has them verified, and hands their events to handlers. */
-export interface Receiver<Context = unknown, S extends Schemas = Record<never, never>> {
+export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
   readonly name: string;
   /**
    * Registers a handler for one name or several.
@@ -37,7 +37,10 @@ export interface Receiver<Context = unknown, S extends Schemas = Record<never, n
    */
   on<const Name extends EventName>(
     names: Name | readonly Name[],
-    handler: Handler<Name, Context, S>,
+    handler: (
+      event: EventOf<NoInfer<Name>, Context, S>,
+      context: HandlerContext,
+    ) => void | Promise<void>,
   ): Receiver<Context, S>;
   /** Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
@@ -46,9 +49,9 @@ export interface Receiver<Context = unknown, S extends Schemas = Record<never, n
   /** Begins the work by hand and keeps the process alive until `close`. Rejects when the inbox can't be opened. */
   start(): Promise<void>;
   /** Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish. Idempotent. */
-  close(options?: { readonly timeoutMs?: number }): Promise<void>;
+  close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   /** For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds. */
-  idle(options?: { readonly timeoutMs?: number }): Promise<void>;
+  idle(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   health(): Promise<Health>;
   /**
    * A `webhook_url` of one's own for each request: `base` with a signed token, which does not expire. Its context comes
@@ -58,7 +61,7 @@ export interface Receiver<Context = unknown, S extends Schemas = Record<never, n
    *
    * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
    */
-  callbackUrl(base: string, options?: { readonly context?: Context }): Promise<string>;
+  callbackUrl(base: string, options?: { readonly context?: Context | undefined }): Promise<string>;
   readonly inbox: ReceiverInbox;
 }
 
@@ -75,7 +78,7 @@ const lookMs = 1_000;
  * const receiver = createReceiver({ client });
  * receiver.on("report.complete", async (event) => console.log(event.reportId));
  */
-export function createReceiver<Context = unknown, const S extends Schemas = Record<never, never>>(
+export function createReceiver<Context = unknown, const S extends Schemas = NoSchemas>(
   options: ReceiverOptions<Context, S>,
 ): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);

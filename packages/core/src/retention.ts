@@ -4,9 +4,9 @@ import { onlyKnown, shown } from "./given.ts";
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
 export interface RetentionOptions {
   /** Handled ones: 7 days. */
-  readonly handledMs?: number;
+  readonly handledMs?: number | undefined;
   /** Held and dead ones: 30 days. */
-  readonly parkedMs?: number;
+  readonly parkedMs?: number | undefined;
 }
 
 /**

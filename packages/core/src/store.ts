@@ -9,6 +9,7 @@ export {
   jobOf,
   type Kept,
   newKept,
+  type Retention,
   record,
   rerun,
 } from "./entry.ts";

@@ -27,14 +27,14 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
         const { reason } = asked;
         const done = await inbox.releaseAll(reason as ReasonCode);
         if (logger) {
-          logger.info({ by, reason, done }, "All deliveries parked for a reason were released.");
+          logger.info?.({ by, reason, done }, "All deliveries parked for a reason were released.");
         }
         return json({ done } satisfies WireDone);
       }
       const { action, id } = asked;
       await inbox[action](id);
-      if (logger && action === "release") logger.info({ by, id }, "A delivery was released.");
-      if (logger && action === "retry") logger.info({ by, id }, "A delivery is tried at once.");
+      if (logger && action === "release") logger.info?.({ by, id }, "A delivery was released.");
+      if (logger && action === "retry") logger.info?.({ by, id }, "A delivery is tried at once.");
       return json({ done: 1 } satisfies WireDone);
     } catch (error) {
       const code = error instanceof ReporthookError ? error.code : null;

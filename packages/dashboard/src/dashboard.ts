@@ -20,9 +20,9 @@ export type Authorize = (request: Request) => Person | null | Promise<Person | n
 /** Options of {@link dashboard}. */
 export interface DashboardOptions {
   /** Left out, only this machine may look, and may do everything. */
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
   /** Who released what, and what went wrong: the console; `false` silences it. */
-  readonly logger?: DashboardLogger | false;
+  readonly logger?: DashboardLogger | false | undefined;
 }
 
 /**

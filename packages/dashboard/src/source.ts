@@ -37,7 +37,7 @@ function isInbox(inbox: unknown): boolean {
 /** Options of {@link ofInbox}. */
 export interface InboxOptions {
   /** Whose deliveries: the name of the receiver, `"reports"`. */
-  readonly receiver?: string;
+  readonly receiver?: string | undefined;
 }
 
 /**

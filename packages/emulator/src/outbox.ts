@@ -7,7 +7,7 @@ import { readUpTo } from "./read-up-to.ts";
 import { untraced } from "./untraced.ts";
 
 /** Carries a notification to its receiver; stands in for the network. */
-export type Deliver = (request: Request) => Promise<Response>;
+export type Deliver = (request: Request) => Response | Promise<Response>;
 
 /** One notification that was sent and what came of it, kept from the moment that is known. */
 export interface Delivery {

@@ -6,9 +6,9 @@ import { createSpans } from "./spans.ts";
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions {
   /** The global provider's `@reporthook/opentelemetry`, when left out. */
-  readonly tracer?: Tracer;
+  readonly tracer?: Tracer | undefined;
   /** Likewise. */
-  readonly meter?: Meter;
+  readonly meter?: Meter | undefined;
 }
 
 /** What `createReceiver` takes among its options. */

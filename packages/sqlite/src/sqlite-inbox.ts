@@ -33,11 +33,11 @@ import { countsOf, loadOf, none } from "./tally.ts";
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
   /** A module with SQLite: `"node:sqlite"`, `"libsql"`, `"better-sqlite3"`; the first of the first two that is there. */
-  readonly driver?: string;
+  readonly driver?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: RetentionOptions;
+  readonly retention?: RetentionOptions | undefined;
   /** Whether a file may be created, or brought to this package's version: true. A tool that only looks says false. */
-  readonly migrate?: boolean;
+  readonly migrate?: boolean | undefined;
 }
 
 /**
