@@ -221,29 +221,37 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
   receiver = createReceiver({
     ...{ client, name: "metrics", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
   });
-  let fail = false;
-  receiver.on("*", () => {
-    if (fail) throw new TypeError("no");
-  });
-  await send();
-  await receiver.idle({ timeoutMs: 60_000 });
-  fail = true;
-  await send();
-  await receiver.idle({ timeoutMs: 60_000 });
+  let fail = (): void => {};
+  receiver.on("*", () => fail());
+  const failures = [
+    () => {},
+    () => {
+      throw new TypeError("no");
+    },
+    () => {
+      throw undefined;
+    },
+  ];
+  for (const failing of failures) {
+    fail = failing;
+    await send();
+    await receiver.idle({ timeoutMs: 60_000 });
+  }
   await receiver.fetch(new Request("https://app.example/hook"));
 
   expect(await points("reporthook.deliveries")).toEqual({
-    ...{ "reporthook.outcome=accepted": 2, "reporthook.outcome=verified": 2 },
-    ...{ "reporthook.outcome=handled": 1, "reporthook.outcome=dead": 1 },
+    ...{ "reporthook.outcome=accepted": 3, "reporthook.outcome=verified": 3 },
+    ...{ "reporthook.outcome=handled": 1, "reporthook.outcome=dead": 2 },
     "reporthook.outcome=method_not_allowed": 1,
   });
   expect(await points("reporthook.acknowledge.duration")).toEqual({
-    ...{ "reporthook.outcome=accepted": 2, "reporthook.outcome=method_not_allowed": 1 },
+    ...{ "reporthook.outcome=accepted": 3, "reporthook.outcome=method_not_allowed": 1 },
   });
-  expect(await points("reporthook.authorize.duration")).toEqual({ "reporthook.verdict=valid": 2 });
+  expect(await points("reporthook.authorize.duration")).toEqual({ "reporthook.verdict=valid": 3 });
   expect(await points("messaging.process.duration")).toEqual({
     ...{ "messaging.operation.name=process": 1 },
     "messaging.operation.name=process,error.type=TypeError": 1,
+    "messaging.operation.name=process,error.type=_OTHER": 1,
   });
   expect(await points("reporthook.deliveries.waiting")).toEqual({
     ...{ "reporthook.state=received": 0, "reporthook.state=verified": 0 },

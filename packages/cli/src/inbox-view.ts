@@ -43,7 +43,10 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ["why", reason && `${reason.code}: ${reason.message}`],
     ["event", details.type],
     ["report", details.reportId],
-    ["received", `${receivedAt.toISOString()}, acknowledged in ${milliseconds(details.ackMs)}`],
+    [
+      "received",
+      `${receivedAt.toISOString()}, handed to the inbox after ${milliseconds(details.ackMs)}`,
+    ],
     ["verdict", details.verification],
     ["attempts", String(details.attempts)],
     ["next", nextAttemptAt?.toISOString() ?? null],

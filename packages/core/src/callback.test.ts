@@ -74,6 +74,9 @@ describe("callbackUrl()", () => {
     expect(refused).toBeInstanceOf(TypeError);
     expect(String(refused)).toMatch(/would be \d+ characters long, of at most 255/);
     expect(String(refused)).not.toContain("xxx");
+    const huge = url(long, "x".repeat(300_000));
+    await expect(huge).rejects.toThrow(TypeError);
+    await expect(huge).rejects.toThrow("context is 300002 characters of JSON");
   });
 
   it("rejects a base and a context that are none, and without the option", async () => {

@@ -84,7 +84,13 @@ async function signedUrl(tokens: CallbackTokens, base: string, context: unknown)
   if (split(url.search).token !== null) {
     throw new TypeError(`callbackUrl: base carries a ${parameter} already: give it without one`);
   }
-  const token = await tokens.sign(context === undefined ? "" : jsonOf(context));
+  const json = context === undefined ? "" : jsonOf(context);
+  if (json.length > longest) {
+    throw new TypeError(
+      `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
+    );
+  }
+  const token = await tokens.sign(json);
   url.search += `${url.search === "" ? "?" : "&"}${parameter}=${token}`;
   if (url.href.length <= longest) return url.href;
   throw new TypeError(

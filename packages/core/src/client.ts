@@ -70,7 +70,8 @@ export interface Client {
   /**
    * Asks whether a notification's signature is the service's (document, section "Verify a notification signature").
    *
-   * Rejects with a `ServiceError` when there is no verdict, and with a `TypeError` when no header can carry the signature.
+   * Rejects with a `ServiceError` when there is no verdict, with a `TypeError` when no header can carry the signature,
+   * and with what the function of the option `apiKey` throws.
    */
   authorize(signature: string, options?: AuthorizeOptions): Promise<Verdict>;
   /**

@@ -18,6 +18,11 @@ export class Deadline {
     this.#ms = ms;
   }
 
+  /** Milliseconds since it began. */
+  get elapsedMs(): number {
+    return Math.max(0, this.#clock.now() - this.startedAt);
+  }
+
   /** Milliseconds, never more than there were; below zero when it is over. */
   get leftMs(): number {
     return Math.min(this.#ms, this.startedAt + this.#ms - this.#clock.now());

@@ -102,7 +102,7 @@ export interface Again extends Partial<Recognized> {
   readonly error: string;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
   readonly counts: boolean;
-  /** Served after all others of its stage. */
+  /** Served after all others of its stage; as before when left out. */
   readonly giveWay?: boolean;
   /** Handed back with the next {@link Job} of this stage. */
   readonly memo?: string;
@@ -131,7 +131,7 @@ export interface Entry {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
-  /** How long the acknowledgement took, in milliseconds. */
+  /** Milliseconds from the call of the adapter until it was handed to the inbox; storing comes on top. */
   readonly ackMs: number;
 }
 

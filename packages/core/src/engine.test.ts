@@ -50,8 +50,8 @@ describe("pruning", () => {
     expect(lines).toEqual([
       {
         level: "error",
-        fields: { receiver: "reports", error: "Error: busy" },
-        message: "Work on a delivery failed unexpectedly.",
+        fields: { receiver: "reports", error: "Error: busy", count: 1 },
+        message: "What is no longer kept could not be deleted. Trying again.",
       },
     ]);
   });
@@ -184,7 +184,9 @@ describe("start() by hand", () => {
 
 describe('ack: "handled"', () => {
   it("opens no inbox, and parks nothing", async () => {
-    const { receiver, send, observed, lines } = setUp({ ack: "handled" });
+    const prune = vi.fn(async () => 0);
+    const inbox = inboxWith({ prune });
+    const { receiver, send, observed, lines } = setUp({ ack: "handled", inbox });
     receiver.on("*", () => {
       throw new DoNotRetry("no such report");
     });
@@ -193,5 +195,6 @@ describe('ack: "handled"', () => {
     expect(observed.map(([hook]) => hook)).not.toContain("parked");
     expect(lines).toMatchObject([{ message: "A notification was not handled: answered 503." }]);
     await receiver.idle();
+    expect(prune).not.toHaveBeenCalled();
   });
 });

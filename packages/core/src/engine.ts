@@ -5,6 +5,7 @@ import { logOutcome } from "./decisions.ts";
 import type { Job, Outcome, Stage } from "./delivery.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
+import { oncePerMinute } from "./log.ts";
 import { observe } from "./observe.ts";
 import { isTiedToRequests } from "./platform.ts";
 import type { Settings } from "./settings.ts";
@@ -58,11 +59,11 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   const keeps = settings.ack === "stored";
   const { parked, ...others } = settings.observe;
   const hooks = keeps ? settings.observe : others;
+  const unpruned = oncePerMinute(clock, logger.error);
   let consumers: Consumer[] = [];
   let started = false;
   let closing = false;
   let opening: Promise<void> | undefined;
-  let closed: Promise<void> | undefined;
   let failures = 0;
   let retryTimer: unknown;
   let prunedAt = Number.NEGATIVE_INFINITY;
@@ -115,11 +116,14 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   async function prune(everyMs: number): Promise<void> {
     if (!isDue(everyMs)) return;
     prunedAt = clock.now();
-    await inbox.prune(new Date(prunedAt)).catch(onError);
+    await inbox.prune(new Date(prunedAt)).catch((error: unknown) => {
+      const fields = { receiver: name, error: describe(error, clean) };
+      unpruned(fields, "What is no longer kept could not be deleted. Trying again.");
+    });
   }
 
   function isDue(everyMs: number): boolean {
-    return Math.abs(clock.now() - prunedAt) >= everyMs;
+    return keeps && Math.abs(clock.now() - prunedAt) >= everyMs;
   }
 
   function pruneNowAndThen(): void {
@@ -247,10 +251,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     start,
     autostart,
     idle,
-    close(timeoutMs, requests) {
-      closed ??= close(timeoutMs, requests);
-      return closed;
-    },
+    close,
     attempted,
     forget,
     prune,

@@ -95,7 +95,7 @@ export function record(kept: Kept, outcome: Outcome, startedAt: number, now: num
   if (outcome.to === "again") {
     kept.attempts += outcome.counts ? 1 : 0;
     kept.dueAt = now + outcome.afterMs;
-    kept.giveWay = outcome.giveWay ?? false;
+    kept.giveWay = outcome.giveWay ?? kept.giveWay;
     kept.memo = outcome.memo ?? kept.memo;
     return;
   }

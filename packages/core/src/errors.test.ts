@@ -111,6 +111,16 @@ group("describe", () => {
     expect([describe(odd), describe(failing)]).toEqual([": ", "Error: "]);
   });
 
+  it("describe() ends at errors that join themselves, or whose list is none", () => {
+    const cyclic = new AggregateError([], "around");
+    cyclic.errors.push(cyclic, ...Array.from({ length: 1_000 }, () => cyclic));
+    expect(describe(cyclic)).toMatch(/^AggregateError: around: AggregateError: around: .*…$/);
+    for (const errors of [null, "none", { length: 3 }]) {
+      const odd = Object.assign(new AggregateError([], "odd"), { errors });
+      expect(describe(odd)).toBe("AggregateError: odd");
+    }
+  });
+
   it("describe() cuts at 500 characters", () => {
     expect(describe("x".repeat(500))).toBe("x".repeat(500));
     const cut = describe("x".repeat(501));

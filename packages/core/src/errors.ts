@@ -114,6 +114,9 @@ export class InvalidReportRequestError extends ReporthookError {
   }
 }
 
+// Of errors that join others, which may join themselves: how deep, and how many of each.
+const mostJoined = 5;
+
 // Brands hold across copies of this package, where instanceof does not.
 const doNotRetry: unique symbol = Symbol.for("reporthook.DoNotRetry");
 const retryAfter = Symbol.for("reporthook.RetryAfter");
@@ -167,14 +170,19 @@ export class RetryAfter extends Error {
 
 /** One line of text for a log or an entry: name and message as `clean` leaves them, cut at 500 characters. */
 export function describe(error: unknown, clean = (text: string): string => text): string {
-  const text =
-    error instanceof Error
-      ? error instanceof AggregateError
-        ? `${textOf(error, "name")}: ${textOf(error, "message")}: ${error.errors.map((each) => describe(each, clean)).join("; ")}`
-        : `${textOf(error, "name")}: ${textOf(error, "message")}`
-      : typeof error === "string"
-        ? error
-        : `Thrown value of type ${typeof error}`;
+  return lineOf(error, clean, mostJoined);
+}
+
+function lineOf(error: unknown, clean: (text: string) => string, joined: number): string {
+  let text = typeof error === "string" ? error : `Thrown value of type ${typeof error}`;
+  if (error instanceof Error) {
+    text = `${textOf(error, "name")}: ${textOf(error, "message")}`;
+    const errors = error instanceof AggregateError ? read(error, "errors") : null;
+    if (Array.isArray(errors) && joined > 0) {
+      const lines = errors.slice(0, mostJoined).map((each) => lineOf(each, clean, joined - 1));
+      text += `: ${lines.join("; ")}`;
+    }
+  }
   const shown = clean(text);
   return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
 }

@@ -51,7 +51,9 @@ interface Common<Type extends EventType, Context, S extends Schemas> {
   readonly type: Type;
   /** `event_type` as it came, or null. */
   readonly eventType: string | null;
+  /** When the request came. */
   readonly receivedAt: Date;
+  /** The verdict; `expired` and `unsigned` only once a person has released it, or an option lets it in. */
   readonly verification: Verification;
   /** The notification's JSON object, or its schema's output. */
   readonly body: BodyOf<Type, S>;
@@ -72,6 +74,7 @@ export interface ReportEvent<
   Context = unknown,
   S extends Schemas = NoSchemas,
 > extends Common<`report.${Status}`, Context, S> {
+  /** What the report is now. */
   readonly status: Status;
   /** Read beside the status; null when the notification names none. */
   readonly reportId: string | null;

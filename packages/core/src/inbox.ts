@@ -32,7 +32,7 @@ export interface Policy {
   readonly clock: Clock;
   /** Told when the inbox can't hand out or record work; it goes on trying by itself. */
   readonly onError: (error: unknown) => void;
-  /** Told once an outcome is recorded; of work that was given back, nothing. */
+  /** Told once an outcome is recorded. */
   readonly onRecorded?: (job: Job, outcome: Outcome) => void;
 }
 
@@ -66,10 +66,15 @@ export interface Load {
 
 /** Which entries to list. */
 export interface InboxQuery {
+  /** Of this receiver; of all when left out. */
   readonly receiver?: string | undefined;
+  /** In this state; `parked` is held or dead. */
   readonly state?: State | "parked" | undefined;
+  /** With this event type, known once it is verified. */
   readonly type?: EventType | undefined;
+  /** Of this report. */
   readonly reportId?: string | undefined;
+  /** Parked or rejected for this reason. */
   readonly reason?: ReasonCode | undefined;
   /** Received at this moment or later: told by their ids, which begin with the time of receipt. */
   readonly from?: Date | undefined;
@@ -108,7 +113,7 @@ export interface Minute {
   readonly at: Date;
   /** By the state that they are in now. */
   readonly counts: Counts;
-  /** How long the acknowledgement took in milliseconds: median and 99th percentile of up to about 100 of them. */
+  /** `ackMs` of their entries: median and 99th percentile of up to about 100 of them. */
   readonly ackMs: { readonly p50: number; readonly p99: number };
 }
 
@@ -172,7 +177,7 @@ export interface Inbox {
   load(receiver: string): Load;
   /** When the oldest waiting delivery was received, or null. */
   oldestWaiting(receiver: string): Promise<Date | null>;
-  /** Runs parked or handled entries again, attempts from zero; resolves to how many. Rejects `not_found`, `not_releasable` for an id. */
+  /** Runs parked or handled entries again, attempts from zero unless it is a retry; resolves to how many. Rejects `not_found`, `not_releasable` for an id. */
   release(query: ReleaseQuery): Promise<number>;
   /** Deletes a parked entry. Rejects `not_found`, `not_parked`. */
   discard(id: string, receiver?: string): Promise<void>;

@@ -1,11 +1,11 @@
 import type { StopSignal } from "./abort.ts";
-import type { Decision } from "./acknowledge.ts";
+import type { Decision, ProblemCode } from "./acknowledge.ts";
 import type { Arrival, Job, Outcome } from "./delivery.ts";
 import { verifiedJob } from "./job.ts";
 import type { Worker } from "./worker.ts";
 
 /** `verify: "before-ack"`: where the delivery begins, or how it is refused; without a verdict in time it is received. */
-export function arrivalAfter(outcome: Outcome): Arrival | Decision {
+export function arrivalAfter(outcome: Outcome): Arrival | { refused: ProblemCode } {
   switch (outcome.to) {
     case "verified":
       return outcome;

@@ -1,6 +1,9 @@
 import type { Clock } from "./clock.ts";
 
-/** Where log lines go: pino's order of arguments; `console` fits too. */
+/**
+ * Where log lines go: pino's order of arguments; `console` fits too. One that takes the message first, such as winston,
+ * needs a wrapper: `{ warn: (fields, message) => winston.warn(message, fields), error: … }`.
+ */
 export interface Logger {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -32,7 +35,7 @@ export function safely(logger: Logger): Logger {
   return logger.info === undefined ? safe : { ...safe, info: guarded("info") };
 }
 
-/** Writes a line at once and then at most one a minute, each with the number of those left out since. */
+/** Writes a line at once and then at most one a minute, each with their number since the one before. */
 export function oncePerMinute(
   clock: Clock,
   write: Logger["warn"],

@@ -4,7 +4,7 @@ import { memoOf, whyExpired } from "./memo.ts";
 describe("memoOf()", () => {
   it("reads what was remembered, nothing at first", () => {
     expect(memoOf({ memo: null })).toEqual({});
-    expect(memoOf({ memo: '{"odd":2,"yields":true}' })).toEqual({ odd: 2, yields: true });
+    expect(memoOf({ memo: '{"outage":true,"odd":2}' })).toEqual({ outage: true, odd: 2 });
   });
 });
 

@@ -6,8 +6,6 @@ export interface Memo {
   readonly outage?: boolean;
   /** How many answers were 400, 404 or 422. */
   readonly odd?: number;
-  /** Once it gave way it goes on to. */
-  readonly yields?: boolean;
 }
 
 /** What was remembered; nothing at first. */

@@ -4,6 +4,7 @@ import { type RetentionOptions, retentionOf } from "./retention.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
   /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
   readonly maxBytes?: number | undefined;

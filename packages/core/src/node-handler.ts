@@ -8,7 +8,7 @@ import {
   type Incoming,
   readAlready,
 } from "./incoming.ts";
-import type { Receiver } from "./receiver.ts";
+import type { Receiver } from "./receiver-type.ts";
 
 /** What may have been read before us. */
 export interface AlreadyParsed {

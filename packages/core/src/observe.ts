@@ -1,6 +1,6 @@
 import { type Entry, isParked, type Job, type Outcome } from "./delivery.ts";
 
-/** Hooks, each called with the entry as it stands after the step; what a hook throws is logged. */
+/** Hooks, each called with the entry after the step, before its next try has a time; what a hook throws is logged. */
 export interface Observe {
   /** Stored, and about to be answered. */
   readonly acknowledged?: ((entry: Entry) => void) | undefined;

@@ -22,7 +22,7 @@ export interface Limits {
   readonly ackMs: number;
   /** Most deliveries that are neither handled nor parked: 100,000. */
   readonly waiting: number;
-  /** Most deliveries without a verdict: 20,000. */
+  /** Most deliveries without a verdict, those that give way not counted; no limit in an outage of the service: 20,000. */
   readonly unverified: number;
 }
 
@@ -74,6 +74,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly schemas?: S | undefined;
   /** How failing handlers are tried again. */
   readonly retry?: Partial<RetryOptions> | undefined;
+  /** What is refused beyond, and how long things may take. */
   readonly limits?: Partial<Limits> | undefined;
   /** How many at once: 16 authorize calls, 8 deliveries being handled. */
   readonly concurrency?:
@@ -85,9 +86,11 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly autostart?: boolean | undefined;
   /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
   readonly callback?: CallbackOptions<Context> | undefined;
+  /** Tells the time, and when it is over: the system's. Tests give a virtual one. */
   readonly clock?: Clock | undefined;
   /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
   readonly logger?: (Pick<Logger, "warn"> & Partial<Logger>) | false | undefined;
+  /** Hooks for metrics of your own. */
   readonly observe?: Observe | undefined;
   /** Not for apps: where telemetry is plugged in. */
   readonly [seam]?: Seam;

@@ -119,6 +119,7 @@ describe("recognize", () => {
     { type: "report" },
     { type: "report", status: "done" },
     { type: "report.done" },
+    { type: "report_complete" },
     { type: "report.complete", status: "processing" },
     { type: "test_webhook_endpoint" },
     { status: "complete" },

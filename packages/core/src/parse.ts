@@ -85,15 +85,19 @@ export function recognize(
 
 function checked(parsed: Parsed): Recognition {
   if (parsed.type === "unknown") return { type: "unknown", reportId: null };
-  const status = parsed.type === "report" ? parsed.status : parsed.type?.slice("report.".length);
+  const status = parsed.type === "report" ? parsed.status : statusOf(parsed.type);
   const agrees = parsed.status === undefined || parsed.status === status;
-  if (!String(parsed.type).startsWith("report") || !isStatus(status) || !agrees) {
+  if (!isStatus(status) || !agrees) {
     throw new TypeError(
       `parse answered type ${JSON.stringify(parsed.type)} with status ${JSON.stringify(parsed.status)}: ` +
         'answer "report" with a status, "report.<status>", "unknown" or null',
     );
   }
   return report(status, idOf(parsed.reportId ?? null));
+}
+
+function statusOf(type: unknown): string | undefined {
+  return typeof type === "string" && type.startsWith("report.") ? type.slice(7) : undefined;
 }
 
 function idOf(given: unknown): string | null {

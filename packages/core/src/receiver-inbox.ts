@@ -5,10 +5,11 @@ import type { Settings } from "./settings.ts";
 
 /** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
 export interface ReceiverInbox {
-  /** Oldest first, unless told. Rejects with a TypeError for an unknown name in the query, or a wrong state, limit or date. */
+  /** Oldest first, unless told. Rejects with a TypeError for an unknown name in the query, or a wrong state, limit or date; `not_searchable` for what BullMQ can't look for. */
   list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
   /** One in full, or null. */
   get(id: string): Promise<EntryDetails | null>;
+  /** How many there are in each state. */
   counts(): Promise<Counts>;
   /** In numbers: all there is, and what was received in a span of time. Rejects with a TypeError without its two dates. */
   summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;

@@ -7,9 +7,9 @@ import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
-import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events.ts";
+import type { NoSchemas, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
-import { type Health, healthOf } from "./health.ts";
+import { healthOf } from "./health.ts";
 import { newId } from "./id.ts";
 import { type Answer, type Incoming, plainHeaders } from "./incoming.ts";
 import { arrivalAfter, handleInline } from "./inline.ts";
@@ -19,51 +19,13 @@ import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
 import type { ReceiverOptions } from "./options.ts";
 import { receive } from "./receive.ts";
-import { type ReceiverInbox, receiverInbox } from "./receiver-inbox.ts";
+import { receiverInbox } from "./receiver-inbox.ts";
+import type { Receiver } from "./receiver-type.ts";
 import { register } from "./register.ts";
 import { settingsOf } from "./settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { within } from "./within.ts";
 import { createWorker } from "./worker.ts";
-
-/** Receives notifications, has them verified, and hands their events to handlers. */
-export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
-  readonly name: string;
-  /**
-   * Registers a handler for one name or several.
-   *
-   * @throws TypeError for an unknown name; ReporthookError `already_started` once the work has begun
-   * @example receiver.on("report.complete", async (event) => save(event.id, event.reportId));
-   */
-  on<const Name extends EventName>(
-    names: Name | readonly Name[],
-    handler: (
-      event: EventOf<NoInfer<Name>, Context, S>,
-      context: HandlerContext,
-    ) => void | Promise<void>,
-  ): Receiver<Context, S>;
-  /** Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. */
-  readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
-  /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
-  mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;
-  /** Begins the work by hand and keeps the process alive until `close`. Rejects when the inbox can't be opened. */
-  start(): Promise<void>;
-  /** Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish. Idempotent. */
-  close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
-  /** For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds. */
-  idle(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
-  health(): Promise<Health>;
-  /**
-   * A `webhook_url` of one's own for each request: `base` with a signed token, which does not expire. Its context comes
-   * back as `event.context`. At most 255 characters; needs the option `callback`.
-   *
-   * Rejects with a TypeError for a wrong base or context, when the URL is longer, and without the option.
-   *
-   * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
-   */
-  callbackUrl(base: string, options?: { readonly context?: Context | undefined }): Promise<string>;
-  readonly inbox: ReceiverInbox;
-}
 
 // What is kept free for storing, when authorize is asked first.
 const storeMs = 1_000;
@@ -83,7 +45,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
 ): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);
   const { clean, clock, inbox, limits, logger, name } = settings;
-  const claim = takeName(inbox, name, options.name !== undefined);
+  const takenName = takeName(inbox, name, options.name !== undefined);
   if (settings.ack === "stored" && options.inbox === undefined) {
     logger.warn({ receiver: name }, "No inbox is given: a crash loses what was acknowledged.");
   }
@@ -128,13 +90,14 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     const asked = admitted.to === "received" && settings.verify === "before-ack";
     const outcome = asked ? await verifyNow(job, deadline) : null;
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
-    if (outcome !== null && "refused" in arrival) engine.report(job, outcome);
-    if (!("to" in arrival)) return arrival;
+    if ("refused" in arrival) {
+      if (outcome !== null) engine.report(job, outcome);
+      return arrival;
+    }
 
     const turnedAwayMeanwhile = refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
-    const ackMs = Math.max(0, clock.now() - deadline.startedAt);
-    const delivery = deliveryOf(job, { receiver: name, key, ackMs });
+    const delivery = deliveryOf(job, { receiver: name, key, ackMs: deadline.elapsedMs });
     const accepted = await accept(inbox, delivery, arrival, deadline);
     if (accepted.status === "failed") return unstored(id, accepted.error);
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
@@ -143,7 +106,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       const ids = { receiver: name, id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes, or at another address.");
     }
-    stored(job, arrival, ackMs, outcome);
+    stored(job, arrival, deadline.elapsedMs, outcome);
     return { status: "accepted", id };
   }
 
@@ -253,7 +216,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     }
     deadline.end();
     requests.delete(deciding);
-    logAnswer(settings, id, decision, clock.now() - deadline.startedAt);
+    logAnswer(settings, id, decision, deadline.elapsedMs);
     const goesOn = "id" in decision && decision.id === id && engine.started;
     if (!goesOn || settings.ack === "handled") engine.forget(id);
     return acknowledge(decision);
@@ -266,7 +229,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     try {
       around?.end();
     } finally {
-      await claim.giveBack();
+      await takenName.giveBack();
     }
   }
 

@@ -1,5 +1,5 @@
 import { createEmulator } from "@reporthook/emulator";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Job } from "./delivery.ts";
 import type { Registration } from "./dispatch.ts";
 import { DoNotRetry, ServiceError } from "./errors.ts";
@@ -84,16 +84,15 @@ describe("worker.verify()", () => {
       const outcome = await worker.verify(job(given), signal);
       return JSON.parse((outcome.to === "again" && outcome.memo) || "null");
     };
-    expect(await memoAfter({})).toEqual({ outage: false, odd: 1, yields: true });
+    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
     status = 500;
-    const memo = '{"outage":false,"odd":1,"yields":true}';
-    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1, yields: true });
+    const memo = '{"outage":false,"odd":1}';
+    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1 });
     const late = { receivedAt: new Date(clock.now() - 61_000) };
-    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1, yields: true });
+    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1 });
     expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({
       outage: true,
       odd: 0,
-      yields: false,
     });
   });
 
@@ -115,7 +114,7 @@ describe("worker.verify()", () => {
       const outcome = await worker.verify(job(given), signal);
       return outcome.to === "again" && outcome.giveWay;
     };
-    expect(await givesWay()).toBe(false);
+    expect(await givesWay()).toBeUndefined();
     expect(await givesWay({ attempts: 1 })).toBe(true);
     answer = fail(422);
     expect(await givesWay()).toBe(true);
@@ -123,6 +122,20 @@ describe("worker.verify()", () => {
     await worker.verify(job(), signal);
     answer = fail(500);
     expect(await givesWay()).toBe(true);
+  });
+
+  it("shows no API key and no signature of what authorize throws", async () => {
+    const logger = { warn: vi.fn(), error: vi.fn() };
+    const { worker, job } = make(
+      () => {
+        throw new Error("asked with canary about signature-1");
+      },
+      { logger },
+    );
+    const outcome = await worker.verify(job({ signature: "signature-1" }), signal);
+    const text = JSON.stringify([outcome, logger.warn.mock.calls]);
+    expect(text).toContain("asked with [api key] about [signature]");
+    expect(text).not.toMatch(/canary|signature-1/);
   });
 
   it("does not count what a shutdown or a refused key cut off", async () => {

@@ -127,7 +127,9 @@ export function createWorker(options: WorkerOptions): Worker {
     pass: Pass,
     signal: StopSignal,
   ): Outcome {
-    const text = describe(error, (line) => without(line, { signature: job.signature ?? "" }));
+    const text = describe(error, (line) =>
+      clean(without(line, { signature: job.signature ?? "" })),
+    );
     if (why === "refused") {
       service = "refused";
       last.refused = clock.now();
@@ -188,11 +190,11 @@ export function createWorker(options: WorkerOptions): Worker {
     // Whoever sends junk must not keep genuine ones waiting, nor be the probe each time.
     const tried = job.attempts > 0 || gate.silentMs !== null;
     const junk = othersAnswered || why === "odd" || (asked && tried);
-    const yields = before.yields === true || past || junk;
     return again(job.released ? delay : Math.min(delay, giveUpMs - age), text, {
       counts: asked || job.released,
-      giveWay: yields,
-      memo: JSON.stringify({ outage, odd, yields } satisfies Memo),
+      memo: JSON.stringify({ outage, odd } satisfies Memo),
+      // Once it gave way it goes on to.
+      ...((past || junk) && { giveWay: true }),
     });
   }
 

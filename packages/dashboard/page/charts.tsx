@@ -20,7 +20,7 @@ const outcomes = [
   { name: "rejected", of: ({ rejected }: Counts) => rejected },
 ] as const;
 
-/** How long acknowledgements took, against what the sender allows. */
+/** How long it took until notifications were handed to the inbox, against what the sender allows for the answer. */
 export function AckChart({ minutes }: { readonly minutes: Minutes }): JSX.Element {
   const slowest = Math.max(0, ...minutes.map(({ ackMs }) => ackMs.p99));
   const middle = minutes.map(({ ackMs }) => ackMs.p50).sort((one, other) => one - other);
@@ -31,7 +31,7 @@ export function AckChart({ minutes }: { readonly minutes: Minutes }): JSX.Elemen
       : `Median ${duration(p50)}, slowest 99th percentile ${duration(slowest)}, of 5 s allowed`;
   return (
     <Chart
-      title="Acknowledged after"
+      title="Handed to the inbox after"
       text={text}
       minutes={minutes}
       top="5 s"

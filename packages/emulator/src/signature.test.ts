@@ -37,6 +37,15 @@ test("check() says valid when exactly 5 minutes passed, and expired 1 ms later",
   expect(signer.check(signature)).toBe("expired");
 });
 
+test("check() knows what was signed at a fraction of a millisecond", () => {
+  let now = ISSUED + 0.5;
+  const signer = createSigner("key", () => now);
+  const signature = signer.sign("valid");
+  expect(signer.check(signature)).toBe("valid");
+  now += SIGNATURE_VALID_MS;
+  expect(signer.check(signature)).toBe("valid");
+});
+
 test("check() says expired, not invalid, only when the MAC is right", () => {
   const signer = createSigner("key", () => ISSUED);
   const [version, issued, nonce, mac] = signer.sign("expired").split(".");

@@ -33,7 +33,7 @@ export function createSigner(apiKey: string, now: () => number): Signer {
 
   return {
     sign(verdict) {
-      const issued = now() - (verdict === "expired" ? EXPIRED_AGE_MS : 0);
+      const issued = Math.floor(now()) - (verdict === "expired" ? EXPIRED_AGE_MS : 0);
       const signed = `v1.${issued}.${randomBytes(16).toString("base64url")}`;
       const forged = verdict === "invalid";
       return `${signed}.${forged ? randomBytes(32).toString("base64url") : mac(signed)}`;
@@ -42,7 +42,7 @@ export function createSigner(apiKey: string, now: () => number): Signer {
       const [, signed, issued, given] = SHAPE.exec(signature) ?? [];
       if (signed === undefined || given === undefined) return "invalid";
       if (!sameText(given, mac(signed))) return "invalid";
-      return now() - Number(issued) > SIGNATURE_VALID_MS ? "expired" : "valid";
+      return Math.floor(now()) - Number(issued) > SIGNATURE_VALID_MS ? "expired" : "valid";
     },
   };
 }

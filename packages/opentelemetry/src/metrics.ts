@@ -83,9 +83,9 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
         ...(answer.verdict === null && { [names.error]: errorType(answer.error) }),
       })),
     handle: (run) =>
-      timed(process, run, ([failure, ...others]) => ({
+      timed(process, run, (failures) => ({
         [names.operation]: "process",
-        ...((failure !== undefined || others.length > 0) && { [names.error]: errorType(failure) }),
+        ...(failures.length > 0 && { [names.error]: errorType(failures[0]) }),
       })),
     settled(_job, { to }) {
       if (to !== "again") count(to);

@@ -117,6 +117,12 @@ export const handingOut: readonly Written[] = [
       const first = await put();
       await work("verify", later(0, { giveWay: true }));
       same(inbox.load("a").unverified, 0, "How many count as unverified");
+      await work("verify", later(0));
+      same(
+        inbox.load("a").unverified,
+        0,
+        "How many count, after an outcome that says nothing of it",
+      );
       same(inbox.load("a").waiting, 1, "How many wait");
       const others = [await put(), await put()];
       const jobs = await work("verify", valid, valid, valid);

@@ -1,4 +1,4 @@
-import type { Receiver } from "../receiver.ts";
+import type { Receiver } from "../receiver-type.ts";
 
 /** What a host mounts: a receiver, or a stand-in with a fixed answer. */
 export type Mountable = Pick<Receiver, "mount" | "fetch">;

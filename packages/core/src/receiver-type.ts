@@ -1,0 +1,53 @@
+import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events.ts";
+import type { FetchContext } from "./fetch.ts";
+import type { Health } from "./health.ts";
+import type { Answer, Incoming } from "./incoming.ts";
+import type { ReceiverInbox } from "./receiver-inbox.ts";
+
+/** Receives notifications, has them verified, and hands their events to handlers. */
+export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
+  /** The option `name`. */
+  readonly name: string;
+  /**
+   * Registers a handler for one name or several.
+   *
+   * @throws TypeError for an unknown name; ReporthookError `already_started` once the work has begun
+   * @example receiver.on("report.complete", async (event) => save(event.id, event.reportId));
+   */
+  on<const Name extends EventName>(
+    names: Name | readonly Name[],
+    handler: (
+      event: EventOf<NoInfer<Name>, Context, S>,
+      context: HandlerContext,
+    ) => void | Promise<void>,
+  ): Receiver<Context, S>;
+  /** Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. */
+  readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
+  /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
+  mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;
+  /**
+   * Begins the work by hand and keeps the process alive until `close`. Rejects when the inbox can't be opened, and
+   * with `closed` after `close`.
+   */
+  start(): Promise<void>;
+  /**
+   * Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish. Idempotent. Rejects `inbox_failed`
+   * when the inbox can't be closed.
+   */
+  close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
+  /** For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds. */
+  idle(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
+  /** Whether it takes notifications, and how its inbox and the service fare. Never rejects. */
+  health(): Promise<Health>;
+  /**
+   * A `webhook_url` of one's own for each request: `base` with a signed token, which does not expire. Its context comes
+   * back as `event.context`. At most 255 characters; needs the option `callback`.
+   *
+   * Rejects with a TypeError for a wrong base or context, when the URL is longer, and without the option.
+   *
+   * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
+   */
+  callbackUrl(base: string, options?: { readonly context?: Context | undefined }): Promise<string>;
+  /** Its deliveries, for the person who looks after them. */
+  readonly inbox: ReceiverInbox;
+}
