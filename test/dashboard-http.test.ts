@@ -1,7 +1,10 @@
 import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { sqliteInbox } from "@reporthook/sqlite";
 import { describe, expect, test } from "vitest";
 import { failingHandlers, play } from "./dashboard/scene.ts";
 import { frameworks, type Stage, type StageOptions, startStage } from "./dashboard/stage.ts";
@@ -264,6 +267,31 @@ describe("the dashboard", () => {
       expect(answer.status).toBe(403);
     }
     await receiver.close();
+  });
+
+  test("says what is wrong with an inbox that fails", async () => {
+    const inbox = sqliteInbox(join(tmpdir(), "no-such-folder", "inbox.db"), { migrate: false });
+    const page = dashboard(ofInbox(inbox), { logger: false });
+    const overview = await page(new Request("http://localhost/api/overview"), { peer: "::1" });
+    const error = expect.stringContaining("no-such-folder");
+    expect([overview.status, await overview.json()]).toMatchObject([
+      ...[200, { ready: false, inbox: { ok: false, error } }],
+    ]);
+    await inbox.close();
+  });
+
+  test("keeps no place of a live view for HEAD", async () => {
+    const page = dashboard(ofInbox(memoryInbox()), { logger: false });
+    const asked = (method: string) =>
+      new Request("http://localhost/api/overview", {
+        ...{ method, headers: { accept: "text/event-stream" } },
+      });
+    for (let times = 0; times < 150; times++) {
+      expect((await page(asked("HEAD"), { peer: "::1" })).status).toBe(200);
+    }
+    const live = await page(asked("GET"), { peer: "::1" });
+    expect(live.headers.get("content-type")).toBe("text/event-stream");
+    await live.body?.cancel();
   });
 
   test("throws a TypeError that names a wrong option", () => {

@@ -1,7 +1,7 @@
+import type { Clock } from "./clock.ts";
 import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
 import { onlyKnown, shown } from "./given.ts";
-import type { Counts, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
-import type { Settings } from "./settings.ts";
+import type { Counts, Inbox, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
 
 /** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
 export interface ReceiverInbox {
@@ -25,7 +25,7 @@ export interface ReceiverInbox {
 
 /** Makes that view of an inbox; `prune` comes before each look. */
 export function receiverInbox(
-  { inbox, name, clock }: Pick<Settings, "inbox" | "name" | "clock">,
+  { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
   prune: () => Promise<void>,
 ): ReceiverInbox {
   async function kept<T>(look: () => Promise<T>): Promise<T> {

@@ -15,6 +15,8 @@ export {
 } from "./entry.ts";
 export { describe } from "./errors.ts";
 export { onlyKnown } from "./given.ts";
+export { healthOf } from "./health.ts";
 export { idAt, timeOf } from "./id.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
+export { receiverInbox } from "./receiver-inbox.ts";
 export { type RetentionOptions, retentionOf } from "./retention.ts";

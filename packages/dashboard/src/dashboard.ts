@@ -98,7 +98,9 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       if (asked.view === "one") return views.one(viewer, asked.id);
       return views.list(viewer, asked.query);
     };
-    if (request.headers.get("accept") !== "text/event-stream") return json(await look());
+    const isLive = request.headers.get("accept") === "text/event-stream";
+    // The answer to HEAD has no body: a live one would never end.
+    if (!isLive || request.method === "HEAD") return json(await look());
     const tooMany = (): Response =>
       problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
     return live.open(look, request) ?? tooMany();

@@ -45,7 +45,7 @@ describe("isLocal()", () => {
 });
 
 describe("isSameOrigin()", () => {
-  it("goes by Sec-Fetch-Site, then by Origin, and lets only a GET have neither", () => {
+  it("goes by Sec-Fetch-Site, then by Origin, and refuses only a POST without either", () => {
     const url = "http://app.example:8080/inbox/api/overview";
     const site = (value: string) => ({ "sec-fetch-site": value });
     expect(isSameOrigin(from(url, site("same-origin"), "POST"))).toBe(true);
@@ -64,6 +64,7 @@ describe("isSameOrigin()", () => {
     const standard = { host: "app.example", origin: "https://app.example:443" };
     expect(isSameOrigin(from(url, standard, "POST"))).toBe(true);
     expect(isSameOrigin(from(url))).toBe(true);
+    expect(isSameOrigin(from(url, {}, "HEAD"))).toBe(true);
     expect(isSameOrigin(from(url, {}, "POST"))).toBe(false);
   });
 });

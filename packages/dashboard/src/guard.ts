@@ -16,7 +16,7 @@ export function isSameOrigin(request: Request): boolean {
   if (site !== null) return site === "same-origin";
   // Browsers leave the first out where they trust no connection, but name the origin of every POST.
   if (origin !== null) return sameHost(origin, hostOf(request));
-  return request.method === "GET";
+  return request.method !== "POST";
 }
 
 // Whoever asks through a proxy on this machine is not on this machine.

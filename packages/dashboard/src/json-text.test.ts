@@ -23,14 +23,15 @@ describe("readableJson()", () => {
 
   it("removes what is named like a secret, whatever its value and however its name is written", () => {
     const text =
-      '{"api_key":"hush","x-svc-authorization":["hush",{"a":"hush"}],"to\\u006ben":{"b":"hush"},"Password":7,"kept":1}';
+      '{"api_key":"hush","x-svc-authorization":["hush",{"a":"hush"}],"to\\u006ben":{"b":"hush"},"Password":7,"accessToken":"hush","clientSecret":"hush","my_api_key":"hush","kept":1,"tokens":2}';
     const shown = JSON.parse(readableJson(text) ?? "") as object;
     expect(shown).toEqual({
       api_key: "[removed]",
       "x-svc-authorization": "[removed]",
       token: "[removed]",
       Password: "[removed]",
-      kept: 1,
+      ...{ accessToken: "[removed]", clientSecret: "[removed]", my_api_key: "[removed]" },
+      ...{ kept: 1, tokens: 2 },
     });
   });
 

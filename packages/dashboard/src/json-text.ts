@@ -1,6 +1,6 @@
 const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const secret =
-  /^(x-)?(.*[-_ ])?(api[-_ ]?key|apikey|secret|token|password|passwd|authorization|svc-authorization|signature|sig|credentials?|cookie|access[-_ ]?key|private[-_ ]?key)$/i;
+  /((api|access|private)[-_ ]?key|secret|token|passw(or)?d|authorization|signature|sig|credentials?|cookie)$/i;
 const inText =
   /((?:api[-_]?key|apikey|secret|token|password|passwd|authorization|signature|sig|credential|access[-_]?key)(?:\\*"?\s*[=:]\s*\\*"?|%3D))(?:(?:Bearer|Basic)\s+)?[^\s&"'\\,;}\])<>]+/gi;
 const scheme = /\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/g;

@@ -1,14 +1,5 @@
-import type {
-  Entry,
-  EntryDetails,
-  Health,
-  Inbox,
-  InboxQuery,
-  Receiver,
-  Summary,
-  SummaryQuery,
-} from "@reporthook/core";
-import { onlyKnown } from "@reporthook/core/store";
+import type { Health, Inbox, Receiver } from "@reporthook/core";
+import { healthOf, onlyKnown, receiverInbox, systemClock } from "@reporthook/core/store";
 
 /** What a dashboard shows: a receiver, or an inbox without one by {@link ofInbox}. */
 export interface Source {
@@ -54,29 +45,9 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   }
   onlyKnown("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
-  const now = (): number => Date.now();
+  const of = { inbox, name: receiver, clock: systemClock };
   return {
-    async health() {
-      const health = await inbox.health();
-      const oldest = await inbox.oldestWaiting(receiver);
-      const oldestWaitingMs = oldest === null ? null : Math.max(0, now() - oldest.getTime());
-      const counts = await inbox.counts(receiver);
-      return { ready: health.ok, inbox: health, service: "unknown", oldestWaitingMs, counts };
-    },
-    inbox: {
-      list: (query: Omit<InboxQuery, "receiver"> = {}): Promise<Entry[]> =>
-        inbox.list({ ...query, receiver }),
-      get: (id: string): Promise<EntryDetails | null> => inbox.get(id, receiver),
-      counts: () => inbox.counts(receiver),
-      summary: (query: Omit<SummaryQuery, "receiver">): Promise<Summary> =>
-        inbox.summary({ ...query, receiver }),
-      async release(id) {
-        await inbox.release({ receiver, id, now: now() });
-      },
-      releaseAll: (reason) => inbox.release({ receiver, reason, now: now() }),
-      async retry(id) {
-        await inbox.release({ receiver, retry: id, now: now() });
-      },
-    },
+    health: () => healthOf(of, "unknown", false),
+    inbox: receiverInbox(of, async () => {}),
   };
 }
