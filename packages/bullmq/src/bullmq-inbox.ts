@@ -1,24 +1,23 @@
-import {
-  type Added,
-  type Arrival,
-  type Consumer,
-  type Counts,
-  type Entry,
-  type EntryDetails,
-  type Inbox,
-  type InboxHealth,
-  type InboxQuery,
-  type Load,
-  type NewDelivery,
-  type Policy,
-  type ReleaseQuery,
-  ReporthookError,
-  type Stage,
-  type Summary,
-  type SummaryQuery,
-  type Work,
+import type {
+  Added,
+  Arrival,
+  Consumer,
+  Counts,
+  Entry,
+  EntryDetails,
+  Inbox,
+  InboxHealth,
+  InboxQuery,
+  Load,
+  NewDelivery,
+  Policy,
+  ReleaseQuery,
+  Stage,
+  Summary,
+  SummaryQuery,
+  Work,
 } from "@reporthook/core";
-import { describe, detailsOf, newKept, states } from "@reporthook/core/store";
+import { describe, detailsOf, newKept, notFound, states } from "@reporthook/core/store";
 import { QueueConsumer } from "./consumer.ts";
 import { type Engine, openEngine } from "./engine.ts";
 import { list, oldestWaiting } from "./look.ts";
@@ -146,10 +145,10 @@ class BullmqInbox implements Inbox {
 
   async discard(id: string, receiver?: string): Promise<void> {
     const found = await this.#find(id, receiver);
-    if (found === null) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
-    const { receiver: owner } = found.carried.kept;
+    if (found === null) throw notFound(id);
+    const { receiver: name } = found.carried.kept;
     const { receivers } = await this.#open();
-    await discard(await receivers.of(owner), this.#meter(owner), found);
+    await discard(await receivers.of(name), this.#meter(name), found);
   }
 
   async prune(now: Date): Promise<number> {

@@ -1,13 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
-import { again, describe, jobOf, leave as leaveIt, record } from "@reporthook/core/store";
+import { again, describe, jobOf, leave as leaveIt, record, stopped } from "@reporthook/core/store";
 import { type Engine, inTime, openMs } from "./engine.ts";
 import { Fetcher } from "./fetcher.ts";
-import { weightOf } from "./meter.ts";
+import { type Meter, weightOf } from "./meter.ts";
 import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "./queues.ts";
 import { goneOn, type Held, isLost, LockLost, leave, putBack, settle } from "./settle.ts";
-import type { Source } from "./source.ts";
+
+/** What a consumer needs of its inbox. */
+export interface Source {
+  readonly meter: Meter;
+  readonly leaseMs: number;
+  readonly handledMs: number;
+  /** Connects if need be. */
+  open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
+}
 
 interface Running {
   readonly held: Held;
@@ -292,6 +300,5 @@ export class QueueConsumer implements Consumer {
   }
 }
 
-const stopped: Outcome = again(0, "stopped", { counts: false });
 const leaseLost =
   "Another process has taken over what this one worked on: it did not show for seconds that it is alive";

@@ -5,12 +5,12 @@ import { type Place, type ReceiverQueues, unfinished } from "./queues.ts";
 type Type = (typeof unfinished)[number] | "completed" | "failed";
 
 /** Where those of a state are. */
-interface Shelf {
+interface Where {
   readonly place: Place;
   readonly types: readonly Type[];
 }
 
-const shelves: Readonly<Record<State, readonly Shelf[]>> = {
+const whereOf: Readonly<Record<State, readonly Where[]>> = {
   received: [{ place: "verify", types: unfinished }],
   verified: [{ place: "handle", types: unfinished }],
   handled: [{ place: "handle", types: ["completed"] }],
@@ -38,7 +38,7 @@ export async function eachId(
   found: (id: string) => void,
   since: () => number = () => 0,
 ): Promise<void> {
-  for (const { place, types } of shelves[state]) {
+  for (const { place, types } of whereOf[state]) {
     const queue = queues.of(place);
     for (const type of types) {
       const ended = type === "completed" || type === "failed";
@@ -106,7 +106,7 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
 /** When the oldest of a state was received, as far as the first and last thousand of its sets tell. */
 export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Date | null> {
   const ids: string[] = [];
-  for (const { place, types } of shelves[state]) {
+  for (const { place, types } of whereOf[state]) {
     for (const type of types)
       ids.push(...(await queues.of(place).getRanges([type], 0, peek, true)));
   }

@@ -1,5 +1,10 @@
 import type { Logger } from "@reporthook/core";
-import { onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/store";
+import {
+  onlyKnown,
+  type Retention,
+  type RetentionOptions,
+  retentionOf,
+} from "@reporthook/core/store";
 
 /** Options of {@link bullmqInbox}. */
 export interface BullmqInboxOptions {
@@ -27,7 +32,7 @@ export interface Settings {
   /** Where that is, without a password. */
   readonly place: string;
   readonly prefix: string;
-  readonly retention: { readonly handledMs: number; readonly parkedMs: number };
+  readonly retention: Retention;
   readonly leaseMs: number;
   readonly logger: Pick<Logger, "warn">;
 }

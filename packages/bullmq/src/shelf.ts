@@ -1,6 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
-import { dayMs, isParked, type Kept, rerun } from "@reporthook/core/store";
+import type { ReasonCode, ReleaseQuery } from "@reporthook/core";
+import {
+  dayMs,
+  isParked,
+  type Kept,
+  mustBeParked,
+  mustBeReleasable,
+  notFound,
+  notWaiting,
+  type Retention,
+  rerun,
+} from "@reporthook/core/store";
 import { type Meter, nothing, weightOf } from "./meter.ts";
 import { parkedPriorities } from "./priority.ts";
 import {
@@ -28,7 +38,7 @@ export async function release(
   if ("reason" in query) return releaseAll(queues, meter, query.reason, query.now);
   const id = "retry" in query ? query.retry : query.id;
   const found = await queues.find(id);
-  if (found === null) throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+  if (found === null) throw notFound(id);
   if ("retry" in query) await retry(found, query.now);
   else await run(queues, meter, found, query.now);
   return 1;
@@ -60,12 +70,7 @@ async function run(
   now: number,
 ): Promise<void> {
   const { kept } = carried;
-  if (!isParked(state) && state !== "handled") {
-    throw new ReporthookError(
-      "not_releasable",
-      `Delivery ${kept.id} is ${state}: only held, dead and handled ones can be released`,
-    );
-  }
+  mustBeReleasable({ id: kept.id, state });
   await meter.change(async (change) => {
     const before = weightOf(kept);
     rerun(kept, now);
@@ -100,10 +105,7 @@ async function retry(found: Found, now: number): Promise<void> {
   const { carried, job } = found;
   const { kept } = carried;
   if (kept.dueAt <= now || !(await job.isDelayed())) {
-    throw new ReporthookError(
-      "not_releasable",
-      `Delivery ${kept.id} waits for no later try: only one that does can be tried at once`,
-    );
+    throw notWaiting(kept.id);
   }
   await job.promote();
 }
@@ -112,12 +114,7 @@ async function retry(found: Found, now: number): Promise<void> {
 export async function discard(queues: ReceiverQueues, meter: Meter, found: Found): Promise<void> {
   const { carried, state } = found;
   const { kept } = carried;
-  if (!isParked(state)) {
-    throw new ReporthookError(
-      "not_parked",
-      `Delivery ${kept.id} is ${state}: only held and dead ones can be discarded`,
-    );
-  }
+  mustBeParked({ id: kept.id, state });
   await meter.change(async (change) => {
     await forget(queues, found);
     change(weightOf(kept), nothing);
@@ -138,7 +135,7 @@ async function forget(queues: ReceiverQueues, { carried, place }: Found): Promis
 /** Deletes what its time is over for; resolves to how many. */
 export async function prune(
   queues: ReceiverQueues,
-  { handledMs, parkedMs }: { readonly handledMs: number; readonly parkedMs: number },
+  { handledMs, parkedMs }: Retention,
   now: number,
 ): Promise<number> {
   const cleaned = await Promise.all([

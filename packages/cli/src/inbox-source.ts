@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import type { Counts, Inbox } from "@reporthook/core";
+import type { Retention } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { Failure, UsageError } from "./errors.ts";
@@ -10,11 +11,6 @@ export interface InboxSource {
   readonly db?: string;
   readonly inbox?: string;
   readonly prefix?: string;
-}
-
-interface Retention {
-  readonly handledMs: number;
-  readonly parkedMs: number;
 }
 
 /** Adds the options that name an inbox. */
@@ -98,7 +94,7 @@ export async function withInbox(
   source: InboxSource,
   what: string,
   work: (inbox: Inbox) => Promise<void>,
-  retention?: { readonly handledMs: number; readonly parkedMs: number },
+  retention?: Retention,
 ): Promise<void> {
   await terminal.during(what, async () => {
     const inbox = await openInbox(source, retention);

@@ -1,4 +1,5 @@
-import type { Entry, Inbox, ReasonCode, State } from "@reporthook/core";
+import type { Inbox, State } from "@reporthook/core";
+import { parkedReasons } from "@reporthook/core/store";
 import { type Command, Option } from "commander";
 import {
   discard,
@@ -20,18 +21,6 @@ import { type Example, integer, jsonOption, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 const listed = ["received", "verified", "handled", "held", "rejected", "dead", "parked"] as const;
-const releasable: readonly ReasonCode[] = [
-  "unsigned",
-  "expired",
-  "reused_signature",
-  "not_verified",
-  "no_handler",
-  "not_understood",
-  "schema_mismatch",
-  "do_not_retry",
-  "attempts_used_up",
-  "poison",
-];
 const dayMs = 86_400_000;
 
 const parked: Example = [
@@ -43,7 +32,6 @@ const releasedAll: Example = [
   "run all that failed",
   "reporthook inbox release --reason attempts_used_up --db inbox.db",
 ];
-const page = 500;
 
 interface SourceOptions extends InboxSource {
   readonly receiver?: string;
@@ -79,7 +67,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     ["two of them", "reporthook inbox release 01m7… 01m8… --db inbox.db"],
     releasedAll,
   ])
-    .addOption(new Option("--reason <code>", "all parked for this reason").choices(releasable))
+    .addOption(new Option("--reason <code>", "all parked for this reason").choices(parkedReasons))
     .option("--receiver <name>", theirs, "reports")
     .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
   add("retry <ids...>", "Have deliveries that wait for their next try tried at once.", [
@@ -147,17 +135,12 @@ async function show(terminal: Terminal, id: string, source: SourceOptions): Prom
 async function stats(terminal: Terminal, options: SourceOptions): Promise<void> {
   const { db, receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox) => {
-    const of = receiver === undefined ? {} : { receiver };
+    const now = new Date();
     const counts = await inbox.counts(receiver);
-    const reasons: Record<string, number> = {};
-    for await (const { reason } of allOf(inbox, { ...of, state: "parked" })) {
-      if (reason !== null) reasons[reason.code] = (reasons[reason.code] ?? 0) + 1;
-    }
-    const waiting = await Promise.all(
-      (["received", "verified"] as const).map((state) => inbox.list({ ...of, state, limit: 1 })),
-    );
-    const times = waiting.flat().map(({ receivedAt }) => receivedAt.getTime());
-    const oldestWaitingMs = times.length === 0 ? null : Date.now() - Math.min(...times);
+    // Of no minute: in all.
+    const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
+    const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
+    const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
     const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${db}-wal`);
     const result = { counts, reasons, oldestWaitingMs, bytes };
     terminal.emit(result);
@@ -191,17 +174,4 @@ async function warnIfNamed(
 ): Promise<void> {
   const { receiver, ...source } = options;
   if (receiver !== undefined) await warnOfOthers(terminal, inbox, source, receiver);
-}
-
-async function* allOf(
-  inbox: Inbox,
-  query: { readonly receiver?: string; readonly state: "parked" },
-): AsyncGenerator<Entry> {
-  for (let after = ""; ; ) {
-    const entries = await inbox.list({ ...query, after, limit: page });
-    yield* entries;
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < page) return;
-    after = last.id;
-  }
 }

@@ -36,6 +36,12 @@ export type ReasonCode =
   | "attempts_used_up"
   | "poison";
 
+/** The codes for which a delivery may be held or dead; for another it is rejected. */
+export const parkedReasons: readonly ReasonCode[] = [
+  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
+  ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
+];
+
 /** The headers kept of a notification: content-type, user-agent, traceparent. */
 export type KeptHeaders = Readonly<Record<string, string>>;
 
@@ -179,6 +185,9 @@ export function again(
 ): Again {
   return { to: "again", afterMs, error, ...rest };
 }
+
+/** The outcome of work that a shutdown cut off. */
+export const stopped: Again = again(0, "stopped", { counts: false });
 
 /** The outcome "leave it, for this reason". */
 export function leave<To extends "held" | "rejected" | "dead">(

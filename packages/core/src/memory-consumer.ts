@@ -1,6 +1,6 @@
 import { StopController } from "./abort.ts";
 import { quietTimeout } from "./clock.ts";
-import { again, type Job, type Outcome } from "./delivery.ts";
+import { again, stopped as cutOff, type Job, type Outcome } from "./delivery.ts";
 import { describe } from "./errors.ts";
 import type { Consumer, Policy, Work } from "./inbox.ts";
 import type { MemoryQueue, Waiting } from "./memory-queue.ts";
@@ -93,7 +93,7 @@ export function consumeMemory<T extends Waiting>(
     const job = source.start(value);
     let giveBack = (): void => {};
     const outcome = new Promise<Outcome>((resolve) => {
-      giveBack = () => resolve(again(0, "stopped", { counts: false }));
+      giveBack = () => resolve(cutOff);
       // In a turn of its own: work that stops its own consumer is waited for, too.
       void Promise.resolve(job).then(attempt).then(resolve);
     });

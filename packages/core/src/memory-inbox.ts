@@ -1,3 +1,4 @@
+import { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./deciding.ts";
 import {
   type Arrival,
   type Entry,
@@ -18,7 +19,6 @@ import {
   record,
   rerun,
 } from "./entry.ts";
-import { ReporthookError } from "./errors.ts";
 import type {
   Added,
   Consumer,
@@ -170,24 +170,14 @@ class MemoryInbox implements Inbox {
     }
     if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const kept = this.#mustFind(query.id, receiver);
-    if (!isParked(kept.state) && kept.state !== "handled") {
-      throw new ReporthookError(
-        "not_releasable",
-        `Delivery ${query.id} is ${kept.state}: only held, dead and handled ones can be released`,
-      );
-    }
+    mustBeReleasable(kept);
     this.#run(kept, now);
     return 1;
   }
 
   async discard(id: string, receiver?: string): Promise<void> {
     const kept = this.#mustFind(id, receiver);
-    if (!isParked(kept.state)) {
-      throw new ReporthookError(
-        "not_parked",
-        `Delivery ${id} is ${kept.state}: only held and dead ones can be discarded`,
-      );
-    }
+    mustBeParked(kept);
     this.#delete(kept);
   }
 
@@ -228,12 +218,7 @@ class MemoryInbox implements Inbox {
     const kept = this.#mustFind(id, receiver);
     const { state, stage, dueAt } = kept;
     const waits = (state === "received" || state === "verified") && dueAt > now;
-    if (!waits || !this.#lane(receiver, stage).queue.remove(kept)) {
-      throw new ReporthookError(
-        "not_releasable",
-        `Delivery ${id} waits for no later try: only one that does can be tried at once`,
-      );
-    }
+    if (!waits || !this.#lane(receiver, stage).queue.remove(kept)) throw notWaiting(id);
     kept.dueAt = now;
     this.#enqueue(kept, now);
     return 1;
@@ -272,7 +257,7 @@ class MemoryInbox implements Inbox {
   #mustFind(id: string, receiver: string | undefined): Kept {
     const kept = this.#find(id, receiver);
     if (kept !== undefined) return kept;
-    throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+    throw notFound(id);
   }
 
   #find(id: string, receiver: string | undefined): Kept | undefined {

@@ -1,5 +1,6 @@
 import { type Job, type State, states } from "./delivery.ts";
 import type { Counts, Load } from "./inbox.ts";
+import { noCounts } from "./look.ts";
 
 /** What is counted of an entry. */
 export interface Counted {
@@ -51,7 +52,7 @@ export class MemoryTally {
     let numbers = this.#byReceiver.get(receiver);
     if (numbers === undefined) {
       numbers = {
-        ...{ received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
+        ...noCounts(),
         ...{ givingWay: 0, unsignedWaiting: 0, unsignedHeld: 0 },
       };
       this.#byReceiver.set(receiver, numbers);

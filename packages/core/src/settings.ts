@@ -167,23 +167,28 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
 }
 
 function retryOf(given: object): RetryOptions {
-  const retry = numbers("retry", { attempts: 10, minMs: 1_000, maxMs: 3_600_000 }, given);
+  const defaults = { attempts: 10, minMs: 1_000, maxMs: 3_600_000 };
+  const retry = numbers("retry", defaults, given, { minMs: 0, maxMs: 0 });
   if (retry.maxMs < retry.minMs) wrong("retry.maxMs", "at least retry.minMs", shown(retry.maxMs));
   return retry;
 }
 
-function numbers<T extends object>(option: string, defaults: T, given: object): T {
+function numbers<T extends object>(
+  option: string,
+  defaults: T,
+  given: object,
+  leastOf?: { readonly [Name in keyof T]?: number },
+): T {
   onlyKnown("createReceiver", given, Object.keys(defaults), `${option}.`);
   const chosen = given as Record<string, unknown>;
   const checked = Object.entries(defaults).map(([name, value]) => [
     name,
-    integer(`${option}.${name}`, chosen[name] ?? value),
+    integer(`${option}.${name}`, chosen[name] ?? value, leastOf?.[name as keyof T]),
   ]);
   return Object.fromEntries(checked) as T;
 }
 
-function integer(option: string, given: unknown): number {
-  const least = option.startsWith("retry.m") ? 0 : 1;
+function integer(option: string, given: unknown, least = 1): number {
   const fits = Number.isSafeInteger(given) && Number(given) >= least;
   return fits ? Number(given) : wrong(option, `an integer from ${least}`, shown(given));
 }

@@ -1,6 +1,15 @@
 // "@reporthook/core/store": what an inbox of one's own is made of, so that every store decides alike.
 export { quietTimeout, systemClock } from "./clock.ts";
-export { again, isParked, leave, signatureLifetimeMs, states } from "./delivery.ts";
+export { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./deciding.ts";
+export {
+  again,
+  isParked,
+  leave,
+  parkedReasons,
+  signatureLifetimeMs,
+  states,
+  stopped,
+} from "./delivery.ts";
 export {
   dayMs,
   detailsOf,

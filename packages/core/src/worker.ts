@@ -8,6 +8,7 @@ import {
   type Outcome,
   type Recognized,
   signatureLifetimeMs,
+  stopped,
 } from "./delivery.ts";
 import { dispatch, handlersFor, type Registration } from "./dispatch.ts";
 import { DoNotRetry, describe, ReporthookError, RetryAfter } from "./errors.ts";
@@ -288,7 +289,6 @@ export function createWorker(options: WorkerOptions): Worker {
 }
 
 const nothing: Recognized = { type: null, reportId: null };
-const stopped: Outcome = again(0, "stopped", { counts: false });
 
 function noHandler(job: Job): Outcome {
   const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);

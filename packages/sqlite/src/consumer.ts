@@ -8,6 +8,7 @@ import {
   leave,
   quietTimeout,
   record,
+  stopped,
 } from "@reporthook/core/store";
 import { errorOf } from "./messages.ts";
 import { isFailure, type LaneState, type Recorded, type RecordResult } from "./protocol.ts";
@@ -257,5 +258,3 @@ export class LaneConsumer implements Consumer {
     this.#due = null;
   }
 }
-
-const stopped: Outcome = again(0, "stopped", { counts: false });

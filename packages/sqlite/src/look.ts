@@ -16,6 +16,7 @@ import {
   minuteMs,
   minuteOf,
   noCounts,
+  parkedReasons,
   states,
   timeOf,
 } from "@reporthook/core/store";
@@ -27,10 +28,6 @@ const shown = [
   ...["id", "receiver", "received_at", "ack_ms", "state", "queue", "attempts", "due_at"],
   ...["type", "report", "reason", "reason_message", "last_error"],
 ].join(", ");
-const parkedFor: readonly ReasonCode[] = [
-  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
-  ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
-];
 // Of so many of a minute the time of acknowledgement is read: each is a row beside the index.
 const sampled = 100;
 const rejected = states.indexOf("rejected");
@@ -159,7 +156,7 @@ export class Look {
        WHERE receiver = ? AND state = ${rejected} AND reason = ?`,
     );
     const parked: Partial<Record<ReasonCode, number>> = {};
-    for (const code of parkedFor) {
+    for (const code of parkedReasons) {
       let number = 0;
       for (const receiver of receivers) {
         number += Number(withReason.get(receiver, code)?.["number"]);

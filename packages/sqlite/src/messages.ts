@@ -58,12 +58,6 @@ export function leasedOf(
 }
 
 /** The error that a failure in the thread stands for. */
-export function errorOf({
-  code,
-  failed,
-}: {
-  readonly code: string;
-  readonly failed: string;
-}): ReporthookError {
+export function errorOf({ code, failed }: Failure): ReporthookError {
   return new ReporthookError(code as ErrorCode, failed);
 }

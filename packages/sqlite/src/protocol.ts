@@ -1,4 +1,5 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
+import type { Retention } from "@reporthook/core/store";
 import type { Row, Value } from "./driver.ts";
 
 /** What the thread is started with. */
@@ -8,7 +9,7 @@ export interface ThreadOptions {
   readonly driver: string | undefined;
   readonly migrate: boolean;
   /** How long what has ended is kept, in milliseconds. */
-  readonly retention: { readonly handledMs: number; readonly parkedMs: number };
+  readonly retention: Retention;
 }
 
 /**

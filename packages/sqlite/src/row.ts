@@ -1,5 +1,5 @@
 import type { Attempt, Entry, Reason, State, Verification } from "@reporthook/core";
-import { dayMs, type Kept, states } from "@reporthook/core/store";
+import { type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "./driver.ts";
 import { placeOf } from "./queue.ts";
 
@@ -10,7 +10,7 @@ export const changing: readonly string[] = [
   ...["kept_as", "history", "signature"],
 ];
 
-/** How long it is kept at the end of its way: an index of the retention times in prune. */
+/** How long it is kept at the end of its way: an index of the times in prune. */
 export const keptAs = { rejected: 0, unsigned: 1, handled: 2, parked: 3 } as const;
 
 /** What work has made of a delivery, as values of the columns {@link changing}. */
@@ -118,9 +118,4 @@ function parsed(json: string | null): unknown {
   } catch {
     return null;
   }
-}
-
-/** How long those of each {@link keptAs} are kept, in milliseconds. */
-export function retentionOf(handledMs: number, parkedMs: number): readonly number[] {
-  return [dayMs, dayMs, handledMs, parkedMs];
 }

@@ -1,14 +1,14 @@
+import type { EntryDetails, ReleaseQuery, State } from "@reporthook/core";
 import {
-  type EntryDetails,
-  type ReleaseQuery,
-  ReporthookError,
-  type State,
-} from "@reporthook/core";
-import {
+  dayMs,
   detailsOf,
-  isParked,
   type Kept,
   leave,
+  mustBeParked,
+  mustBeReleasable,
+  notFound,
+  notWaiting,
+  type Retention,
   record,
   rerun,
   states,
@@ -18,7 +18,7 @@ import type { Row, Statement } from "./driver.ts";
 import { Look } from "./look.ts";
 import type { Pruned, Released } from "./protocol.ts";
 import { queues } from "./queue.ts";
-import { changesOf, keptAs, keptOf, retentionOf } from "./row.ts";
+import { changesOf, keptAs, keptOf } from "./row.ts";
 import { countsOf, kindOf } from "./tally.ts";
 
 /** How many are changed in one transaction. */
@@ -40,14 +40,11 @@ export class Shelf {
   readonly #delete: Statement;
   readonly #starts: Statement;
 
-  constructor(
-    files: Files,
-    deliveries: Deliveries,
-    { handledMs, parkedMs }: { readonly handledMs: number; readonly parkedMs: number },
-  ) {
+  constructor(files: Files, deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
     this.#files = files;
     this.#deliveries = deliveries;
-    this.#retention = retentionOf(handledMs, parkedMs);
+    // By the numbers of keptAs.
+    this.#retention = [dayMs, dayMs, handledMs, parkedMs];
     const prepare = (sql: string): Statement => files.database.prepare(sql);
     this.#find = prepare(
       "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
@@ -66,7 +63,7 @@ export class Shelf {
 
   get(id: string, receiver: string | undefined): EntryDetails | null {
     const row = this.#row(id, receiver);
-    return row === null ? null : detailsOf(this.kept(row));
+    return row === null ? null : detailsOf(this.#kept(row));
   }
 
   oldestWaiting(receiver: string): Date | null {
@@ -89,13 +86,7 @@ export class Shelf {
     }
     if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const row = this.#mustFind(query.id, receiver);
-    const state = stateOf(row);
-    if (!isParked(state) && state !== "handled") {
-      throw new ReporthookError(
-        "not_releasable",
-        `Delivery ${query.id} is ${state}: only held, dead and handled ones can be released`,
-      );
-    }
+    mustBeReleasable({ id: query.id, state: stateOf(row) });
     this.#change(row, now, (kept) => rerun(kept, now));
     return { released: 1, last: query.id };
   }
@@ -103,10 +94,7 @@ export class Shelf {
   #retry(id: string, receiver: string, now: number): Released {
     const row = this.#mustFind(id, receiver);
     if (row["queue"] !== queues.verify.later && row["queue"] !== queues.handle.later) {
-      throw new ReporthookError(
-        "not_releasable",
-        `Delivery ${id} waits for no later try: only one that does can be tried at once`,
-      );
+      throw notWaiting(id);
     }
     this.#change(row, now, (kept) => {
       kept.dueAt = now;
@@ -116,13 +104,7 @@ export class Shelf {
 
   discard(id: string, receiver: string | undefined): void {
     const row = this.#mustFind(id, receiver);
-    const state = stateOf(row);
-    if (!isParked(state)) {
-      throw new ReporthookError(
-        "not_parked",
-        `Delivery ${id} is ${state}: only held and dead ones can be discarded`,
-      );
-    }
+    mustBeParked({ id, state: stateOf(row) });
     this.#remove(row);
   }
 
@@ -153,7 +135,7 @@ export class Shelf {
   /** Takes back what a dead owner had leased; returns those that are parked now. */
   takeBack(owner: number, nowOf: (receiver: string) => number): Row[] {
     const poisoned: Row[] = [];
-    for (const row of this.leasedBy(owner)) {
+    for (const row of this.#leasedBy(owner)) {
       const now = nowOf(this.#receiverOf(row));
       const starts = Number(row["starts"]);
       const isPoison = starts >= mostStarts;
@@ -169,17 +151,17 @@ export class Shelf {
 
   /** Gives back what an owner that ends in peace had leased. */
   giveBack(owner: number, nowOf: (receiver: string) => number): void {
-    for (const row of this.leasedBy(owner)) {
+    for (const row of this.#leasedBy(owner)) {
       this.#change(row, nowOf(this.#receiverOf(row)), () => {});
       this.#starts.run(0, Number(row["seq"]));
     }
   }
 
-  kept(row: Row): Kept {
+  #kept(row: Row): Kept {
     return keptOf(row, this.#receiverOf(row));
   }
 
-  leasedBy(owner: number): Row[] {
+  #leasedBy(owner: number): Row[] {
     return this.#files.receivers
       .chosen(undefined)
       .flatMap((number) =>
@@ -194,7 +176,7 @@ export class Shelf {
   }
 
   #change(row: Row, now: number, change: (kept: Kept) => void): void {
-    const kept = this.kept(row);
+    const kept = this.#kept(row);
     const before = kindOf(kept);
     change(kept);
     this.#deliveries.change(Number(row["seq"]), changesOf(kept, now));
@@ -217,7 +199,7 @@ export class Shelf {
   #mustFind(id: string, receiver: string | undefined): Row {
     const row = this.#row(id, receiver);
     if (row !== null) return row;
-    throw new ReporthookError("not_found", `No delivery with the id ${id}`);
+    throw notFound(id);
   }
 
   #row(id: string, receiver: string | undefined): Row | null {
