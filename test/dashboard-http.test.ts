@@ -280,7 +280,7 @@ describe("the dashboard", () => {
     await inbox.close();
   });
 
-  test("keeps no place of a live view for HEAD", async () => {
+  test("keeps no place of a live view for HEAD, nor for who is gone", async () => {
     const page = dashboard(ofInbox(memoryInbox()), { logger: false });
     const asked = (method: string) =>
       new Request("http://localhost/api/overview", {
@@ -288,6 +288,10 @@ describe("the dashboard", () => {
       });
     for (let times = 0; times < 150; times++) {
       expect((await page(asked("HEAD"), { peer: "::1" })).status).toBe(200);
+    }
+    for (let times = 0; times < 150; times++) {
+      const gone = new Request(asked("GET"), { signal: AbortSignal.abort() });
+      expect((await page(gone, { peer: "::1" })).status).toBe(200);
     }
     const live = await page(asked("GET"), { peer: "::1" });
     expect(live.headers.get("content-type")).toBe("text/event-stream");

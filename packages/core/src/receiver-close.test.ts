@@ -47,6 +47,28 @@ describe("close()", () => {
     expect(started.map(({ id }) => id)).toEqual([body.id]);
   });
 
+  it("keeps waitUntil no longer than storing for what comes while it closes", async () => {
+    const finish = gate();
+    const { receiver, send, emulator, seen } = setUp({ inbox: durableInbox() });
+    receiver.on("*", (event) => {
+      seen.push(event);
+      return finish.opened;
+    });
+    await send("report");
+    await until(() => seen.length === 1);
+    const closing = receiver.close();
+    const waiting: Promise<unknown>[] = [];
+    const request = new Request("http://localhost", emulator.notification("report"));
+    const { status } = await receiver.fetch(request, {
+      waitUntil: (promise) => void waiting.push(promise),
+    });
+    expect([status, waiting.length]).toEqual([200, 1]);
+    await Promise.all(waiting);
+    expect(seen).toHaveLength(1);
+    finish.open();
+    await closing;
+  });
+
   it("refuses a request whose body arrives after it with a memory inbox", async () => {
     const { receiver, observed } = setUp();
     const arrival = gate();

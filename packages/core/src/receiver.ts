@@ -217,7 +217,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     deadline.end();
     requests.delete(deciding);
     logAnswer(settings, id, decision, deadline.elapsedMs);
-    const goesOn = "id" in decision && decision.id === id && engine.started;
+    const works = engine.started && !engine.closing;
+    const goesOn = "id" in decision && decision.id === id && works;
     if (!goesOn || settings.ack === "handled") engine.forget(id);
     return acknowledge(decision);
   }

@@ -47,6 +47,7 @@ export function createLive(isOver: () => Promise<boolean>): Live {
         isEnded = true;
         number--;
       };
+      if (request.signal.aborted) end();
       request.signal.addEventListener("abort", end, { once: true });
       const events = changes(look, () => isEnded);
       const encoder = new TextEncoder();
