@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -75,6 +76,44 @@ onEachServer((server, { kind }) => {
     await vi.waitUntil(async () => (await send()) === 200, patienceMs);
     await receiver.close();
   });
+
+  const redis = kind === "redis" ? it : null;
+  const tell = (...command: string[]): void => {
+    execFileSync("redis-cli", ["-u", server().url, ...command], { stdio: "ignore" });
+  };
+  redis?.(
+    "a server that takes no writes is not ready, and one that lost its data is filled anew",
+    async () => {
+      const prefix = "no-writes";
+      const inbox = bullmqInbox({ connection: server().url, prefix, logger: false });
+      const lines: unknown[] = [];
+      const receiver = createReceiver({
+        client: { authorize: async () => "valid" },
+        ...{ inbox, name: "no-writes", autostart: false },
+        logger: { warn: () => {}, error: ({ error }) => lines.push(error) },
+      });
+      const emulator = createEmulator();
+      const send = async () => {
+        const sent = emulator.notification("report.complete");
+        return (await receiver.fetch(new Request("https://app/hook", sent))).status;
+      };
+      await inbox.open();
+      expect([await send(), (await receiver.health()).ready]).toEqual([200, true]);
+      tell("config", "set", "maxmemory", "1");
+      expect(await send()).toBe(503);
+      const full = /^The inbox at .*: it is out of memory: raise maxmemory, .*OOM/;
+      expect(lines).toEqual([expect.stringMatching(/it is out of memory: raise maxmemory/)]);
+      const { ready, inbox: told } = await receiver.health();
+      expect([ready, told.error]).toEqual([false, expect.stringMatching(full)]);
+      tell("config", "set", "maxmemory", "0");
+      expect((await receiver.health()).ready).toBe(true);
+      tell("flushall");
+      expect(await send()).toBe(200);
+      await inbox.prune(new Date());
+      expect((await inbox.list()).length).toBe(1);
+      await receiver.close();
+    },
+  );
 
   it("without a server start() rejects, says where it looked, and close() ends", async () => {
     await server().kill();

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { expectUnavailable, expectUnready } from "./durability/expect.ts";
 import { makeFolder, serveFile } from "./durability/folder.ts";
-import { fill, mountTiny, remount } from "./durability/mounts.ts";
+import { fill, mountTiny, protect, remount } from "./durability/mounts.ts";
 import { missingForMounts, testWith } from "./durability/needs.ts";
 import { post, postUntil, stored, until } from "./durability/serve.ts";
 
@@ -87,5 +87,22 @@ test("a disk that is read-only at the start: 503 until it can be written, withou
   await expectUnavailable(again, why);
   remount(folder, "rw");
   await postUntil(again.url, 200);
+  expect(stored(path).get(id)).toBe(1);
+});
+
+test("a file that may only be read at the start: 503 until it can be written, without a restart", async () => {
+  const folder = makeFolder();
+  const path = join(folder, "inbox.db");
+  const before = await serveFile(path);
+  const { id } = await postUntil(before.url, 200);
+  await before.close();
+  const free = protect(path);
+  const served = await serveFile(path);
+  try {
+    await expectUnavailable(served, /the file or its folder can't be written/);
+  } finally {
+    free();
+  }
+  await postUntil(served.url, 200);
   expect(stored(path).get(id)).toBe(1);
 });

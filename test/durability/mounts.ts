@@ -14,6 +14,14 @@ export function remount(folder: string, mode: "ro" | "rw"): void {
   run("mount", "-o", `remount,${mode}`, folder);
 }
 
+/** Has a file be opened for reading only, whoever asks; returns what ends that. */
+export function protect(path: string): () => void {
+  run("mount", "--bind", path, path);
+  const free = (): void => run("umount", "--lazy", path);
+  run("mount", "-o", "remount,bind,ro", path);
+  return free;
+}
+
 /** Fills a file system to the last block; returns what frees it again. */
 export function fill(folder: string): () => void {
   const path = join(folder, "filler");

@@ -17,9 +17,10 @@ import type {
   SummaryQuery,
   Work,
 } from "@reporthook/core";
-import { describe, detailsOf, newKept, notFound, states } from "@reporthook/core/store";
+import { detailsOf, newKept, notFound, states } from "@reporthook/core/store";
 import { QueueConsumer } from "./consumer.ts";
 import { type Engine, openEngine } from "./engine.ts";
+import { explain } from "./explain.ts";
 import { list, oldestWaiting } from "./look.ts";
 import { type Change, countsOf, Meter, nothing, weightOf } from "./meter.ts";
 import type { Found, ReceiverQueues } from "./queues.ts";
@@ -89,7 +90,11 @@ class BullmqInbox implements Inbox {
       change(nothing, weight);
       return { status: "added", id };
     };
-    return this.#meter(receiver).change(adding, weight);
+    try {
+      return await this.#meter(receiver).change(adding, weight);
+    } catch (error) {
+      throw explain(error, this.#settings.place);
+    }
   }
 
   consume(stage: Stage, work: Work, policy: Policy): Consumer {
@@ -152,7 +157,8 @@ class BullmqInbox implements Inbox {
   }
 
   async prune(now: Date): Promise<number> {
-    const { engine } = await this.#open();
+    const { engine, receivers } = await this.#open();
+    await receivers.registerAgain();
     let pruned = 0;
     for (const queues of await this.#queuesOf(undefined)) {
       await engine.forget(queues.of("verify").name, now.getTime());
@@ -164,10 +170,12 @@ class BullmqInbox implements Inbox {
   async health(): Promise<InboxHealth> {
     try {
       const { receivers } = await this.#open();
+      // Reading would go on where writing does not.
+      await receivers.registerAgain();
       await receivers.names();
       return { ok: true };
     } catch (error) {
-      return { ok: false, error: describe(error) };
+      return { ok: false, error: explain(error, this.#settings.place).message };
     }
   }
 

@@ -1,5 +1,3 @@
-import { ReporthookError } from "@reporthook/core";
-import { describe } from "@reporthook/core/store";
 import {
   createRedisBackend,
   type IQueueBackend,
@@ -8,6 +6,7 @@ import {
   Queue,
   Worker,
 } from "bullmq";
+import { explain } from "./explain.ts";
 import type { Settings } from "./settings.ts";
 
 /** BullMQ on one connection: what its queues and workers are made with. */
@@ -40,7 +39,10 @@ export async function openEngine(settings: Settings): Promise<Engine> {
     ...rest
   } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
   // Whoever asks for something is told what failed; these events tell nobody more.
-  base.on("error", () => {});
+  let last: unknown;
+  base.on("error", (error) => {
+    last = error;
+  });
   const closeAll = async (): Promise<void> => {
     await base.close(true).catch(() => {});
   };
@@ -48,10 +50,8 @@ export async function openEngine(settings: Settings): Promise<Engine> {
     await inTime(base.waitUntilReady(), readyMs);
   } catch (error) {
     void closeAll();
-    throw new ReporthookError(
-      "inbox_failed",
-      `The inbox at ${settings.place} can't be reached: ${describe(error)}`,
-    );
+    // That it did not answer says less than what it said.
+    throw explain(last ?? error, settings.place);
   }
   return {
     queue: (name) =>

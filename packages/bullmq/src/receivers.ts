@@ -21,13 +21,20 @@ export class Receivers {
   of(receiver: string): Promise<ReceiverQueues> {
     const known = this.#registered.get(receiver);
     if (known !== undefined) return known;
-    // A job's id must not be a number, which a receiver's name may be.
-    const registering = this.#names
-      .add("receiver", { receiver }, { jobId: `name-${receiver}` })
-      .then(() => this.look(receiver));
+    const registering = this.#register(receiver).then(() => this.look(receiver));
     this.#registered.set(receiver, registering);
     registering.catch(() => this.#registered.delete(receiver));
     return registering;
+  }
+
+  /** Makes known again those that this process has: the server may have lost them. Rejects when it takes no writes. */
+  async registerAgain(): Promise<void> {
+    await Promise.all([...this.#registered.keys()].map((receiver) => this.#register(receiver)));
+  }
+
+  async #register(receiver: string): Promise<void> {
+    // A job's id must not be a number, which a receiver's name may be.
+    await this.#names.add("receiver", { receiver }, { jobId: `name-${receiver}` });
   }
 
   /** The queues of a receiver, whether there are any or not. */

@@ -74,7 +74,8 @@ describe("logOutcome()", () => {
   ];
   const error = "Error: no";
   const retried = { attempt: 2, error, afterMs: 7 };
-  const lost = line("warn", "A notification was not handled: answered 503.", { error });
+  const lost = (fields: LogFields): Line[] =>
+    line("warn", "A notification was not handled: answered 503.", fields);
   const waits = (stage: Job["stage"]) =>
     line("info", "A delivery waits for its next attempt.", { ...retried, stage });
   const { verification, type } = verified;
@@ -129,9 +130,9 @@ describe("logOutcome()", () => {
   });
 
   it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
-    ["failed in its handler", handling, counted, lost],
-    ["was given up by its handler", handling, dead, lost],
-    ["got no verdict", job(), counted, lost],
+    ["failed in its handler", handling, counted, lost({ error })],
+    ["was given up by its handler", handling, dead, lost({ reason: "do_not_retry", error })],
+    ["got no verdict", job(), counted, lost({ error })],
     // The request tells that its time was over, its answer that it was refused.
     ["was cut off", handling, cutOff, []],
     ["is held", job(), held, []],

@@ -42,7 +42,8 @@ export function logOutcome(
     (stage === "handle" || to === "again") &&
     (to !== "again" || outcome.counts)
   ) {
-    logger.warn({ receiver, id, error }, "A notification was not handled: answered 503.");
+    const why = "reason" in outcome ? { reason: outcome.reason.code, error } : { error };
+    logger.warn({ receiver, id, ...why }, "A notification was not handled: answered 503.");
   } else if (keeps && to !== "again") {
     const { code: reason, message } = outcome.reason;
     logger.warn({ receiver, id, reason, error }, `A delivery is ${to}: ${message}`);

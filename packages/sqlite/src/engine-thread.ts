@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
-import { loadDriver } from "./driver.ts";
+import { type Database, loadDriver, sqliteCode } from "./driver.ts";
 import { Engine } from "./engine.ts";
 import { explain, OpenFile } from "./file.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol.ts";
@@ -24,6 +24,8 @@ const settings = `
   PRAGMA secure_delete = ON;
 `;
 
+const readOnly = 8;
+
 const port = parentPort;
 // Deno's can neither be asked for the next message nor closed.
 const whole = typeof port?.close === "function";
@@ -41,10 +43,21 @@ function open(): Engine {
     checkSchema(database, options.path, options.migrate);
     database.exec(settings);
     prepareSchema(database, options.path, options.migrate);
+    if (options.migrate) checkWritable(database);
     return new Engine(database, new OpenFile(options.path), options);
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** What SQLite has opened for reading only stays so, whoever gives the right to write later. */
+function checkWritable(database: Database): void {
+  try {
+    database.exec("BEGIN IMMEDIATE; UPDATE numbered SET last = last; ROLLBACK");
+  } catch (error) {
+    // Who has to wait for another process may write later.
+    if (sqliteCode(error) === readOnly) throw error;
   }
 }
 

@@ -1,0 +1,28 @@
+import { ReporthookError } from "@reporthook/core";
+import { describe } from "@reporthook/core/store";
+
+// What Redis, ioredis, PostgreSQL and pg say, and what to do.
+const ways: readonly (readonly [RegExp, string])[] = [
+  [
+    /NOAUTH|WRONGPASS|password authentication failed/,
+    "it asks for another password: see connection",
+  ],
+  [/OOM command/, "it is out of memory: raise maxmemory, or keep less (option retention)"],
+  [
+    /READONLY|read-only transaction/,
+    "it takes no writes, as a replica does: connect to the primary",
+  ],
+  [
+    /isn't writeable|maxRetriesPerRequest|Connection (is closed|terminated)|timed out|timeout exceeded|no answer within|ECONN|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT/,
+    "it can't be reached: start it, or wait for its failover",
+  ],
+];
+
+/** What to tell of a failure of the server at `place`: the way out, and its own words. */
+export function explain(error: unknown, place: string): ReporthookError {
+  if (error instanceof ReporthookError) return error;
+  const words = describe(error);
+  const way = ways.find(([said]) => said.test(words))?.[1];
+  const text = way === undefined ? words : `${way} (${words})`;
+  return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`, { cause: error });
+}
