@@ -33,8 +33,9 @@ export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal)
     "forward" in to ? ["  passed on", to.forward] : ["  inbox", to.db],
     ...(dashboard === null ? [] : [["  dashboard", dashboard] as const]),
   ];
-  const key = apiKey === publicKey ? ` REPORTS_API_KEY=${apiKey}` : "";
-  const yours = ["", "Start your app with these variables:", "", `  REPORTS_URL=${url}${key}`];
+  const key = apiKey === publicKey ? apiKey : "(the one that is set here)";
+  const variables = `  REPORTS_URL=${url} REPORTS_API_KEY=${key}`;
+  const yours = ["", "Start your app with these variables:", "", variables];
   const isUsual = Number(new URL(url).port) === playgroundPort;
   const trigger = `  ${program()} trigger report.complete`;
   return [

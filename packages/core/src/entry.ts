@@ -107,7 +107,8 @@ export function record(kept: Kept, outcome: Outcome, startedAt: number, now: num
   kept.dueAt = now;
   kept.giveWay = false;
   kept.memo = null;
-  if (kept.verification !== null || kept.state === "rejected") kept.signature = null;
+  const isOver = kept.state === "rejected" || kept.state === "handled";
+  if (kept.verification !== null || isOver) kept.signature = null;
 }
 
 /** Makes a released one due: without a verdict yet, its signature is still there to be asked about. */
