@@ -124,7 +124,7 @@ describe("reporthook inbox", () => {
       oldestWaitingMs: null,
     });
     const { out } = await cli(["inbox", "stats", "--db", db]);
-    expect(out).toMatch(/^parked +1 do_not_retry, 1 no_handler$/m);
+    expect(out).toMatch(/^parked +1 no_handler, 1 do_not_retry$/m);
   });
 
   it("release and discard do what they can, and fail on the rest", async () => {

@@ -241,10 +241,13 @@ class SqliteInbox implements Inbox {
     this.#failure = error === null ? null : { error, at: performance.now() };
     const reason = error ?? new Error("The inbox was closed");
     for (const consumer of this.#lanes.values()) consumer.lose(reason, true);
-    if (error !== null) this.#eachLane((consumer) => consumer.failed(error));
     // Whoever works on deliveries, or began to while it was closed, waits for no request to open the file again.
     const again = (): void => this.#eachLane(() => this.#tell());
-    setTimeout(again, error === null ? 0 : reopenMs).unref();
+    if (error === null) again();
+    else {
+      this.#eachLane((consumer) => consumer.failed(error));
+      setTimeout(again, reopenMs).unref();
+    }
   }
 
   #tell(): void {
