@@ -135,12 +135,19 @@ test("the thread dies: what was not stored is refused, a new one begins, and wha
   // What is no request ends the thread; those after it are never looked at.
   threads[0]?.postMessage(null);
   const refused: Promise<Answered>[] = Array.from({ length: 5 }, () => post(url));
-  await until(() => inbox.load("reports").waiting === 8, "them to wait");
+  let answered = 0;
+  for (const one of [last, ...refused]) void one.then(() => answered++);
+  const allWait = (): boolean => inbox.load("reports").waiting === 8;
+  await until(() => allWait() || answered > 0, "them to wait");
+  // On a machine so slow that the thread gave up the lock before, some meet the new one.
+  const isSlow = !allWait();
   await lock.letGo();
   for (const one of await Promise.all(refused)) {
-    expect(one).toEqual({ status: 503, said: "inbox_unavailable", id: "", retryAfter: "5" });
+    if (isSlow && one.status === 200) kept.push(one);
+    else expect(one).toEqual({ status: 503, said: "inbox_unavailable", id: "", retryAfter: "5" });
   }
-  expect(lines.at(-1)?.fields["error"]).toMatch(/The inbox's thread failed: TypeError/);
+  const told = lines.map(({ fields }) => String(fields["error"]));
+  expect(told).toContainEqual(expect.stringMatching(/The inbox's thread failed: TypeError/));
   // Nobody asks for it.
   await until(() => threads.length >= 2, "a new thread");
   release();

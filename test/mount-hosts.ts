@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Mountable, MountHost, Served } from "@reporthook/core/testing";
@@ -36,7 +35,7 @@ export async function raw(url: string, request: string): Promise<string> {
   });
   // A connection that is reset after the answer has shown the answer all the same.
   socket.on("error", () => {});
-  const closed = once(socket, "close");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
   // Piece by piece: what a server has not read when it closes resets the connection, and its answer may be lost.
   for (let at = 0; at < request.length && answer === "" && !socket.destroyed; at += pieceLength) {
     socket.write(request.slice(at, at + pieceLength));
