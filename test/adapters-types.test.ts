@@ -11,6 +11,7 @@ import {
   memoryInbox,
   type Parse,
   type Receiver,
+  type ReportStatus,
   type Schema,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
@@ -246,8 +247,10 @@ test("parse answers what a notification can be, by type", () => {
     () => null,
     // @ts-expect-error which report, says its status
     () => ({ type: "report" }),
-    // @ts-expect-error one or the other
-    () => ({ type: "report.complete", status: "processing" }),
+    ({ body }) => {
+      const status: ReportStatus = body["failed"] === true ? "internal_error" : "complete";
+      return { type: `report.${status}` as const, status, reportId: undefined };
+    },
   ];
   expect(parses.length).toBe(5);
 });

@@ -12,6 +12,7 @@ import type {
   NewDelivery,
   Policy,
   ReleaseQuery,
+  ReporthookError,
   Stage,
   Summary,
   SummaryQuery,
@@ -93,7 +94,7 @@ class BullmqInbox implements Inbox {
     try {
       return await this.#meter(receiver).change(adding, weight);
     } catch (error) {
-      throw explain(error, this.#settings.place);
+      throw await this.#explained(error);
     }
   }
 
@@ -101,9 +102,9 @@ class BullmqInbox implements Inbox {
     const { leaseMs, retention } = this.#settings;
     const source = {
       ...{ meter: this.#meter(policy.receiver), leaseMs, handledMs: retention.handledMs },
+      // The connection that closes is of no use to work that begins.
+      closed: async () => await this.#closing,
       open: async () => {
-        // The connection that closes is of no use to work that begins.
-        await this.#closing;
         const { engine, receivers } = await this.#open();
         return { engine, queues: await receivers.of(policy.receiver) };
       },
@@ -175,11 +176,13 @@ class BullmqInbox implements Inbox {
       await receivers.names();
       return { ok: true };
     } catch (error) {
-      return { ok: false, error: explain(error, this.#settings.place).message };
+      return { ok: false, error: (await this.#explained(error)).message };
     }
   }
 
   async close(): Promise<void> {
+    // What has begun since then is ended, too.
+    if (this.#closing !== null) await this.#closing;
     this.#closing ??= this.#close().finally(() => {
       this.#closing = null;
     });
@@ -195,6 +198,11 @@ class BullmqInbox implements Inbox {
     this.#meters.clear();
     const open = await opening?.catch(() => null);
     await open?.engine.close();
+  }
+
+  async #explained(error: unknown): Promise<ReporthookError> {
+    const open = await this.#opening?.catch(() => null);
+    return explain(open?.engine.reasonOf(error) ?? error, this.#settings.place);
   }
 
   #open(): Promise<Open> {

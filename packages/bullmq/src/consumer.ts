@@ -13,6 +13,8 @@ export interface Source {
   readonly meter: Meter;
   readonly leaseMs: number;
   readonly handledMs: number;
+  /** Resolves once the inbox is not being closed. */
+  closed(): Promise<unknown>;
   /** Connects if need be. */
   open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
 }
@@ -86,6 +88,8 @@ export class QueueConsumer implements Consumer {
     while (!this.#stopped) {
       const token = randomUUID();
       try {
+        await this.#source.closed();
+        if (this.#stopped) return;
         const { engine, queues } = await this.#source.open();
         if (this.#stopped) return;
         this.#fetcher ??= this.#begin(engine, queues);

@@ -19,6 +19,8 @@ export interface Engine {
   setting(name: string): Promise<string | null>;
   /** Deletes a queue's dedupe keys whose time is over, where the server does not do so by itself. */
   forget(queue: string, now: number): Promise<void>;
+  /** Why `error` came about, if the connection has told it lately and the error has not. */
+  reasonOf(error: unknown): unknown;
   close(): Promise<void>;
 }
 
@@ -30,6 +32,9 @@ const answerMs = 10_000;
 /** Longer than a worker of BullMQ waits on Redis for a job. */
 const silenceMs = 15_000;
 const neverFail = 1_000_000;
+/** A connection that can't be made is tried again each second, and each time tells why. */
+const toldMs = 10_000;
+const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
 export async function openEngine(settings: Settings): Promise<Engine> {
@@ -39,10 +44,14 @@ export async function openEngine(settings: Settings): Promise<Engine> {
     ...rest
   } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
   // Whoever asks for something is told what failed; these events tell nobody more.
-  let last: unknown;
+  let told: { readonly error: unknown; readonly at: number } | undefined;
   base.on("error", (error) => {
-    last = error;
+    told = { error, at: performance.now() };
   });
+  const reasonOf = (error: unknown): unknown => {
+    const isLate = told === undefined || performance.now() - told.at > toldMs;
+    return isLate || !saysNothing.test(String(error)) ? error : told?.error;
+  };
   const closeAll = async (): Promise<void> => {
     await base.close(true).catch(() => {});
   };
@@ -51,7 +60,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
   } catch (error) {
     void closeAll();
     // That it did not answer says less than what it said.
-    throw explain(last ?? error, settings.place);
+    throw explain(told?.error ?? error, settings.place);
   }
   return {
     queue: (name) =>
@@ -76,6 +85,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
       return worker;
     },
     ...rest,
+    reasonOf,
     close: closeAll,
   };
 }

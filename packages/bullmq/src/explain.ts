@@ -18,11 +18,14 @@ const ways: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What to tell of a failure of the server at `place`: the way out, and its own words. */
+/**
+ * What to tell of a failure of the server at `place`: the way out, and its own words. Not the error itself, which carries
+ * the command that failed, and in it a password, a signature or a body.
+ */
 export function explain(error: unknown, place: string): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const words = describe(error);
   const way = ways.find(([said]) => said.test(words))?.[1];
   const text = way === undefined ? words : `${way} (${words})`;
-  return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`, { cause: error });
+  return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`);
 }

@@ -33,9 +33,12 @@ export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal)
     "forward" in to ? ["  passed on", to.forward] : ["  inbox", to.db],
     ...(dashboard === null ? [] : [["  dashboard", dashboard] as const]),
   ];
-  const key = apiKey === publicKey ? apiKey : "(the one that is set here)";
-  const variables = `  REPORTS_URL=${url} REPORTS_API_KEY=${key}`;
-  const yours = ["", "Start your app with these variables:", "", variables];
+  const isPublic = apiKey === publicKey;
+  const variables = isPublic
+    ? "these variables"
+    : "this variable, and REPORTS_API_KEY as it is here";
+  const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
+  const yours = ["", `Start your app with ${variables}:`, "", `  REPORTS_URL=${url}${key}`];
   const isUsual = Number(new URL(url).port) === playgroundPort;
   const trigger = `  ${program()} trigger report.complete`;
   return [
@@ -96,7 +99,7 @@ function stepText(
   const { type, reportId, reason, lastError, nextAttemptAt } = entry;
   switch (what) {
     case "received":
-      return `stored, and answered after ${milliseconds(entry.ackMs)}`;
+      return `stored, handed to the inbox after ${milliseconds(entry.ackMs)}`;
     case "failed": {
       const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
       const next = nextAttemptAt === null ? "" : `; again in ${duration(wait)}`;

@@ -115,7 +115,10 @@ export interface HandlerContext {
   readonly attempt: number;
 }
 
-/** Runs after the acknowledgement; a rejection is tried again, see {@link DoNotRetry} and {@link RetryAfter}. */
+/**
+ * Runs after the acknowledgement; a rejection is tried again, see {@link DoNotRetry} and {@link RetryAfter}. For a receiver
+ * with schemas whose output is a class or an interface name them, too: `Handler<"report.complete", unknown, typeof schemas>`.
+ */
 export type Handler<
   Name extends EventName = "*",
   Context = unknown,

@@ -6,19 +6,14 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** What a `parse` option answers: null leaves the notification to the built-in table. */
 export type Parsed =
   /** The status says which. */
-  | { readonly type: "report"; readonly status: ReportStatus; readonly reportId?: string | null }
+  | { readonly type: "report"; readonly status: ReportStatus; readonly reportId?: ReportId }
   | {
-      readonly [Status in ReportStatus]: {
-        readonly type: `report.${Status}`;
-        readonly status?: Status;
-        readonly reportId?: string | null;
-      };
-    }[ReportStatus]
-  | {
-      readonly type: "unknown";
-      readonly status?: ReportStatus;
-      readonly reportId?: string | null;
+      readonly type: "unknown" | `report.${ReportStatus}`;
+      readonly status?: ReportStatus | undefined;
+      readonly reportId?: ReportId;
     };
+
+type ReportId = string | null | undefined;
 
 /** The `parse` option: recognises shapes that the built-in table does not know. */
 export type Parse = (notification: {

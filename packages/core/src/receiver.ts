@@ -106,7 +106,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       const ids = { receiver: name, id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes, or at another address.");
     }
-    stored(job, arrival, deadline.elapsedMs, outcome);
+    stored(job, arrival, delivery.ackMs, outcome);
     return { status: "accepted", id };
   }
 

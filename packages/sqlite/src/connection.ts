@@ -32,7 +32,8 @@ export interface Listener {
   leased(leased: readonly Leased[]): void;
   /** The leases that were held are gone. */
   lost(): void;
-  handedOut(rest: Pick<HandedOut, "due" | "poisoned">): void;
+  /** `asOf` is when the lanes were told of which the thread knew. */
+  handedOut(rest: Pick<HandedOut, "due" | "poisoned">, asOf: number | null): void;
   failed(error: ReporthookError): void;
   /** The thread has ended, whatever the reason; `error` when nobody asked it to. */
   ended(error: ReporthookError | null): void;
@@ -244,7 +245,7 @@ export class Connection {
     }
     if (lost) this.#listener.lost();
     this.#listener.leased(handed.map((one) => leasedOf(one, owner ?? 0, inMemory)));
-    this.#listener.handedOut(rest);
+    this.#listener.handedOut(rest, asOf);
     if (error !== null) this.#listener.failed(errorOf(error));
   }
 

@@ -58,6 +58,7 @@ export class LaneConsumer implements Consumer {
   #averageMs = 2 * shortMs;
   #aheadTimer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
+  #leftOutAt: number | null = null;
   #aborted = false;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
@@ -87,6 +88,17 @@ export class LaneConsumer implements Consumer {
     const places = Math.max(0, wanted - this.#working - this.#ahead.length - this.#asked);
     this.#asked += places;
     return { lane, receiver, stage, places, now: clock.now() };
+  }
+
+  /** It is not told to the thread from now on. */
+  leaveOut(): void {
+    this.#leftOutAt ??= performance.now();
+  }
+
+  /** Whether nothing comes any more, for the thread has answered to lanes that were told then without it. */
+  isOver(asOf: number | null): boolean {
+    const isKnown = this.#leftOutAt !== null && asOf !== null && asOf >= this.#leftOutAt;
+    return isKnown && this.#running.size === 0;
   }
 
   async stop(): Promise<void> {

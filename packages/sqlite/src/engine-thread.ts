@@ -24,7 +24,7 @@ const settings = `
   PRAGMA secure_delete = ON;
 `;
 
-const readOnly = 8;
+const busy = 5;
 
 const port = parentPort;
 // Deno's can neither be asked for the next message nor closed.
@@ -57,7 +57,7 @@ function checkWritable(database: Database): void {
     database.exec("BEGIN IMMEDIATE; UPDATE numbered SET last = last; ROLLBACK");
   } catch (error) {
     // Who has to wait for another process may write later.
-    if (sqliteCode(error) === readOnly) throw error;
+    if (sqliteCode(error) !== busy) throw error;
   }
 }
 

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states } from "@reporthook/core/store";
 import { inboxContract } from "@reporthook/core/testing";
@@ -241,6 +243,28 @@ describe("sqliteInbox", () => {
     await until(() => told.length > 0, "it is told");
     expect(told).toEqual([["handle", "handle", 2, "dead"]]);
     expect(await inbox.get(id)).toMatchObject({ state: "dead", attempts: 3 });
+    await end();
+  });
+
+  it("lets go of a consumer that has stopped, while others work on", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const { inbox, clock, put, consume, until, end } = bench(open());
+    const { jobs } = consume("handle", handled);
+    const work = await (async () => {
+      const verify = async () => valid;
+      const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
+      const consumer = inbox.consume("verify", verify, policy);
+      await put();
+      await until(() => jobs.length === 1, "it works");
+      await consumer.stop();
+      return new WeakRef(verify);
+    })();
+    await until(async () => {
+      await inbox.counts();
+      collect();
+      return work.deref() === undefined;
+    }, "it to be forgotten");
     await end();
   });
 

@@ -177,6 +177,8 @@ class SqliteInbox implements Inbox {
   }
 
   async close(): Promise<void> {
+    // What has begun since then is ended, too.
+    if (this.#closing !== null) await this.#closing;
     this.#closing ??= this.#close().finally(() => {
       this.#closing = null;
     });
@@ -203,21 +205,25 @@ class SqliteInbox implements Inbox {
         for (const one of leased) this.#lanes.get(one.lane)?.hand(one);
       },
       lost: () => this.#lose(),
-      handedOut: (rest) => this.#handOut(rest),
+      handedOut: (rest, asOf) => this.#handOut(rest, asOf),
       failed: (error) => this.#eachLane((consumer) => consumer.failed(error)),
       ended: (error) => this.#end(error),
     });
     return this.#connection;
   }
 
-  /** How the lanes stand, without those that take nothing up any more: they stay, to give back what is on its way to them. */
+  /** How the lanes stand, without those that take nothing up any more. */
   #states(): LaneState[] {
     const states: LaneState[] = [];
-    this.#eachLane((consumer) => states.push(consumer.ask()));
+    for (const consumer of this.#lanes.values()) {
+      if (consumer.stopped) consumer.leaveOut();
+      else states.push(consumer.ask());
+    }
     return states;
   }
 
-  #handOut({ due, poisoned }: Pick<HandedOut, "due" | "poisoned">): void {
+  #handOut({ due, poisoned }: Pick<HandedOut, "due" | "poisoned">, asOf: number | null): void {
+    for (const [lane, consumer] of this.#lanes) if (consumer.isOver(asOf)) this.#lanes.delete(lane);
     for (const { lane, at } of due) this.#lanes.get(lane)?.due(at);
     for (const { receiver, row } of poisoned) {
       const kept = keptOf(row, receiver);

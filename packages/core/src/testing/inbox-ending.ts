@@ -156,4 +156,18 @@ export const ending: readonly Written[] = [
       await until(async () => (await inbox.get(id))?.state === "verified", "it is recorded");
     },
   },
+  {
+    name: "a second close() ends what began during the first",
+    async run({ inbox, put, consume, until, patiently }) {
+      await put();
+      const closing = inbox.close();
+      const early = consume("verify", valid);
+      await patiently(Promise.all([inbox.close(), closing]), "both calls of close()");
+      const id = await put();
+      const late = consume("verify", valid, { concurrency: 2 });
+      await until(() => late.jobs.some((job) => job.id === id), "another worker does it");
+      const isEarly = early.jobs.some((job) => job.id === id);
+      same([isEarly, early.consumer.running], [false, 0], "What the first one does");
+    },
+  },
 ];
