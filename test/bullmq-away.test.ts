@@ -115,6 +115,21 @@ onEachServer((server, { kind }) => {
     },
   );
 
+  redis?.("a server that asks for another password is not said to be away", async () => {
+    const inbox = bullmqInbox({ connection: server().url, prefix: "password", logger: false });
+    await inbox.open();
+    tell("config", "set", "requirepass", "another");
+    tell("-a", "another", "client", "kill", "type", "normal");
+    const says = async (text: string): Promise<boolean> => {
+      const { error = "" } = await inbox.health();
+      return error.includes(text);
+    };
+    await vi.waitUntil(() => says("it asks for another password"), patienceMs);
+    tell("-a", "another", "config", "set", "requirepass", "");
+    await vi.waitUntil(async () => (await inbox.health()).ok, patienceMs);
+    await inbox.close();
+  });
+
   it("without a server start() rejects, says where it looked, and close() ends", async () => {
     await server().kill();
     const inbox = bullmqInbox({ connection: server().url, logger: false });

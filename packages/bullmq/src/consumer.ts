@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
+import { clearInterval, setInterval } from "node:timers";
 import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import { again, describe, jobOf, leave as leaveIt, record, stopped } from "@reporthook/core/store";
 import { type Engine, inTime, openMs } from "./engine.ts";
@@ -7,6 +7,7 @@ import { Fetcher } from "./fetcher.ts";
 import { type Meter, weightOf } from "./meter.ts";
 import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "./queues.ts";
 import { goneOn, type Held, isLost, LockLost, leave, putBack, settle } from "./settle.ts";
+import { Sleep } from "./sleep.ts";
 
 /** What a consumer needs of its inbox. */
 export interface Source {
@@ -44,8 +45,7 @@ export class QueueConsumer implements Consumer {
   readonly #slots: Promise<unknown>;
   #fetcher: Promise<Fetcher> | null = null;
   #beat: ReturnType<typeof setInterval> | undefined;
-  /** What ends the waits of this moment before their time. */
-  readonly #sleepers = new Set<() => void>();
+  readonly #sleep = new Sleep();
   #stopped = false;
   #aborted = false;
   #toldAt = Number.NEGATIVE_INFINITY;
@@ -64,7 +64,7 @@ export class QueueConsumer implements Consumer {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake();
+    this.#sleep.wakeAll();
     void this.#fetcher?.then((fetcher) => fetcher.end()).catch(() => {});
     // While the server hangs neither the wait for a job nor that for the connection may ever end.
     await inTime(this.#slots, againMs).catch(() => this.#disconnect());
@@ -102,7 +102,7 @@ export class QueueConsumer implements Consumer {
       } catch (error) {
         if (this.#stopped) return;
         this.#tell(error);
-        await this.#sleep(againMs);
+        await this.#sleep.for(againMs);
       }
     }
   }
@@ -235,7 +235,7 @@ export class QueueConsumer implements Consumer {
         else if (this.#aborted) return false;
         else {
           this.#tell(error);
-          await this.#sleep(againMs);
+          await this.#sleep.for(againMs);
         }
       }
     }
@@ -284,23 +284,6 @@ export class QueueConsumer implements Consumer {
     if (now - this.#toldAt < tellEveryMs || this.#stopped) return;
     this.#toldAt = now;
     this.#policy.onError(error);
-  }
-
-  /** So many milliseconds, or until it is stopped. */
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#sleepers.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, ms).unref();
-      this.#sleepers.add(wake);
-    });
-  }
-
-  #wake(): void {
-    for (const wake of this.#sleepers) wake();
   }
 }
 
