@@ -1,6 +1,6 @@
-import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
 import { createGate, type Pass } from "./gate.ts";
+import { virtualClock } from "./testing/virtual-clock.ts";
 
 const { signal } = new AbortController();
 const passed = (pass: Pass | null): Pass => {
@@ -10,13 +10,13 @@ const passed = (pass: Pass | null): Pass => {
 
 describe("createGate()", () => {
   it("lets everything through when it is open", async () => {
-    const gate = createGate(createEmulator().clock);
+    const gate = createGate(virtualClock());
     expect(await gate.pass(signal, true)).not.toBeNull();
     expect(await gate.pass(signal, false)).not.toBeNull();
   });
 
   it("lets one probe through after a pause that doubles when the probe fails", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     passed(await gate.pass(signal, true)).refused(0);
     for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
@@ -34,7 +34,7 @@ describe("createGate()", () => {
   });
 
   it("waits as long as the service asked, at most 5 minutes", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     passed(await gate.pass(signal, true)).refused(3_600_000);
     clock.advance(299_000);
@@ -44,7 +44,7 @@ describe("createGate()", () => {
   });
 
   it("lengthens no pause for calls that were under way when it closed", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     const both = [passed(await gate.pass(signal, true)), passed(await gate.pass(signal, true))];
     for (const pass of both) pass.refused(0);
@@ -56,7 +56,7 @@ describe("createGate()", () => {
   });
 
   it("hands the probe's place on when it is given back", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     passed(await gate.pass(signal, true)).refused(0);
     clock.advance(1_000);
@@ -67,7 +67,7 @@ describe("createGate()", () => {
   });
 
   it("lets another probe through when one never says how it went", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     passed(await gate.pass(signal, true)).refused(0);
     clock.advance(1_000);
@@ -80,7 +80,7 @@ describe("createGate()", () => {
   });
 
   it("lets go of those that wait when their signal aborts, and when it stops", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     passed(await gate.pass(signal, true)).refused(0);
     const controller = new AbortController();
@@ -93,7 +93,7 @@ describe("createGate()", () => {
   });
 
   it("opens in time when the clock is set back", async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     let offset = 0;
     const gate = createGate({ ...clock, now: () => clock.now() + offset });
     passed(await gate.pass(signal, true)).refused(0);
@@ -105,7 +105,7 @@ describe("createGate()", () => {
 
 describe("a gate that meets silence", () => {
   const closedBySilence = async () => {
-    const { clock } = createEmulator();
+    const clock = virtualClock();
     const gate = createGate(clock);
     const passes = Array.from({ length: 8 }, () => passed(gate.pass(signal, false) as Pass));
     for (const pass of passes) pass.silent(0);
@@ -113,7 +113,7 @@ describe("a gate that meets silence", () => {
   };
 
   it("closes after five silent calls in a row, and not when there was an answer between", async () => {
-    const gate = createGate(createEmulator().clock);
+    const gate = createGate(virtualClock());
     const pass = passed(await gate.pass(signal, true));
     for (const call of [
       "silent",
@@ -134,7 +134,7 @@ describe("a gate that meets silence", () => {
   });
 
   it("does not close for errors that may concern one signature alone", async () => {
-    const gate = createGate(createEmulator().clock);
+    const gate = createGate(virtualClock());
     for (let call = 0; call < 20; call++) passed(await gate.pass(signal, true)).failed(0);
     expect(await gate.pass(signal, false)).not.toBeNull();
   });

@@ -22,7 +22,7 @@ export interface Limits {
   readonly ackMs: number;
   /** Most deliveries that are neither handled nor parked: 100,000. */
   readonly waiting: number;
-  /** Most deliveries without a verdict, those that give way not counted; no limit in an outage of the service: 20,000. */
+  /** Most deliveries without a verdict, those that gave way to others not counted: 20,000. */
   readonly unverified: number;
 }
 

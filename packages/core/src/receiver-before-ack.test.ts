@@ -158,6 +158,7 @@ describe('verify: "before-ack"', () => {
   });
 
   it("makes no more calls at once than concurrency.verify, the worker's included", async () => {
+    standStill();
     let [now, most, calls] = [0, 0, 0];
     const client: Authorizer = {
       async authorize() {

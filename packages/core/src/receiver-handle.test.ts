@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
-import { DoNotRetry, RetryAfter } from "./errors.ts";
+import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
 import type { EventOf, HandlerContext } from "./events.ts";
 
 describe("handlers", () => {
   it("run again with growing delays and one id until they succeed", async () => {
+    standStill();
     const { receiver, send, emulator, advanceUntil, lines } = setUp();
     const runs: { id: string; attempt: number; at: number }[] = [];
     receiver.on("report.complete", ({ id }, { attempt }) => {
@@ -240,6 +241,19 @@ describe('ack: "handled"', () => {
     expect(await receiver.inbox.list()).toEqual([]);
     expect(lines.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "warn", "error"]);
     expect(observed.map(([name]) => name)).not.toContain("parked");
+  });
+
+  it("asks for no verdict while the service refuses the key: nobody waits inside a request", async () => {
+    let asked = 0;
+    const authorize = async (): Promise<never> => {
+      asked++;
+      throw new ReporthookError("service_refused", "no");
+    };
+    const { send } = setUp({ ack: "handled", client: { authorize } });
+    const refused = { status: 503, body: { code: "not_handled" } };
+    expect(await send("report.complete")).toMatchObject(refused);
+    expect(await send("report.complete")).toMatchObject(refused);
+    expect(asked).toBe(1);
   });
 
   it("answers 401 to forged, expired and unsigned ones, and handles an unsigned test", async () => {

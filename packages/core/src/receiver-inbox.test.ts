@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUp } from "../../../test/receiver-setup.ts";
+import { setUp, standStill } from "../../../test/receiver-setup.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 
 describe("inbox", () => {
@@ -71,6 +71,7 @@ describe("inbox", () => {
   });
 
   it("shows nothing that is no longer kept", async () => {
+    standStill();
     const inbox = memoryInbox({ retention: { handledMs: 60_000 } });
     const { receiver, send, emulator } = setUp({ inbox });
     const { body } = await send("report.complete");

@@ -160,6 +160,7 @@ describe("limits", () => {
   });
 
   it("keep a flood of unsigned tests to 10 a second and 100 waiting", async () => {
+    standStill();
     const { send, emulator, receiver, lines } = setUp({ autostart: false });
     const flood = async (): Promise<number> => {
       const sent = Array.from({ length: 30 }, () =>

@@ -151,14 +151,22 @@ describe("an outage of the service", () => {
     expect(first?.reason).toMatchObject({ code: "not_verified" });
   });
 
-  it("is no reason to refuse what comes meanwhile, and after", async () => {
-    const service = stress({ limits: { unverified: 100 } });
-    service.trouble = "gone";
-    await service.run(30 * second);
-    service.trouble = null;
-    await service.run(30 * second);
-    await service.rest(5 * second);
-    expect(await service.receiver.inbox.counts()).toMatchObject({ handled: 600 });
+  it("is bounded by limits.unverified, those that gave way not counted; what was acknowledged is handled", async () => {
+    const { emulator, send, seen, seeAll, advanceUntil } = setUp({ limits: { unverified: 10 } });
+    seeAll();
+    const end = emulator.fault("authorize", { status: 503 });
+    const statuses: number[] = [];
+    while (statuses.length < 40) {
+      statuses.push((await send("report.complete")).status);
+      await turns();
+    }
+    const accepted = statuses.filter((status) => status === 200).length;
+    expect(accepted).toBeGreaterThanOrEqual(10);
+    // So many calls in a row close the gate.
+    expect(accepted).toBeLessThanOrEqual(15);
+    end();
+    await advanceUntil(() => seen.length === accepted);
+    expect((await send("report.complete")).status).toBe(200);
   });
 
   it("that only some signatures meet keeps no other waiting for long", async () => {

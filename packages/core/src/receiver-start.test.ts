@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { setUp, turns } from "../../../test/receiver-setup.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { createReceiver } from "./receiver.ts";
+import { virtualClock } from "./testing/virtual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
@@ -88,8 +89,9 @@ describe("start()", () => {
 
   it("is tried again, with a line each time, when it was automatic", async () => {
     const open = vi.fn().mockRejectedValue(new Error("locked"));
-    const { receiver, send, seen, seeAll, emulator, lines } = setUp({
-      inbox: Object.assign(memoryInbox(), { open }),
+    const clock = virtualClock();
+    const { receiver, send, seen, seeAll, lines } = setUp({
+      ...{ clock, inbox: Object.assign(memoryInbox(), { open }) },
     });
     seeAll();
     receiver.mount();
@@ -97,9 +99,9 @@ describe("start()", () => {
     await send("report");
     await turns();
     expect(open).toHaveBeenCalledTimes(1);
-    emulator.clock.advance(1_000);
+    clock.advance(1_000);
     await turns();
-    emulator.clock.advance(1_000);
+    clock.advance(1_000);
     await turns();
     expect(open).toHaveBeenCalledTimes(2);
     expect(lines).toMatchObject([
@@ -107,7 +109,7 @@ describe("start()", () => {
       { level: "error", fields: { afterMs: 2_000 } },
     ]);
     open.mockResolvedValue(undefined);
-    emulator.clock.advance(1_000);
+    clock.advance(1_000);
     await receiver.idle();
     expect(seen).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
 import { ServiceError } from "./errors.ts";
 import type { Authorizer } from "./verify.ts";
 
@@ -112,6 +112,7 @@ describe("verification", () => {
   });
 
   it("waits 1 s doubling to 10 s, then up to 5 minutes, and holds it after an hour", async () => {
+    standStill();
     const asked: number[] = [];
     const client: Authorizer = {
       async authorize() {
@@ -234,6 +235,7 @@ describe("verification", () => {
   });
 
   it("is never delayed by slow handlers", async () => {
+    standStill();
     const { receiver, send, observed, emulator } = setUp({ concurrency: { handle: 1 } });
     const { clock } = emulator;
     receiver.on("*", () => new Promise((resolve) => void clock.setTimeout(resolve, 1_000)));

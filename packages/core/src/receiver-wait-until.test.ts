@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
 
 describe("waitUntil", () => {
   it("lasts until the outcome is recorded", async () => {
@@ -61,6 +61,7 @@ describe("waitUntil", () => {
   });
 
   it("lasts until the attempt when the first authorize call gives no verdict", async () => {
+    standStill();
     const { receiver, emulator, seen, seeAll, advanceUntil } = setUp();
     seeAll();
     emulator.fault("authorize", { status: 503, times: 1 });

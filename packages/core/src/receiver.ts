@@ -115,9 +115,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     if (engine.closing && (drained || !keepsStoring)) return { refused: "closing" };
     if (settings.ack === "handled") return null;
     const { waiting, unverified } = inbox.load(name);
-    // What an outage leaves unverified is no flood.
-    const flooded = unverified >= limits.unverified && !worker.outage;
-    if (waiting < limits.waiting && !flooded) return null;
+    if (waiting < limits.waiting && unverified < limits.unverified) return null;
     overloaded(
       { receiver: name, waiting, unverified },
       "Too many notifications wait: answered 503.",

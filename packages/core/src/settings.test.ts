@@ -18,6 +18,12 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+const settingNames = [
+  ...["inbox", "name", "ack", "verify", "signature", "unsignedTests", "unsigned", "expired"],
+  ...["reusedSignature", "parse", "schemas", "retry", "limits", "concurrency"],
+  ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
+];
+
 describe("settingsOf", () => {
   it("settingsOf() fills in the defaults of the contract", () => {
     const { inbox, ...rest } = settings();
@@ -186,6 +192,22 @@ describe("settingsOf", () => {
     logger.info?.({ id: 1 }, "stored");
     expect(info).toHaveBeenCalledWith({ id: 1 }, "stored");
     expect(settings({ logger: { warn() {} } }).logger.info).toBeUndefined();
+  });
+
+  it.each(settingNames)(
+    "settingsOf() takes undefined for %s as left out, and never null",
+    (name) => {
+      expect(settings({ [name]: undefined })).toBeDefined();
+      expect(() => settings({ [name]: null })).toThrow(
+        new RegExp(`^createReceiver: ${name} must be .*, not null$`),
+      );
+    },
+  );
+
+  it("settingsOf() refuses null within an option, too", () => {
+    expect(() => settings({ retry: { attempts: null } })).toThrow("retry.attempts must be");
+    expect(() => settings({ limits: { ackMs: null } })).toThrow("limits.ackMs must be");
+    expect(() => settings({ observe: { handled: null } })).toThrow("observe.handled must be");
   });
 
   it("settingsOf() throws a TypeError without options", () => {

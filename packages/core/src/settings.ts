@@ -54,15 +54,16 @@ export function settingsOf(options: ReceiverOptions): Settings {
   if (typeof options.client?.authorize !== "function") {
     wrong("client", "a client with authorize", kindOf(options.client));
   }
-  const { retry = {}, limits = {}, concurrency = {} } = options;
+  const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
+  const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
   const ack = oneOf("ack", options.ack, ["stored", "handled"]);
   return {
     client: options.client,
     inbox: inboxOf(options, ack),
-    name: nameOf(options.name ?? "reports"),
+    name: nameOf(name),
     ack,
     verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
-    signature: signatureOf(options.signature ?? "X-svc-authorization"),
+    signature: signatureOf(signature),
     unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
     unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
     expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
@@ -72,12 +73,12 @@ export function settingsOf(options: ReceiverOptions): Settings {
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
     concurrency: concurrencyOf(concurrency),
-    handlerTimeoutMs: integer("handlerTimeoutMs", options.handlerTimeoutMs ?? 300_000),
+    handlerTimeoutMs: integer("handlerTimeoutMs", handlerTimeoutMs),
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
-    clock: clockOf(options.clock ?? systemClock),
+    clock: clockOf(clock),
     logger: loggerOf(options.logger),
-    observe: observeOf(options.observe ?? {}),
+    observe: observeOf(options.observe),
     seam: options[seam],
     clean: cleanerOf(options.client),
   };
@@ -156,9 +157,10 @@ function functionOr<T>(option: string, given: T | undefined): T | undefined {
 }
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
+  if (schemas === undefined) return undefined;
   const types = eventNames.filter((name) => name !== "report" && name !== "*");
-  onlyKnown("createReceiver", schemas ?? {}, types, "schemas.");
-  for (const [type, schema] of Object.entries(schemas ?? {})) {
+  onlyKnown("createReceiver", schemas, types, "schemas.");
+  for (const [type, schema] of Object.entries(schemas)) {
     if (typeof schema?.["~standard"]?.validate !== "function") {
       wrong(`schemas["${type}"]`, "a Standard Schema", shown(schema));
     }
@@ -181,10 +183,10 @@ function numbers<T extends object>(
 ): T {
   onlyKnown("createReceiver", given, Object.keys(defaults), `${option}.`);
   const chosen = given as Record<string, unknown>;
-  const checked = Object.entries(defaults).map(([name, value]) => [
-    name,
-    integer(`${option}.${name}`, chosen[name] ?? value, leastOf?.[name as keyof T]),
-  ]);
+  const checked = Object.entries(defaults).map(([name, value]) => {
+    const { [name]: one = value } = chosen;
+    return [name, integer(`${option}.${name}`, one, leastOf?.[name as keyof T])];
+  });
   return Object.fromEntries(checked) as T;
 }
 
@@ -241,7 +243,7 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
   return safely(typeof logger.info === "function" ? { warn, error, info } : { warn, error });
 }
 
-function observeOf(observe: Observe): Observe {
+function observeOf(observe: Observe = {}): Observe {
   onlyKnown("createReceiver", observe, hooks, "observe.");
   for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
   return observe;

@@ -50,8 +50,6 @@ export interface Worker {
   handle(job: Job, signal: StopSignal): Promise<Outcome>;
   /** No authorize call begins any more; one under way goes on. */
   stopVerifying(): void;
-  /** Whether the service was silent within the last 5 minutes. */
-  readonly outage: boolean;
   /** How the service answered last. */
   readonly service: Health["service"];
 }
@@ -73,7 +71,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const unanswered = oncePerMinute(clock, options.logger.warn);
   const rejected = oncePerMinute(clock, options.logger.warn);
   const never = Number.NEGATIVE_INFINITY;
-  const last = { verdict: never, refused: never, silent: never };
+  const last = { verdict: never, refused: never };
   let service: Health["service"] = "unknown";
 
   async function verifyStage(
@@ -159,7 +157,6 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function notAsked(job: Job): Outcome {
     if (gate.silentMs === null) return stopped;
-    last.silent = clock.now();
     // What its own last call met says more.
     return postpone(job, "not asked", job.lastError ?? "Not asked: the service does not answer");
   }
@@ -279,9 +276,6 @@ export function createWorker(options: WorkerOptions): Worker {
     verify: verifyStage,
     handle: handleStage,
     stopVerifying: gate.stop,
-    get outage() {
-      return clock.now() - last.silent < signatureLifetimeMs;
-    },
     get service() {
       return service;
     },

@@ -62,6 +62,9 @@ export interface BenchOptions {
 export const completeReport =
   '{"event_type":"report_status","status":"complete","report_id":"r-1"}';
 
+/** A host that stands still for seconds is slow, and has broken no rule. */
+const patient = { ackMs: 60_000, bodyMs: 60_000, verifyMs: 30_000 };
+
 /** Answers by the signature's first word; anything else is invalid. */
 const stubService: Authorizer = {
   authorize: async (signature) => {
@@ -83,6 +86,7 @@ export async function onBench(
     logger: false,
     ...(inline ? {} : { inbox: watched(memoryInbox({ acceptLoss: true }), stored, options.add) }),
     ...options.receiver,
+    limits: { ...patient, ...options.receiver?.limits },
   });
   options.prepare?.(receiver);
   const served = await host.serve(receiver, { consumed: options.consumed ?? false });

@@ -57,11 +57,12 @@ export const wireCases: readonly Definition[] = [
       }),
   },
   {
-    name: "431 from Node for a header of 64 KB",
+    name: "431 from Node for a header of 20 KB",
     needs: "sockets",
     run: (host) =>
       onBench(host, {}, async ({ served, stored }) => {
-        const long = `X-svc-authorization: ${"a".repeat(65_536)}`;
+        // As much as is read at once: what is left unread makes the system reset the connection, and the answer may be lost.
+        const long = `X-svc-authorization: ${"a".repeat(20_000)}`;
         const [got] = await exchange(host, served, [post(served, long, completeReport, "close")]);
         same([got?.status, stored.length], [431, 0], "the status, and how many are stored");
       }),
