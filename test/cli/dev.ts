@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -140,5 +140,38 @@ describe("reporthook dev", () => {
     const file = await cli(["dev", "--port", "0", "--db", "none/dev.db"], { cwd: folder });
     expect([file.code, file.err]).toEqual([1, expect.stringContaining("create it")]);
     expect(existsSync(join(folder, "none"))).toBe(false);
+    // A folder that can't be made.
+    const elsewhere = mkdtempSync(join(folder, "elsewhere-"));
+    symlinkSync("nowhere", join(elsewhere, ".reporthook"));
+    const made = await cli(["dev", "--port", "0"], { cwd: elsewhere });
+    expect([made.code, made.err]).toEqual([1, expect.stringContaining("with --db")]);
+    const host = ["dev", "--host", "203.0.113.9", "--db", "host.db"];
+    const far = await cli(host, { cwd: folder });
+    expect([far.code, far.err]).toEqual([1, expect.stringContaining("another with --host")]);
+  });
+
+  it("passes on to itself once, by whatever name it is given", async () => {
+    const port = String(await freePort());
+    const { dev, url } = await startDev(
+      "--port",
+      port,
+      "--forward",
+      `http://0.0.0.0:${port}/webhooks/reports`,
+    );
+    const { code, out } = await cli(["trigger", "report", "--to", `${url}/webhooks/reports`]);
+    expect([code, out]).toEqual([1, expect.stringContaining("leads back here")]);
+    await dev.printed(/sent +report\.complete to\s+\S+\s+508/);
+    await end(dev);
+    expect(dev.out().match(/sent +report/g)).toHaveLength(1);
+  });
+
+  it("bears what anybody may send: an address without end, a body that is too large", async () => {
+    const { dev, url } = await startDev("--db", "large.db");
+    const ask = (body: object): Promise<Response> =>
+      fetch(`${url}/batch/v4/request-report`, { method: "POST", body: JSON.stringify(body) });
+    await ask({ webhook_url: `http://127.0.0.1:9/${"a".repeat(1_000_000)}` });
+    await dev.printed(/sent +report\.processing to\s+http:[\sa./:0-9]+…: /);
+    expect((await ask({ domains: ["a".repeat(2_000_000)] })).status).toBe(413);
+    await end(dev);
   });
 });

@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
@@ -47,6 +50,26 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     const { code, value } = await cliJson<Failed>(args, { env });
     expect(code).toBe(2);
     expect(value.error.message).toContain(hint);
+  });
+
+  it.concurrent.each([[[]], [["inbox"]]])(
+    "no command after %j, as JSON with --json",
+    async (args) => {
+      const { code, value } = await cliJson<Failed>(args);
+      expect(code).toBe(2);
+      expect(value.error.message).toContain("--help");
+    },
+  );
+
+  it("--json may stand anywhere", async () => {
+    for (const args of [
+      ["--json", "inbox", "list"],
+      ["inbox", "--json", "list"],
+      ["inbox", "list", "--json"],
+    ]) {
+      const { code, out } = await cli(args);
+      expect([code, JSON.parse(out)]).toMatchObject([2, { error: { code: "usage" } }]);
+    }
   });
 
   it("says so as JSON with --json", async () => {
@@ -128,6 +151,40 @@ describe("the API key is never printed", () => {
     }
   });
 
+  it("where it is cut by the end of a line, and neither is a token or a password", async () => {
+    const key = "sk-live-0123456789abcdef0123456789";
+    const path = "a/rather/long/path/of/an/app/in/production";
+    for (const secret of [`callback_token=${key}`, `key=${key}`]) {
+      const to = `http://name:${key}@127.0.0.1:9/${path}?${secret}`;
+      const { out, err } = await cli(["doctor", "--to", to], {
+        env: { REPORTS_API_KEY: secret.startsWith("key") ? key : "another" },
+      });
+      const shown = (out + err).replaceAll(/\s+/g, "");
+      expect(shown).toContain(path);
+      for (let from = 0; from + 8 <= key.length; from++) {
+        expect(shown).not.toContain(key.slice(from, from + 8));
+      }
+    }
+  });
+
+  it("in what a server answered, its names included", async () => {
+    const server = createServer((_, res) =>
+      res.end(`{"${key.slice(0, 6)}":{"${encoded}":["${encoded}"]}}`),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const to = `http://name:p@ss@127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const plainTo = to.replace("name:p@ss@", "");
+    for (const json of [[], ["--json"]]) {
+      const { out } = await cli(["trigger", "report", "--to", plainTo, ...json], { env });
+      expect(out).toContain("[api key]");
+      expect(out).not.toContain(encoded);
+      const refused = await cli(["trigger", "report", "--to", to, ...json], { env });
+      expect(refused.out + refused.err).not.toContain("ss@");
+    }
+    server.close();
+  });
+
   it.each(["--api-key=geheim", "--apikey", "--API_KEY=geheim"])(
     "and %s is refused without repeating it",
     async (option) => {
@@ -174,4 +231,16 @@ describe.skipIf(!hasScript)("on a terminal (needs the program `script`)", () => 
     expect(shown).toContain("it can't be reached");
     expect(shown).not.toContain("Sending report");
   });
+
+  it("what is laid out is as wide as the terminal", () => {
+    const shown = onTerminal("doctor --to http://127.0.0.1:9/", { NO_COLOR: "1" }, 50);
+    const [announcement = ""] = shown.split("\r\n\r\n");
+    expect(widest(announcement.replaceAll("\r", ""))).toBeLessThanOrEqual(50);
+  });
+});
+
+it("the exit code is told when nobody reads what is told beside the result", () => {
+  const line = `${process.execPath} ${programFile()} bogus 2>&1 | true; echo "\${PIPESTATUS[0]}"`;
+  const { stdout } = spawnSync("bash", ["-c", line]);
+  expect(stdout.toString()).toBe("2\n");
 });

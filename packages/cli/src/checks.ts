@@ -135,7 +135,7 @@ export async function checkOversized(to: string): Promise<Check> {
   const answer = await exchange(to, { headers: json, body: large });
   const says = `300 kB without a signature are answered ${statusOf(answer)}`;
   if (codeOf(answer) === "body_too_large") return pass(name, `${says} by the receiver`);
-  if (answer.status === null) return pass(name, `300 kB without a signature: ${answer.error}`);
+  if (answer.status === null) return cutOff(name, to, answer);
   if (isDelivered(answer)) {
     const mend = "Limit what is read of a body: anybody can send one.";
     return { name, result: "warn", says, mend };
@@ -143,6 +143,21 @@ export async function checkOversized(to: string): Promise<Check> {
   const mend =
     "Something ahead has a limit of its own, for signed ones too: mount the receiver before it.";
   return { name, result: "warn", says: `${says}, and not by the receiver`, mend };
+}
+
+/** Without an answer: somebody has closed the connection on purpose, or the body was too much for the app. */
+async function cutOff(
+  name: string,
+  to: string,
+  answer: Exchange & { status: null },
+): Promise<Check> {
+  const after = await exchange(to, { method: "GET" });
+  const gone = after.status === null ? `; a GET after it: ${after.error}` : "";
+  return {
+    ...{ name, result: answer.isLate || gone !== "" ? "fail" : "warn" },
+    says: `300 kB without a signature: ${answer.error}${gone}`,
+    mend: "Limit what is read of a body and answer 413: anybody can send one.",
+  };
 }
 
 /** What signed notifications get: a genuine one, the same again, and a forged one. */

@@ -13,7 +13,7 @@ import {
 import { pairs } from "./layout.ts";
 import { listen, untilEnd } from "./listen.ts";
 import { integer, jsonOption, loopback, withExamples } from "./options.ts";
-import { plain, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 interface ShownOptions extends InboxSource {
   readonly receiver: string;
@@ -70,7 +70,7 @@ async function show(
         ["  page", url],
         ["  inbox", nameOf(source)],
       ],
-      terminal.columns,
+      terminal,
     );
     const title = terminal.paint("bold", "The dashboard is up; Ctrl-C ends it.");
     for (const line of [title, "", ...facts, ""]) terminal.print(line);
@@ -86,7 +86,7 @@ async function show(
 function loggerOf(terminal: Terminal): DashboardLogger {
   const tell: DashboardLogger["info"] = ({ id, reason, error }, message) => {
     const time = new Date().toTimeString().slice(0, 8);
-    terminal.tell(plain(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
+    terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
   };
   return { info: tell, error: tell };
 }

@@ -1,9 +1,9 @@
 import { playgroundPort, program } from "./environment.ts";
-import { duration, hang, milliseconds, pairs } from "./layout.ts";
+import { cut, duration, hang, milliseconds, pairs } from "./layout.ts";
 import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
 import { publicKey } from "./redact.ts";
 import type { Sent } from "./serve.ts";
-import { plain, type Style, type Terminal } from "./terminal.ts";
+import type { Style, Terminal } from "./terminal.ts";
 
 /** What the playground was started with. */
 export interface Setting {
@@ -22,6 +22,9 @@ const styles: Readonly<Record<Happening["what"], Style>> = {
   sent: "green",
   warning: "yellow",
 };
+
+/** Most characters of an address: anybody can ask for a report at one of any length. */
+const mostUrl = 200;
 
 /** What to know and what to do, when the playground is up. */
 export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal): string[] {
@@ -44,7 +47,7 @@ export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal)
   return [
     title,
     "",
-    ...pairs(facts, terminal.columns),
+    ...pairs(facts, terminal),
     ...("forward" in to ? yours : []),
     ...[
       "",
@@ -78,18 +81,18 @@ export function happeningLines(
   const time = new Date().toTimeString().slice(0, 8);
   const label = terminal.paint(styles[isLost(happening) ? "failed" : what], what.padEnd(8));
   const lead = `${time}  ${label}  `;
-  const lines = hang(lead, textOf(happening), terminal.columns, 20);
+  const lines = hang(lead, textOf(happening, terminal), terminal, 20);
   if (what !== "parked" || "forward" in setting) return lines;
   const release = `${program()} inbox release ${happening.entry.id}`;
   const isLong = `${release} --db ${setting.db}`.length > terminal.columns;
   return [...lines, `${release} ${isLong ? "\\\n    " : ""}--db ${setting.db}`];
 }
 
-function textOf(happening: Happening): string {
-  if (happening.what === "warning") return plain(happening.message);
-  if (happening.what === "sent") return sentText(happening.sent);
+function textOf(happening: Happening, terminal: Terminal): string {
+  if (happening.what === "warning") return happening.message;
+  if (happening.what === "sent") return sentText(happening.sent, terminal);
   const { what, entry } = happening;
-  return plain(`${entry.id} ${stepText(what, entry)}`);
+  return `${entry.id} ${stepText(what, entry)}`;
 }
 
 function stepText(
@@ -115,10 +118,10 @@ function stepText(
   }
 }
 
-function sentText({ url, name, status, durationMs, error }: Sent): string {
+function sentText({ url, name, status, durationMs, error }: Sent, terminal: Terminal): string {
   const answer =
     status === null ? (error ?? "no answer") : `${status} in ${milliseconds(durationMs)}`;
-  return plain(`${name} to ${url}: ${answer}`);
+  return `${name} to ${cut(terminal.clean(url), mostUrl)}: ${answer}`;
 }
 
 function isLost(happening: Happening): boolean {

@@ -3,7 +3,7 @@ import { createInterface, type Interface } from "node:readline";
 import { type Command, Option } from "commander";
 import { happeningLines, letters, type Setting, welcome } from "./dev-view.ts";
 import { emulatorKey, playgroundPort } from "./environment.ts";
-import { endingOf, UsageError } from "./errors.ts";
+import { endingOf, Failure, UsageError } from "./errors.ts";
 import { isLoopback, untilEnd } from "./listen.ts";
 import { integer, jsonOption, url, withExamples } from "./options.ts";
 import { type Happening, type Playground, startPlayground } from "./playground.ts";
@@ -115,6 +115,12 @@ function listenTo(
 /** The folder of the playground, which nobody wants among their commits. */
 function makeFolder(): void {
   if (existsSync(folder)) return;
-  mkdirSync(folder);
-  writeFileSync(`${folder}/.gitignore`, "*\n");
+  try {
+    mkdirSync(folder);
+    writeFileSync(`${folder}/.gitignore`, "*\n");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const problem = `The folder ${folder} can't be made here (${code})`;
+    throw new Failure("no_folder", `${problem}: say where the inbox goes with --db <file>`);
+  }
 }

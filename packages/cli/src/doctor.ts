@@ -16,7 +16,7 @@ import { emulatorFromEnvironment, emulatorKey, program } from "./environment.ts"
 import { Failure } from "./errors.ts";
 import { hang } from "./layout.ts";
 import { integer, jsonOption, url, withExamples } from "./options.ts";
-import { plain, type Style, type Terminal } from "./terminal.ts";
+import type { Style, Terminal } from "./terminal.ts";
 
 interface DoctorOptions {
   readonly to: string;
@@ -29,7 +29,6 @@ const marks: Readonly<Record<Check["result"], readonly [string, Style]>> = {
   warn: ["!", "yellow"],
   fail: ["✖", "red"],
 };
-const malformed = 3;
 
 /** `doctor --to URL`: is an endpoint fit for the service's notifications? */
 export function addDoctor(program: Command, terminal: Terminal): void {
@@ -119,15 +118,15 @@ function conclude(terminal: Terminal, findings: Findings): void {
 
 function announcement({ to, requests, signed }: DoctorOptions, terminal: Terminal): string[] {
   const also = signed ? "then a signed report, the same again, and a forged one" : "nothing signed";
-  const text = `Sends ${requests + 1} unsigned test notifications, which handlers of test_webhook_endpoint are given, and ${malformed} malformed requests to ${to}; ${also}.`;
-  return [...hang("", text, terminal.columns), ""];
+  const text = `Sends ${requests + 1} unsigned test notifications, which handlers of test_webhook_endpoint are given, and a few malformed requests to ${to}; ${also}.`;
+  return [...hang("", text, terminal), ""];
 }
 
 function checkLines({ name, result, says, mend }: Check, terminal: Terminal): string[] {
   const [mark, style] = marks[result];
   const lead = `${terminal.paint(style, mark)} ${name.padEnd(11)}  `;
-  const lines = hang(lead, plain(says), terminal.columns, 15);
-  const advice = mend === undefined ? [] : hang(" ".repeat(15), plain(mend), terminal.columns);
+  const lines = hang(lead, says, terminal, 15);
+  const advice = mend === undefined ? [] : hang(" ".repeat(15), mend, terminal);
   return [...lines, ...advice];
 }
 

@@ -63,7 +63,9 @@ export function withVariables(message: string): string {
 
 function usage({ exitCode, code, message }: CommanderError): Ending {
   if (exitCode === 0) return { exitCode, code, message: "" };
-  if (code === "commander.help") return { exitCode: 2, code: "usage", message: "" };
+  if (code === "commander.help") {
+    return { exitCode: 2, code: "usage", message: "Name one of the commands that --help shows" };
+  }
   const [text, hint] = message.replace(/^error: /, "").split("\n");
   const sentence = `${text?.replace(/\.$/, "")}${hint === undefined ? "" : ` ${hint}`}`;
   return { exitCode: 2, code: "usage", message: `${sentence}; --help shows what there is` };

@@ -14,6 +14,8 @@ export type Exchange =
       readonly error: string;
       /** Nothing listens there. */
       readonly isRefused: boolean;
+      /** The service would have given up by then. */
+      readonly isLate: boolean;
       readonly ms: number;
     };
 
@@ -44,7 +46,8 @@ export async function exchange(url: string, outgoing: Outgoing): Promise<Exchang
   } catch (error) {
     const cause = innermost(error);
     const isRefused = cause.code === "ECONNREFUSED";
-    return { status: null, error: reasonOf(cause), isRefused, ms: passed() };
+    const isLate = cause.name === "TimeoutError";
+    return { status: null, error: reasonOf(cause), isRefused, isLate, ms: passed() };
   }
 }
 
@@ -54,9 +57,11 @@ export function isDelivered({ status }: Exchange): boolean {
 }
 
 /** The failure that an undelivered one stands for. */
-export function undelivered(url: string, { status, ...rest }: Exchange): Failure {
-  if ("error" in rest) return new Failure("not_delivered", `${url}: ${rest.error}`);
-  return new Failure("not_delivered", `${url} answered ${status}, not 2xx`);
+export function undelivered(url: string, answer: Exchange): Failure {
+  if (answer.status === null) return new Failure("not_delivered", `${url}: ${answer.error}`);
+  const { status, ms, body } = answer;
+  const done = { to: url, status, ms, body: parsed(body) };
+  return new Failure("not_delivered", `${url} answered ${status}, not 2xx`, done);
 }
 
 /** The answer's JSON, or its text. */

@@ -4,7 +4,7 @@ import type { Retention } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { Failure, UsageError } from "./errors.ts";
-import { plain, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Which inbox a command is about: that of a file, or the queues at a URL. */
 export interface InboxSource {
@@ -126,7 +126,7 @@ export async function warnOfOthers(
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (total(await inbox.counts(receiver)) > 0 || total(await inbox.counts()) === 0) return;
   const text = `${nameOf(source)} holds nothing of a receiver ${receiver}: name the app's with --receiver`;
-  terminal.tell(plain(text));
+  terminal.tell(terminal.clean(text));
 }
 
 /** Bytes of a file; 0 when there is none. */

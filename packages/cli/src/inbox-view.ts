@@ -1,6 +1,6 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
 import { type Column, duration, hang, milliseconds, pairs, table } from "./layout.ts";
-import { plain, type Style, type Terminal } from "./terminal.ts";
+import type { Style, Terminal } from "./terminal.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
   received: "cyan",
@@ -25,7 +25,7 @@ export function entryTable(entries: readonly Entry[], terminal: Terminal): strin
     { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
     { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
   ];
-  return table(columns, entries, terminal.columns).map((line, index) =>
+  return table(columns, entries, terminal).map((line, index) =>
     index === 0
       ? terminal.paint("dim", line)
       : line.replace(/ (received|verified|handled|held|rejected|dead)\b/, (_, state) => {
@@ -55,19 +55,14 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
   ];
   const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
   const attempts = history.flatMap((attempt) =>
-    hang(
-      `${attempt.at.toISOString()}  ${attempt.stage}  `,
-      attemptText(attempt),
-      terminal.columns,
-      28,
-    ),
+    hang(`${attempt.at.toISOString()}  ${attempt.stage}  `, attemptText(attempt), terminal),
   );
   const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
   return [
-    ...pairs(known, terminal.columns),
+    ...pairs(known, terminal),
     ...(attempts.length > 0 ? [...heading("Attempts"), ...attempts] : []),
     ...heading("Body"),
-    ...(body === null ? ["no longer kept"] : [plain(pretty(body))]),
+    ...(body === null ? ["no longer kept"] : [terminal.clean(pretty(body))]),
   ];
 }
 
@@ -75,7 +70,7 @@ function attemptText({ stage, ms, outcome, error }: Attempt): string {
   const took = milliseconds(ms);
   const failed = stage === "verify" ? "no verdict after" : "failed in";
   const what = outcome === "again" ? `${failed} ${took}, tried again` : `${outcome} in ${took}`;
-  return `${what}${error === null ? "" : `: ${plain(error)}`}`;
+  return `${what}${error === null ? "" : `: ${error}`}`;
 }
 
 /** What `inbox stats` found. */
@@ -100,7 +95,7 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
       ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
       ...(bytes === null ? [] : [["file", `${(bytes / 1_048_576).toFixed(1)} MiB`] as const]),
     ],
-    terminal.columns,
+    terminal,
   );
 }
 

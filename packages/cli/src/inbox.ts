@@ -43,7 +43,8 @@ export function addInbox(program: Command, terminal: Terminal): void {
     .command("inbox")
     .summary("look into an inbox, release what is parked")
     .description("Look into an inbox and decide on what is parked, also while the app runs.")
-    .helpCommand(false);
+    .helpCommand(false)
+    .addOption(jsonOption());
   const add = (usage: string, what: string, examples: readonly Example[]): Command => {
     const command = withInboxSource(inbox.command(usage).description(what));
     return withExamples(command.addOption(jsonOption()), examples);

@@ -1,4 +1,4 @@
-import { plain } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** A column of a {@link table}. */
 export interface Column<Row> {
@@ -8,24 +8,27 @@ export interface Column<Row> {
   readonly shrinks?: boolean;
 }
 
+/** Where it will be shown. */
+type Page = Pick<Terminal, "columns" | "clean">;
+
 const gap = "  ";
 
-/** The lines of a table, none longer than `width`; columns without any content are left out. */
+/** The lines of a table, as wide as the page if they can be; columns without any content are left out. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  width: number,
+  page: Page,
 ): string[] {
   const filled = columns
     .map(({ title, of, shrinks = false }) => {
-      const cells = rows.map((row) => plain(of(row)).replaceAll(/\s+/g, " "));
+      const cells = rows.map((row) => page.clean(of(row)).replaceAll(/\s+/g, " "));
       return { cells: [title, ...cells], shrinks, width: longest([title, ...cells]) };
     })
     .filter(({ cells }) => cells.slice(1).some((cell) => cell !== ""));
   const total = (): number =>
     filled.reduce((sum, column) => sum + column.width + gap.length, -gap.length);
   for (;;) {
-    const over = total() - width;
+    const over = total() - page.columns;
     const [widest] = filled
       .filter(({ shrinks }) => shrinks)
       .sort((one, other) => other.width - one.width);
@@ -40,22 +43,22 @@ export function table<Row>(
   );
 }
 
-/** Names and what they stand for, the values of all beginning at one place, wrapped to `width`. */
-export function pairs(of: readonly (readonly [string, string])[], width: number): string[] {
+/** Names and what they stand for, the values of all beginning at one place, wrapped. */
+export function pairs(of: readonly (readonly [string, string])[], page: Page): string[] {
   const left = longest(of.map(([name]) => name)) + gap.length;
-  return of.flatMap(([name, text]) => hang(name.padEnd(left), plain(text), width));
+  return of.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
 }
 
-/** Text wrapped to `width`, its further lines below its beginning, which follows `lead`. */
+/** Text wrapped, its further lines below its beginning, which follows `lead`. */
 export function hang(
   lead: string,
   text: string,
-  width: number,
+  page: Page,
   leadWidth: number = lead.length,
 ): string[] {
-  const room = Math.max(20, width - leadWidth);
+  const room = Math.max(20, page.columns - leadWidth);
   const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
+  for (const word of page.clean(text).split(/\s+/)) {
     const last = lines.at(-1);
     if (last !== undefined && last.length + 1 + word.length <= room) {
       lines[lines.length - 1] = `${last} ${word}`;
@@ -83,13 +86,15 @@ export function milliseconds(ms: number): string {
 }
 
 function pieces(word: string, room: number): string[] {
-  return word.length <= room ? [word] : [word.slice(0, room), ...pieces(word.slice(room), room)];
+  const count = Math.max(1, Math.ceil(word.length / room));
+  return Array.from({ length: count }, (_, index) => word.slice(index * room, (index + 1) * room));
 }
 
 function longest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, text.length), 0);
 }
 
-function cut(text: string, width: number): string {
+/** Text of at most so many characters. */
+export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }

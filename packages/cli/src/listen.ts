@@ -3,10 +3,12 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Failure } from "./errors.ts";
 
+const elsewhere = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
+
 /**
  * Has a server listen, and resolves to its URL without a path; port 0 takes a free one.
  *
- * @throws Failure `port_unavailable` when the port can't be had
+ * @throws Failure `port_unavailable` or `host_unavailable` when it can't be had
  */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   try {
@@ -14,6 +16,12 @@ export async function listen(server: Server, port: number, host: string): Promis
     await once(server, "listening");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    if (elsewhere.has(code ?? "")) {
+      throw new Failure(
+        "host_unavailable",
+        `${host} is no address of this machine (${code}): choose another with --host`,
+      );
+    }
     const problem = code === "EADDRINUSE" ? "is taken" : `of ${host} can't be had (${code})`;
     throw new Failure("port_unavailable", `Port ${port} ${problem}: choose another with --port`);
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { endingOf, UsageError } from "./errors.ts";
 import { createProgram } from "./program.ts";
-import { createTerminal, plain } from "./terminal.ts";
+import { createTerminal } from "./terminal.ts";
 
 const given = process.argv.slice(2);
 const end = given.indexOf("--");
@@ -10,6 +10,8 @@ const terminal = createTerminal(json, process.env);
 
 // Whoever reads the output may have read enough (`| head`).
 process.stdout.on("error", () => process.exit(1));
+// Whoever does not read what is told beside it still gets the exit code.
+process.stderr.on("error", () => {});
 
 try {
   if (given.some((arg) => /^--?api[-_]?key/i.test(arg))) {
@@ -22,8 +24,9 @@ try {
   const { exitCode, code, message, answer, done } = endingOf(error);
   process.exitCode = exitCode;
   if (message !== "") {
-    terminal.tell(`${terminal.paint("red", "reporthook:", true)} ${plain(message)}`);
-    if (answer?.body !== undefined) terminal.tell(plain(JSON.stringify(answer.body, null, 2)));
+    terminal.tell(`${terminal.paint("red", "reporthook:", true)} ${terminal.clean(message)}`);
+    if (answer?.body !== undefined)
+      terminal.tell(terminal.clean(JSON.stringify(answer.body, null, 2)));
     terminal.emit({ ...done, error: { code, message, ...answer } });
   }
 }

@@ -10,7 +10,7 @@ export function url(given: string): string {
 
 /** An address that only this machine reaches. */
 export function loopback(given: string): string {
-  if (isLoopback(given)) return given;
+  if (isLoopback(given)) return given.replaceAll(/[[\]]/g, "");
   throw new InvalidArgumentError(
     "It must be 127.0.0.1, ::1 or localhost: there is no login; for others, mount it in your app with authorize.",
   );

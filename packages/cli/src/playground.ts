@@ -60,7 +60,7 @@ export const completeMs = 2_000;
 /**
  * Starts a playground.
  *
- * @throws Failure when the port can't be had; ReporthookError `inbox_failed` when the inbox can't
+ * @throws Failure when the port can't be had; ReporthookError `inbox_failed` when the inbox can't be opened
  */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { to, tell } = options;
@@ -137,6 +137,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
       dashboard: isShown ? url + dashboardPath : null,
     });
   } catch (error) {
+    server.close();
     await receiver?.close();
     throw error;
   }

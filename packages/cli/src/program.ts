@@ -21,7 +21,8 @@ export function createProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
-      writeErr: (text) => process.stderr.write(text),
+      // With --json, help that nobody asked for is an error like others.
+      writeErr: (text) => terminal.json || process.stderr.write(text),
       // Told in one place, as all that goes wrong.
       outputError: () => {},
       getOutHelpWidth: () => 80,

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Delivery } from "@reporthook/emulator";
 import { type Exchange, exchange } from "./exchange.ts";
@@ -13,6 +14,7 @@ export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
 }
 
 const mostBytes = 1_048_576;
+const passedOnBy = "x-reporthook-passed-on-by";
 // They belong to one connection, and are made anew for the next.
 const ofTheConnection = new Set([
   "connection",
@@ -26,7 +28,7 @@ const ofTheConnection = new Set([
   "upgrade",
 ]);
 
-/** Serves what speaks fetch; a fetch that fails breaks the connection. */
+/** Serves what speaks fetch, bodies up to 1 MiB; a fetch that fails breaks the connection. */
 export function serveFetch(fetch: typeof globalThis.fetch): Handle {
   return async (req, res) => {
     try {
@@ -38,20 +40,29 @@ export function serveFetch(fetch: typeof globalThis.fetch): Handle {
       });
       const body = Buffer.from(await response.arrayBuffer());
       res.writeHead(response.status, Object.fromEntries(response.headers)).end(body);
-    } catch {
-      req.socket.destroy();
+    } catch (error) {
+      breakOff(req, res, error);
     }
   };
 }
 
-/** Passes each notification on to an app, and its answer back; tells of each. */
+/** Passes each notification on to an app, and its answer back; tells of each. What it has sent itself is answered 508. */
 export function forwardTo(url: string, tell: (sent: Sent) => void): Handle {
+  const own = randomUUID();
   return async (req, res) => {
     try {
+      if (req.headers[passedOnBy] === own) {
+        const text = JSON.stringify({
+          errors: [`--forward ${url} leads back here: give your app's`],
+        });
+        res.writeHead(508, { "content-type": "application/json" }).end(text);
+        return;
+      }
       const body = await bytesOf(req);
       const method = req.method ?? "POST";
       const withBody = method === "GET" || method === "HEAD" ? {} : { body };
-      const answer = await exchange(url, { method, headers: headersOf(req), ...withBody });
+      const headers = { ...headersOf(req), [passedOnBy]: own };
+      const answer = await exchange(url, { method, headers, ...withBody });
       tell(sentOf(url, nameIn(body), answer));
       if (answer.status === null) {
         const text = JSON.stringify({ errors: [`${url}: ${answer.error}`] });
@@ -60,11 +71,19 @@ export function forwardTo(url: string, tell: (sent: Sent) => void): Handle {
         const type = answer.headers.get("content-type") ?? "text/plain";
         res.writeHead(answer.status, { "content-type": type }).end(answer.body);
       }
-    } catch {
-      req.socket.destroy();
+    } catch (error) {
+      breakOff(req, res, error);
     }
   };
 }
+
+function breakOff(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  if (!(error instanceof TooLarge)) return void req.socket.destroy();
+  const text = JSON.stringify({ errors: [error.message] });
+  res.writeHead(413, { "content-type": "application/json", connection: "close" }).end(text);
+}
+
+class TooLarge extends Error {}
 
 function sentOf(url: string, name: string, answer: Exchange): Sent {
   const { status, ms: durationMs } = answer;
@@ -92,8 +111,9 @@ async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
   let size = 0;
   for await (const chunk of req as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > mostBytes) throw new Error(`The body is over ${mostBytes} bytes`);
-    chunks.push(chunk);
+    // What is left is read all the same: closed before that, the sender would not get to read the answer.
+    if (size <= mostBytes) chunks.push(chunk);
   }
+  if (size > mostBytes) throw new TooLarge(`The body is over ${mostBytes} bytes`);
   return Buffer.concat(chunks);
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { clientFromEnvironment } from "./environment.ts";
 import { UsageError } from "./errors.ts";
 import { collect, integer, jsonOption, url, withExamples } from "./options.ts";
-import { plain, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const environment =
   "The service is named by REPORTS_URL, the key by REPORTS_API_KEY, in the environment.";
@@ -98,7 +98,7 @@ function show(terminal: Terminal, done: string, { status, body }: ServiceAnswer)
   terminal.emit({ status, body });
   terminal.print(`${terminal.paint("green", done)}: ${status}`);
   if (body === "" || body === null) return;
-  terminal.print(plain(typeof body === "string" ? body : JSON.stringify(body, null, 2)));
+  terminal.print(terminal.clean(typeof body === "string" ? body : JSON.stringify(body, null, 2)));
 }
 
 function collectIds(given: string, before: readonly number[] | undefined): number[] {

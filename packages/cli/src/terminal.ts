@@ -5,10 +5,13 @@ import { createRedactor } from "./redact.ts";
 /** How text may be painted. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** Where a command writes: for a person, or as JSON. The API key in the environment and callback tokens are taken out of everything. */
+/**
+ * Where a command writes: for a person, or as JSON. The API key in the environment, callback tokens and the passwords of URLs
+ * are taken out of everything.
+ */
 export interface Terminal {
   readonly json: boolean;
-  /** Characters to a line: 80, or more on a wider terminal. */
+  /** Characters to a line: the terminal's, where there is one. */
   readonly columns: number;
   /** A line of the result, for a person; nothing with `--json`. */
   print(text?: string): void;
@@ -16,6 +19,11 @@ export interface Terminal {
   emit(value: unknown): void;
   /** A line beside the result: progress, warnings. Nothing with `--json`. */
   tell(text: string): void;
+  /**
+   * Text from outside as it may be shown: without secrets and without what would steer a terminal. Before it is laid
+   * out, for a secret that was cut in two is found no more.
+   */
+  clean(text: string): string;
   /** Painted where colours are wanted: on a terminal, without NO_COLOR. Meant for `print`, unless `beside` the result. */
   paint(style: Style, text: string, beside?: boolean): string;
   /** Shows that work is under way: a spinner on a terminal, else a line once it has taken a second. */
@@ -23,6 +31,7 @@ export interface Terminal {
 }
 
 const longMs = 1_000;
+const leastColumns = 40;
 
 /** The terminal of this process. */
 export function createTerminal(
@@ -37,13 +46,13 @@ export function createTerminal(
   };
   const terminal: Terminal = {
     json,
-    columns: Math.max(80, stdout.isTTY ? stdout.columns : 0),
+    columns: stdout.isTTY && stdout.columns > 0 ? Math.max(leastColumns, stdout.columns) : 80,
     print: (text = "") => json || write(stdout, text),
     emit(value) {
-      const clean = (_: string, of: unknown) => (typeof of === "string" ? redact(of) : of);
-      if (json) stdout.write(`${JSON.stringify(value, clean)}\n`);
+      if (json) stdout.write(`${JSON.stringify(value, (_, of) => redacted(of, redact))}\n`);
     },
     tell: (text) => json || write(stderr, text),
+    clean: (text) => plain(redact(text)),
     paint: (style, text, beside = false) =>
       colours(beside ? stderr : stdout) ? styleText(style, text) : text,
     async during(text, work) {
@@ -66,7 +75,13 @@ export function createTerminal(
   return terminal;
 }
 
-/** Text from outside, without what would steer a terminal. */
-export function plain(text: string): string {
+/** Of a value that JSON is made of, with its names. */
+function redacted(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === "string") return redact(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [redact(name), of]));
+}
+
+function plain(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 }

@@ -5,7 +5,7 @@ import { Failure } from "./errors.ts";
 import { exchange, isDelivered, parsed, undelivered } from "./exchange.ts";
 import { milliseconds } from "./layout.ts";
 import { jsonOption, url, withExamples } from "./options.ts";
-import { plain, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 const names: readonly NotificationName[] = [
   "test_webhook_endpoint",
@@ -73,12 +73,12 @@ async function trigger(
     );
   }
   if (!isDelivered(answer)) {
-    if (answer.status !== null && answer.body !== "") terminal.print(plain(answer.body));
+    if (answer.status !== null && answer.body !== "") terminal.print(terminal.clean(answer.body));
     throw undelivered(to, answer);
   }
   if (answer.status === null) return;
   const { status, ms } = answer;
   terminal.print(`${terminal.paint("green", String(status))} in ${milliseconds(ms)}`);
-  terminal.print(plain(answer.body));
+  terminal.print(terminal.clean(answer.body));
   terminal.emit({ to, name, status, ms, body: parsed(answer.body) });
 }
