@@ -48,6 +48,18 @@ test("advance() ends when a callback keeps setting the next timer", () => {
   expect(runs).toBeGreaterThan(1);
 });
 
+test("setTimeout() waits for longer than the runtime's own timers can", () => {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const { clock } = createClock();
+  let fired = 0;
+  const days = 24 * HOUR;
+  clock.setTimeout(() => fired++, 60 * days);
+  vi.advanceTimersByTime(60 * days - 1);
+  expect(fired).toBe(0);
+  vi.advanceTimersByTime(1);
+  expect(fired).toBe(1);
+});
+
 test("setTimeout() fires in real time when nothing is advanced", async () => {
   const { clock } = createClock();
   await new Promise<void>((resolve) => clock.setTimeout(resolve, 1).unref().ref());

@@ -32,6 +32,9 @@ interface Scheduled extends VirtualTimer {
   readonly callback: () => void;
 }
 
+/** What the runtime's own timers bear; beyond it they fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** Makes a clock; `rewind` takes back what was advanced and leaves each timer its remaining time. */
 export function createClock(): { clock: VirtualClock; rewind(): void } {
   const timers = new Set<Scheduled>();
@@ -51,7 +54,11 @@ export function createClock(): { clock: VirtualClock; rewind(): void } {
 
   function arm(timer: Scheduled): void {
     clearTimeout(timer.handle);
-    timer.handle = setTimeout(() => fire(timer), Math.max(0, timer.due - now()));
+    const ms = Math.max(0, timer.due - now());
+    timer.handle = setTimeout(
+      () => (ms > LONGEST_MS ? arm : fire)(timer),
+      Math.min(ms, LONGEST_MS),
+    );
     if (!timer.keepsAlive) hold(timer.handle, false);
   }
 

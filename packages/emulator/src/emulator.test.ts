@@ -247,6 +247,16 @@ test("settled() keeps the process alive when a delivery is pending", async () =>
   expect(stdout.trim()).toBe("503");
 });
 
+test("a delivery that is awaited keeps the process alive", async () => {
+  const { stdout } = await run(`${SETUP}
+    await post("/batch/v4/request-report", { webhook_url });
+    emulator.fault("delivery", { delayMs: 50, status: 503 });
+    const [{ id }] = emulator.reports.list();
+    console.log((await emulator.reports.setStatus(id, "complete")).status);
+  `);
+  expect(stdout.trim()).toBe("503");
+});
+
 test("an answer that is awaited keeps the process alive", async () => {
   const { stdout } = await run(`${SETUP}
     emulator.fault("authorize", { delayMs: 50 });

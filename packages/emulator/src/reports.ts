@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { keepAlive } from "./keep-alive.ts";
 import type { Delivery } from "./outbox.ts";
 import { REPORT_STATUSES, type ReportStatus } from "./report-status.ts";
 
@@ -59,7 +60,8 @@ export function createReportStore(
         if (!REPORT_STATUSES.includes(status)) {
           throw new TypeError(`status must be one of ${REPORT_STATUSES.join(", ")}, not ${status}`);
         }
-        return report.status === status ? Promise.resolve(null) : keep({ ...report, status });
+        if (report.status === status) return Promise.resolve(null);
+        return keepAlive(keep({ ...report, status }));
       },
     },
     create(request, webhookUrl) {
