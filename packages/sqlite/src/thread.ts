@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
 import { here } from "./here.ts";
@@ -25,14 +25,31 @@ export function startThread(workerData: unknown): Worker {
   return fromSource ? startSource(file, options) : new Worker(file, options);
 }
 
-/** From TypeScript files, which import our other packages' sources, so that the workspace needs no build. */
+/** What is needed of esbuild, which the workspace has. */
+interface Bundler {
+  buildSync(options: object): {
+    readonly outputFiles: readonly [{ readonly contents: Uint8Array }];
+  };
+}
+
+let bundled: URL | undefined;
+
+/**
+ * From TypeScript files, with our other packages' sources, so that the workspace needs no build. They are bundled here:
+ * in the thread a loader would run WebAssembly, at which V8 ends the process now and then (nodejs/node#64500).
+ */
 function startSource(file: URL, options: WorkerOptions): Worker {
-  const execArgv = ["--conditions=@reporthook/source"];
-  const { typescript } = process.features as { typescript?: unknown };
-  if (typescript) return new Worker(file, { ...options, execArgv });
-  // A worker of Node 20 gets no loader from --import.
-  const tsx = pathToFileURL(createRequire(here).resolve("tsx/package.json"));
-  const loader = new URL("dist/esm/api/index.mjs", tsx).href;
-  const code = `import("${loader}").then(({ register }) => (register(), import("${file.href}")))`;
-  return new Worker(code, { ...options, execArgv, eval: true });
+  bundled ??= bundle(file);
+  return new Worker(bundled, options);
+}
+
+function bundle(file: URL): URL {
+  const { buildSync } = createRequire(here)("esbuild") as Bundler;
+  const { outputFiles } = buildSync({
+    ...{ entryPoints: [fileURLToPath(file)], bundle: true, write: false, sourcemap: "inline" },
+    ...{ platform: "node", format: "esm", conditions: ["@reporthook/source"] },
+    define: { "import.meta.url": JSON.stringify(file.href) },
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString("base64");
+  return new URL(`data:text/javascript;base64,${code}`);
 }
