@@ -7,7 +7,7 @@ import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { describe, expect, test } from "vitest";
 import { failingHandlers, play } from "./dashboard/scene.ts";
-import { frameworks, type Stage, type StageOptions, startStage } from "./dashboard/stage.ts";
+import { frameworks, type StageOptions, withStage } from "./dashboard/stage.ts";
 
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
 const ada = { name: "Ada", may: "act" } as const;
@@ -36,18 +36,9 @@ function ask(url: string, headers: Record<string, string> = {}, method = "GET"):
 
 const post = (url: string, headers: Record<string, string> = act) => ask(url, headers, "POST");
 
-async function onStage(options: StageOptions, run: (stage: Stage) => Promise<void>): Promise<void> {
-  const stage = await startStage(options);
-  try {
-    await run(stage);
-  } finally {
-    await stage.close();
-  }
-}
-
 describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) => {
   test("is one page with its files, below its path", () =>
-    onStage({ framework }, async ({ url }) => {
+    withStage({ framework }, async ({ url }) => {
       const moved = await ask(`${url.slice(0, -1)}?delivery=1`);
       expect([moved.status, moved.headers["location"]]).toEqual([308, "./inbox/?delivery=1"]);
       const page = await ask(url);
@@ -71,7 +62,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
     }));
 
   test("answers this machine alone, unless it can tell who asks", () =>
-    onStage({ framework }, async ({ url }) => {
+    withStage({ framework }, async ({ url }) => {
       const { port } = new URL(url);
       for (const path of ["", "api/overview", "assets/x.js"]) {
         for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example"]) {
@@ -91,7 +82,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
       asked.push(new URL(url).pathname);
       return headers.get("cookie") === "session=ada" ? ada : null;
     };
-    await onStage({ framework, authorize }, async ({ url }) => {
+    await withStage({ framework, authorize }, async ({ url }) => {
       const paths = ["", "api/overview", "api/deliveries", "api/deliveries/1", "assets/x", "x/y"];
       for (const path of paths) expect((await ask(url + path)).status, path).toBe(403);
       expect((await post(`${url}api/deliveries/1/release`)).status).toBe(403);
@@ -108,7 +99,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
   });
 
   test("tells of each change while the connection is open, and ends it with the receiver", () =>
-    onStage({ framework }, async ({ url, send, receiver }) => {
+    withStage({ framework }, async ({ url, send, receiver }) => {
       const leaving = new AbortController();
       const headers = { accept: "text/event-stream" };
       const live = await fetch(`${url}api/deliveries`, { headers, signal: leaving.signal });
@@ -132,7 +123,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
 
 describe("the dashboard", () => {
   test("lets no other site act or read, whatever cookies it rides on", () =>
-    onStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
+    withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver } = stage;
       const [dead] = await receiver.inbox.list({ state: "dead" });
@@ -166,7 +157,7 @@ describe("the dashboard", () => {
     }));
 
   test("lets who may only look do nothing", () =>
-    onStage(
+    withStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (stage) => {
         await play(stage);
@@ -183,7 +174,7 @@ describe("the dashboard", () => {
     ));
 
   test("says why it did not do what was asked", () =>
-    onStage({ handlers: failingHandlers }, async (stage) => {
+    withStage({ handlers: failingHandlers }, async (stage) => {
       await play(stage);
       const [rejected] = await stage.receiver.inbox.list({ state: "rejected" });
       const of = (path: string) => post(`${stage.url}api/deliveries/${path}`);
@@ -195,7 +186,7 @@ describe("the dashboard", () => {
     }));
 
   test("sends a strict policy with everything, and has nothing kept that is not a file", () =>
-    onStage({ authorize: ({ url }) => (url.endsWith("?no") ? null : ada) }, async ({ url }) => {
+    withStage({ authorize: ({ url }) => (url.endsWith("?no") ? null : ada) }, async ({ url }) => {
       for (const path of ["", "?no", "api/overview", "api/deliveries/none", "none.txt"]) {
         const { headers } = await ask(url + path);
         const policy = String(headers["content-security-policy"]);
@@ -215,7 +206,7 @@ describe("the dashboard", () => {
     }));
 
   test("shows neither the API key nor a signature nor what a body calls secret", () =>
-    onStage(
+    withStage(
       {
         handlers: (receiver) =>
           receiver.on("report", () => {

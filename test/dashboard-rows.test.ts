@@ -5,6 +5,7 @@ import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { expect, test } from "vitest";
+import { longestList } from "../packages/dashboard/src/wire.ts";
 import { missingForBrowser, openBrowser } from "./dashboard/browser.ts";
 import { faults, openPage, rows } from "./dashboard/look.ts";
 import { fill } from "./dashboard/many.ts";
@@ -49,7 +50,9 @@ test(`the dashboard finds its way among ${number} deliveries`, { timeout: timeou
       [`api/deliveries?until=${day}&state=held`]: 50,
       [`api/deliveries?id=${id.slice(0, 12)}`]: 0,
       [`api/deliveries?id=${id}`]: 1,
-      [`api/deliveries?after=${id}`]: 50,
+      [`api/deliveries?limit=${longestList}`]: longestList,
+      [`api/deliveries?limit=${longestList + 1}`]: longestList,
+      "api/deliveries?limit=1.5": 50,
     };
     const overall = ["api/overview", `api/deliveries/${id}`];
     for (const path of [...Object.keys(asked), ...overall]) {
@@ -75,8 +78,18 @@ testWith(missingForBrowser())(`the page finds its way among ${number} deliveries
     try {
       await page.goto(`${url}?show=deliveries`);
       await rows(page, 50);
+      for (let number = 100; number <= longestList; number += 50) {
+        await page.getByRole("button", { name: "Show older ones" }).click();
+        await rows(page, number);
+      }
+      // One list is no longer than that: the next begins where it ended.
+      const last = page.locator(".list a").last();
+      const leadsTo = await last.getAttribute("href");
       await page.getByRole("button", { name: "Show older ones" }).click();
-      await rows(page, 100);
+      await rows(page, 50);
+      expect(await page.locator(".list a").first().getAttribute("href")).toBe(leadsTo);
+      expect(new URL(page.url()).searchParams.get("until")).not.toBeNull();
+      await page.getByRole("button", { name: "Clear" }).click();
       await page.locator("[name=id]").fill(id);
       await rows(page, 1);
       await page.goto(url);

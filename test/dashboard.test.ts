@@ -1,7 +1,7 @@
 import type { ReasonCode } from "@reporthook/core";
 import { describe, expect } from "vitest";
 import { missingForBrowser } from "./dashboard/browser.ts";
-import { faults, rows } from "./dashboard/look.ts";
+import { faults, focused, rows } from "./dashboard/look.ts";
 import { onStage } from "./dashboard/on-stage.ts";
 import { failingHandlers, play } from "./dashboard/scene.ts";
 import { frameworks, type StageOptions } from "./dashboard/stage.ts";
@@ -59,101 +59,6 @@ describe("the five minutes of a delivery", () => {
   }
 });
 
-describe("the list", () => {
-  testInBrowser("shows what fits each filter, and what to do when nothing does", () =>
-    onStage({ handlers: failingHandlers }, async (page, stage) => {
-      await play(stage);
-      const { inbox } = stage.receiver;
-      await page.goto(`${stage.url}?show=deliveries`);
-      await rows(page, 50);
-      const [dead] = await inbox.list({ state: "dead" });
-      const id = dead?.id ?? "";
-
-      const choose = (name: string, value: string) =>
-        page.locator(`[name=${name}]`).selectOption(value);
-      const clear = () => page.getByRole("button", { name: "Clear" }).click();
-      await choose("state", "parked");
-      await rows(page, 5);
-      await choose("reason", "do_not_retry");
-      await rows(page, 3);
-      await clear();
-      await choose("event", "test_webhook_endpoint");
-      await rows(page, 1);
-      await clear();
-      await page.locator("[name=report]").fill("q3-sales-7");
-      await rows(page, 2);
-      await clear();
-      await page.locator("[name=id]").fill(id.slice(0, 18));
-      await rows(page, (await inbox.list({ idPrefix: id.slice(0, 18) })).length);
-      await page.locator("[name=id]").fill(id);
-      await rows(page, 1);
-      await clear();
-      await page.locator("[name=until]").fill("2020-01-01T00:00");
-      await page.getByText("No delivery fits these filters").waitFor();
-      await page.getByRole("button", { name: "Show all deliveries" }).click();
-      await page.locator("[name=from]").fill("2020-01-01T00:00");
-      await rows(page, 50);
-
-      // The address is the filter: a reload shows the same.
-      await choose("state", "held");
-      await rows(page, 2);
-      await page.reload();
-      await rows(page, 2);
-      await page.goBack();
-      await rows(page, 50);
-      await page.getByRole("button", { name: "Show older ones" }).click();
-      const { length } = await inbox.list({ limit: 1_000 });
-      await rows(page, length);
-    }),
-  );
-
-  testInBrowser("takes what was typed a moment ago along, and forgets it when cleared", () =>
-    onStage({ handlers: failingHandlers }, async (page, stage) => {
-      await play(stage);
-      await page.goto(`${stage.url}?show=deliveries`);
-      await rows(page, 50);
-      const shown = () => Object.fromEntries(new URL(page.url()).searchParams);
-      // In one turn of the page, faster than anybody types; a timer set now is due after those that are set already.
-      const at = (...steps: readonly string[]) =>
-        page.evaluate(`${steps.join(";")}; new Promise((resolve) => setTimeout(resolve, 300))`);
-      const type = (name: string, value: string) =>
-        `{ const field = document.querySelector("[name=${name}]"); field.value = "${value}";` +
-        ` field.dispatchEvent(new Event("input", { bubbles: true })) }`;
-      const choose = (name: string, value: string) =>
-        type(name, value).replace('"input"', '"change"');
-      const clear = `[...document.querySelectorAll("button")].find((one) => one.textContent === "Clear").click()`;
-
-      await at(type("report", "q3-sales-7"), choose("state", "parked"));
-      expect(shown()).toEqual({ show: "deliveries", state: "parked", report: "q3-sales-7" });
-      await at(type("id", "01"), clear);
-      expect(shown()).toEqual({ show: "deliveries" });
-      await at(type("id", "01"), "document.querySelector('.list a').click()");
-      expect(shown()).toEqual({ delivery: expect.any(String) });
-    }),
-  );
-
-  testInBrowser("moves nothing under the pointer or the focus while it is live", () =>
-    onStage({}, async (page, { send, url }) => {
-      await send("report.complete", { reportId: "first" });
-      await page.goto(`${url}?show=deliveries`);
-      const first = page.locator(".list li", { hasText: "first" });
-      await first.hover();
-      const before = await first.boundingBox();
-      await send("report.complete", { reportId: "second" });
-      await page.getByRole("button", { name: "1 new: show" }).waitFor();
-      expect(await first.boundingBox()).toEqual(before);
-      await page.getByRole("button", { name: "1 new: show" }).click();
-      await rows(page, 2);
-      await page.mouse.move(0, 0);
-      await page.locator(".list a").first().focus();
-      await send("report.complete", { reportId: "third" });
-      await page.getByRole("button", { name: "1 new: show" }).waitFor();
-      await page.locator("h1").click();
-      await rows(page, 3);
-    }),
-  );
-});
-
 describe("releasing", () => {
   testInBrowser("all with the same reason says how many, and does so many", () => {
     let isMended = false;
@@ -187,6 +92,54 @@ describe("releasing", () => {
       await rows(page, 1);
     });
   });
+
+  testInBrowser("can't be called off once it is on its way, and goes on at the top", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+      let letThrough = () => {};
+      const isLet = new Promise<void>((resolve) => {
+        letThrough = resolve;
+      });
+      await page.route("**/release", async (route) => {
+        await isLet;
+        await route.continue();
+      });
+      await page.goto(`${stage.url}?delivery=${dead?.id}`);
+      await page.getByRole("button", { name: "Release", exact: true }).click();
+      await page.getByRole("button", { name: "Release 1 delivery" }).click();
+      await page.getByRole("button", { name: "Cancel", disabled: true }).waitFor();
+      for (let times = 0; times < 3; times++) await page.keyboard.press("Escape");
+      expect(await page.getByRole("dialog").count()).toBe(1);
+      expect((await focused(page))[0]).toBe("Release 1 delivery");
+      letThrough();
+      await page.getByText("1 delivery released.").waitFor();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    }),
+  );
+
+  testInBrowser("says so when what answers is not the app", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      for (const status of [502, 200]) {
+        await page.route("**/release?*", (route) =>
+          route.fulfill({ status, contentType: "text/html", body: "<html>Not the app</html>" }),
+        );
+        await page.getByRole("button", { name: "Release all 3" }).click();
+        await page.getByRole("button", { name: "Release 3 deliveries" }).click();
+        await page.getByText(`The server answered ${status}.`).waitFor();
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        expect((await focused(page))[0]).toContain("Release all 3");
+      }
+      await page.route("**/release?*", (route) => route.abort());
+      await page.getByRole("button", { name: "Release all 3" }).click();
+      await page.getByRole("button", { name: "Release 3 deliveries" }).click();
+      await page.getByText("The server can’t be reached.").waitFor();
+      faults(page).length = 0;
+    }),
+  );
 
   testInBrowser("is not offered to who may only look", () =>
     onStage(
@@ -233,6 +186,31 @@ describe("the page", () => {
         faults(page).length = 0;
       },
     ),
+  );
+
+  testInBrowser("says nothing of a refusal that comes when something else is shown", () =>
+    onStage({}, async (page, { send, url }) => {
+      await send("report.complete", { reportId: "r-1" });
+      let refuse = () => {};
+      const isLet = new Promise<void>((resolve) => {
+        refuse = resolve;
+      });
+      await page.route("**/api/deliveries?*report=none*", async (route) => {
+        if (route.request().headers()["accept"] !== "text/event-stream") await isLet;
+        await route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
+      });
+      const why = page.waitForRequest((request) => request.headers()["accept"] === "*/*");
+      await page.goto(`${url}?show=deliveries&report=none`);
+      const asked = await why;
+      await page.getByRole("button", { name: "Clear" }).click();
+      await rows(page, 1);
+      refuse();
+      await (await asked.response())?.finished();
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+      expect(await page.getByText("Not in this inbox.").count()).toBe(0);
+      await rows(page, 1);
+      faults(page).length = 0;
+    }),
   );
 
   testInBrowser("shows a hostile delivery as the text that it is", () => {

@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, expect } from "vitest";
 import { openBrowser } from "./browser.ts";
 import { faults, openPage } from "./look.ts";
-import { type Stage, type StageOptions, startStage } from "./stage.ts";
+import { type Stage, type StageOptions, withStage } from "./stage.ts";
 
 let browser: Promise<Browser> | undefined;
 afterAll(async () => (await browser)?.close());
@@ -13,13 +13,14 @@ export async function onStage(
   run: (page: Page, stage: Stage) => Promise<void>,
 ): Promise<void> {
   browser ??= openBrowser();
-  const stage = await startStage(options);
-  const page = await openPage(await browser, stage.url);
-  try {
-    await run(page, stage);
-    expect(faults(page)).toEqual([]);
-  } finally {
-    await page.context().close();
-    await stage.close();
-  }
+  const shown = await browser;
+  await withStage(options, async (stage) => {
+    const page = await openPage(shown, stage.url);
+    try {
+      await run(page, stage);
+      expect(faults(page)).toEqual([]);
+    } finally {
+      await page.context().close();
+    }
+  });
 }

@@ -175,3 +175,16 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     },
   };
 }
+
+/** Runs with an app, and ends it. */
+export async function withStage(
+  options: StageOptions,
+  run: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const stage = await startStage(options);
+  try {
+    await run(stage);
+  } finally {
+    await stage.close();
+  }
+}

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { Delivery } from "./delivery.tsx";
+import { focusMain } from "./frame.tsx";
 import { Overview } from "./overview.tsx";
 import { useRoute } from "./route.ts";
 
@@ -13,8 +14,8 @@ export function App(): JSX.Element {
   const place = screen === "delivery" ? route.id : screen;
   const before = useRef(place);
   useEffect(() => {
-    // As after a load: whoever reads with the keyboard or a voice goes on at the top of the new screen.
-    if (before.current !== place) document.getElementById("main")?.focus({ preventScroll: true });
+    // As after a load.
+    if (before.current !== place) focusMain();
     before.current = place;
   }, [place]);
   return (

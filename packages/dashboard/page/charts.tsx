@@ -1,8 +1,8 @@
 import type { Counts } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../src/wire.ts";
-import { clockTime } from "./parts.tsx";
-import { count, duration } from "./words.ts";
+import { clockTime, useNow } from "./parts.tsx";
+import { count, duration, total } from "./words.ts";
 
 type Minutes = WireOverview["minutes"];
 type Minute = Minutes[number];
@@ -20,27 +20,44 @@ const outcomes = [
   { name: "rejected", of: ({ rejected }: Counts) => rejected },
 ] as const;
 
+/** The last hour, minute by minute; it moves on although nothing comes. */
+export function Charts({ minutes }: { readonly minutes: Minutes }): JSX.Element {
+  const now = useNow(minuteMs);
+  const lately = minutes.filter(({ at }) => placeOf(at, now) >= 0);
+  return (
+    <div class="charts">
+      <AckChart minutes={lately} now={now} />
+      <OutcomeChart minutes={lately} now={now} />
+    </div>
+  );
+}
+
+interface Shown {
+  readonly minutes: Minutes;
+  /** When the current minute began. */
+  readonly now: number;
+}
+
 /** How long it took until notifications were handed to the inbox, against what the sender allows for the answer. */
-export function AckChart({ minutes }: { readonly minutes: Minutes }): JSX.Element {
+function AckChart({ minutes, now }: Shown): JSX.Element {
   const slowest = Math.max(0, ...minutes.map(({ ackMs }) => ackMs.p99));
-  const middle = minutes.map(({ ackMs }) => ackMs.p50).sort((one, other) => one - other);
-  const p50 = middle[Math.floor(middle.length / 2)];
   const text =
-    p50 === undefined
+    minutes.length === 0
       ? "Nothing was received in the last hour"
-      : `Median ${duration(p50)}, slowest 99th percentile ${duration(slowest)}, of 5 s allowed`;
+      : `Median about ${duration(middleOf(minutes))}, slowest 99th percentile ${duration(slowest)}, of 5 s allowed`;
   return (
     <Chart
       title="Handed to the inbox after"
       text={text}
       minutes={minutes}
+      now={now}
       top="5 s"
       bottom={`${leastMs} ms`}
       columns={["p50", "p99"]}
       cells={({ ackMs }) => [duration(ackMs.p50), duration(ackMs.p99)]}
     >
       <line class="limit" x1="0" x2={shown} y1={yOf(limitMs)} y2={yOf(limitMs)} />
-      {placed(minutes, ({ ackMs }, x) => {
+      {placed(minutes, now, ({ ackMs }, x) => {
         const [top, low] = [yOf(ackMs.p99), yOf(ackMs.p50)];
         return (
           <>
@@ -54,9 +71,8 @@ export function AckChart({ minutes }: { readonly minutes: Minutes }): JSX.Elemen
 }
 
 /** How many were received in each minute, by what became of them. */
-export function OutcomeChart({ minutes }: { readonly minutes: Minutes }): JSX.Element {
-  const sums = minutes.map(({ counts }) => outcomes.reduce((sum, { of }) => sum + of(counts), 0));
-  const most = Math.max(1, ...sums);
+function OutcomeChart({ minutes, now }: Shown): JSX.Element {
+  const most = Math.max(1, ...minutes.map(({ counts }) => total(counts)));
   const sum = (of: (counts: Counts) => number): number =>
     minutes.reduce((all, { counts }) => all + of(counts), 0);
   const text = `Last hour: ${outcomes.map(({ name, of }) => `${count(sum(of))} ${name}`).join(", ")}`;
@@ -65,12 +81,13 @@ export function OutcomeChart({ minutes }: { readonly minutes: Minutes }): JSX.El
       title="Received per minute"
       text={text}
       minutes={minutes}
+      now={now}
       top={count(most)}
       columns={outcomes.map(({ name }) => name)}
       cells={({ counts }) => outcomes.map(({ of }) => count(of(counts)))}
       legend
     >
-      {placed(minutes, ({ counts }, x) => {
+      {placed(minutes, now, ({ counts }, x) => {
         let y = height;
         return outcomes.map(({ name, of }) => {
           const tall = (of(counts) / most) * height;
@@ -84,18 +101,19 @@ export function OutcomeChart({ minutes }: { readonly minutes: Minutes }): JSX.El
   );
 }
 
-function Chart(props: {
+interface Pictured extends Shown {
   readonly title: string;
   readonly text: string;
-  readonly minutes: Minutes;
   readonly top: string;
   readonly bottom?: string;
   readonly columns: readonly string[];
   readonly cells: (minute: Minute) => readonly string[];
   readonly legend?: boolean;
   readonly children: JSX.Element | (JSX.Element | JSX.Element[])[];
-}): JSX.Element {
-  const { title, text, minutes, top, bottom, columns, cells, legend = false, children } = props;
+}
+
+function Chart(props: Pictured): JSX.Element {
+  const { title, text, minutes, now, top, bottom, columns, cells, legend, children } = props;
   return (
     <figure>
       <figcaption>
@@ -112,7 +130,7 @@ function Chart(props: {
         >
           {children}
         </svg>
-        <span class="axis from">{clockTime(new Date(Date.now() - shown * minuteMs))}</span>
+        <span class="axis from">{clockTime(new Date(now - shown * minuteMs))}</span>
         <span class="axis to">now</span>
       </div>
       {legend && (
@@ -156,13 +174,26 @@ function Chart(props: {
 /** One drawing for each minute that is shown, the current one at the right. */
 function placed(
   minutes: Minutes,
+  now: number,
   draw: (minute: Minute, x: number) => JSX.Element | (JSX.Element | null)[],
 ): JSX.Element[] {
-  const last = Math.floor(Date.now() / minuteMs);
-  return minutes.flatMap((minute) => {
-    const x = shown - 1 - (last - Math.floor(new Date(minute.at).getTime() / minuteMs));
-    return x < 0 ? [] : [<g key={minute.at}>{draw(minute, x)}</g>];
-  });
+  return minutes.map((minute) => <g key={minute.at}>{draw(minute, placeOf(minute.at, now))}</g>);
+}
+
+function placeOf(at: string, now: number): number {
+  return shown - 1 - Math.floor((now - new Date(at).getTime()) / minuteMs);
+}
+
+/** The median of the minutes' medians, each as often as deliveries came in it: near that of all, which nobody sums up. */
+function middleOf(minutes: Minutes): number {
+  const slowestFirst = [...minutes].sort((one, other) => other.ackMs.p50 - one.ackMs.p50);
+  const half = minutes.reduce((sum, { counts }) => sum + total(counts), 0) / 2;
+  let slower = 0;
+  for (const { counts, ackMs } of slowestFirst) {
+    slower += total(counts);
+    if (slower > half) return ackMs.p50;
+  }
+  return 0;
 }
 
 /** Each tenfold is as tall as the next: 2 ms and 4 s are both to be seen. */

@@ -1,5 +1,6 @@
 import { createContext, type JSX } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { focusMain } from "./frame.tsx";
 
 /** Something to be done once a person has agreed. */
 export interface Question {
@@ -31,11 +32,13 @@ export function Confirming({ children }: { readonly children: JSX.Element }): JS
     const timer = setTimeout(() => setSaid(null), 6_000);
     return () => clearTimeout(timer);
   }, [said]);
-  const run = async (): Promise<void> => {
+  const run = async (): Promise<boolean> => {
     try {
       setSaid({ text: (await question?.run()) ?? "", failed: false });
+      return true;
     } catch (error) {
       setSaid({ text: error instanceof Error ? error.message : String(error), failed: true });
+      return false;
     }
   };
   return (
@@ -64,7 +67,8 @@ function Dialog({
   close,
 }: {
   readonly question: Question;
-  readonly run: () => Promise<void>;
+  /** Resolves to whether it was done. */
+  readonly run: () => Promise<boolean>;
   readonly close: () => void;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -72,18 +76,32 @@ function Dialog({
   useEffect(() => dialog.current?.showModal(), []);
   const agree = async (): Promise<void> => {
     setBusy(true);
-    await run();
+    const isDone = await run();
     dialog.current?.close();
+    // The button that was pressed goes with what it was for.
+    if (isDone) focusMain();
   };
   return (
-    <dialog ref={dialog} aria-labelledby="question" aria-describedby="consequence" onClose={close}>
+    <dialog
+      ref={dialog}
+      aria-labelledby="question"
+      aria-describedby="consequence"
+      closedby={busy ? "none" : "closerequest"}
+      onCancel={(event) => busy && event.preventDefault()}
+      onClose={close}
+    >
       <h2 id="question">{title}</h2>
       <p id="consequence">{text}</p>
       <div class="buttons">
-        <button type="button" onClick={() => dialog.current?.close()}>
+        <button type="button" aria-disabled={busy} onClick={() => busy || dialog.current?.close()}>
           Cancel
         </button>
-        <button type="button" class="primary" disabled={busy} onClick={() => void agree()}>
+        <button
+          type="button"
+          class="primary"
+          aria-disabled={busy}
+          onClick={() => busy || void agree()}
+        >
           {verb}
         </button>
       </div>

@@ -12,6 +12,11 @@ const links: Readonly<Record<Link, string>> = {
   refused: "Refused",
 };
 
+/** Has whoever reads with the keyboard or a voice go on at the top of the screen. */
+export function focusMain(): void {
+  document.getElementById("main")?.focus({ preventScroll: true });
+}
+
 /** What surrounds each screen. */
 export function Frame({
   title,

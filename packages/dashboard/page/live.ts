@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { WireDone } from "../src/wire.ts";
 
 /** How it stands with the server. */
 export type Link = "connecting" | "live" | "lost" | "refused";
@@ -20,31 +21,40 @@ export interface Problem {
 // A connection that is made anew within this time was never away.
 const patienceMs = 2_500;
 const againMs = 2_000;
+const longestMs = 30_000;
 
-/** Follows an address of the API: told at once, and at each change. */
-export function useLive<T>(address: string): Told<T> {
+/**
+ * Follows an address of the API: told at once, and at each change. What is known is shown on while another address of the same
+ * subject is asked.
+ */
+export function useLive<T>(address: string, subject: string = address): Told<T> {
   const [told, setTold] = useState<Told<T> & { readonly of: string }>({
     ...{ data: null, link: "connecting", problem: null },
-    of: address,
+    of: subject,
   });
   useEffect(() => {
+    let isOver = false;
     let source: EventSource | undefined;
     let missing: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
     const set = (part: Partial<Told<T>>): void =>
       setTold((before) => {
-        const data = before.of === address ? before.data : null;
-        return { ...before, data, of: address, ...part };
+        const data = before.of === subject ? before.data : null;
+        return { ...before, data, of: subject, ...part };
       });
     const stop = (): void => {
       source?.close();
-      clearTimeout(missing);
       clearTimeout(again);
+    };
+    const found = (): void => {
+      clearTimeout(missing);
       missing = undefined;
     };
     const ask = async (): Promise<void> => {
       const problem = await whyRefused(address);
-      if (problem !== null) set({ link: "refused", problem, data: null });
+      // Meanwhile something else may be shown, or all may be well again.
+      if (problem === null || isOver || source?.readyState === EventSource.OPEN) return;
+      set({ link: "refused", problem, data: null });
     };
     const lose = (): void => {
       missing ??= setTimeout(() => {
@@ -58,11 +68,13 @@ export function useLive<T>(address: string): Told<T> {
     };
     const start = (): void => {
       stop();
-      if (document.hidden) return;
+      if (document.hidden) {
+        found();
+        return;
+      }
       source = new EventSource(address);
       source.onmessage = ({ data }: MessageEvent<string>) => {
-        clearTimeout(missing);
-        missing = undefined;
+        found();
         set({ data: JSON.parse(data) as T, link: "live", problem: null });
       };
       source.onerror = lose;
@@ -71,11 +83,13 @@ export function useLive<T>(address: string): Told<T> {
     document.addEventListener("visibilitychange", start);
     start();
     return () => {
+      isOver = true;
       document.removeEventListener("visibilitychange", start);
       stop();
+      found();
     };
-  }, [address]);
-  return told.of === address ? told : { ...told, data: null };
+  }, [address, subject]);
+  return told.of === subject ? told : { ...told, data: null };
 }
 
 const titles: Readonly<Record<number, string>> = {
@@ -97,8 +111,16 @@ async function whyRefused(address: string): Promise<Problem | null> {
 
 /** Has something done; rejects with what the server says when it was not. */
 export async function post(address: string): Promise<number> {
-  const response = await fetch(address, { method: "POST", headers: { "X-Reporthook": "1" } });
-  const body = (await response.json()) as { done?: number; detail?: string };
-  if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
-  return body.done ?? 0;
+  const headers = { "X-Reporthook": "1" };
+  const signal = AbortSignal.timeout(longestMs);
+  const response = await fetch(address, { method: "POST", headers, signal }).catch(
+    ({ name }: Error) => {
+      if (name !== "TimeoutError") throw new Error("The server can’t be reached.");
+      throw new Error(`No answer within ${longestMs / 1_000} s: it may be done all the same.`);
+    },
+  );
+  // Whatever stands before the app may answer with a page of its own.
+  const { done, detail } = (await response.json().catch(() => ({}))) as Partial<WireDone & Problem>;
+  if (done === undefined) throw new Error(detail ?? `The server answered ${response.status}.`);
+  return done;
 }

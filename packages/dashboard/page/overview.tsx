@@ -1,12 +1,12 @@
-import type { Counts, State } from "@reporthook/core";
+import type { State } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireEntry, WireOverview } from "../src/wire.ts";
 import { ReleaseAll } from "./actions.tsx";
-import { AckChart, OutcomeChart } from "./charts.tsx";
+import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
 import { Ago, Code, Empty, Pending, StateBadge, To, Why } from "./parts.tsx";
-import { count, deliveries, kindOf, reasonHint, reasonName, states } from "./words.ts";
+import { count, deliveries, kindOf, reasonHint, reasonName, states, total } from "./words.ts";
 
 /** How it stands: what needs a person first, then the numbers. */
 export function Overview(): JSX.Element {
@@ -21,12 +21,19 @@ export function Overview(): JSX.Element {
 
 function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
   const { counts, oldest, minutes, inbox } = overview;
+  // Nothing is known of what it holds.
+  if (!inbox.ok) {
+    return (
+      <>
+        <h1>The inbox can’t be read</h1>
+        <p class="service">The inbox fails: {inbox.error ?? "unknown why"}</p>
+      </>
+    );
+  }
   return (
     <>
       <h1>{headline(overview)}</h1>
-      <p class="service">
-        {inbox.ok ? service(overview) : `The inbox fails: ${inbox.error ?? "unknown why"}`}
-      </p>
+      <p class="service">{service(overview)}</p>
       <Parked overview={overview} />
       {overview.stuck.length > 0 && <Stuck entries={overview.stuck} />}
       <section aria-labelledby="states">
@@ -52,10 +59,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
           ))}
         </ul>
       </section>
-      <div class="charts">
-        <AckChart minutes={minutes} />
-        <OutcomeChart minutes={minutes} />
-      </div>
+      <Charts minutes={minutes} />
     </>
   );
 }
@@ -122,10 +126,9 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
   );
 }
 
-function headline({ counts, inbox }: WireOverview): string {
+function headline({ counts }: WireOverview): string {
   const parked = counts.held + counts.dead;
   const waiting = counts.received + counts.verified;
-  if (!inbox.ok) return "The inbox can’t be read";
   if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
   if (waiting > 0) return `${deliveries(waiting)} on the way`;
   return total(counts) === 0 ? "The inbox is empty" : "All is handled";
@@ -140,8 +143,4 @@ function service({ service: state, ready }: WireOverview): string {
     refused: "The service refuses the API key: verification is paused until it is right.",
   };
   return texts[state] + closing;
-}
-
-function total(counts: Counts): number {
-  return Object.values(counts).reduce((sum, one) => sum + one, 0);
 }

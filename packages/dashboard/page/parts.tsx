@@ -94,10 +94,12 @@ export function Ago({ at }: { readonly at: string }): JSX.Element {
   );
 }
 
-function useNow(): number {
-  const [now, setNow] = useState(Date.now());
+/** The time, kept true to a second, and no newer than the last of such steps, in milliseconds. */
+export function useNow(stepMs = 1): number {
+  const step = (): number => Math.floor(Date.now() / stepMs) * stepMs;
+  const [now, setNow] = useState(step);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    const timer = setInterval(() => setNow(step()), 1_000);
     return () => clearInterval(timer);
   }, []);
   return now;

@@ -16,7 +16,7 @@ type Attempt = WireDelivery["history"][number];
 
 /** A delivery's way, in order, and what comes next. */
 export function timelineOf(delivery: WireDelivery): readonly Step[] {
-  const { receivedAt, ackMs, verification, history } = delivery;
+  const { receivedAt, ackMs, verification } = delivery;
   const plain = { tone: "plain", ms: null, detail: null } as const;
   const steps: Step[] = [
     { ...plain, at: receivedAt, title: "Received" },
@@ -31,18 +31,45 @@ export function timelineOf(delivery: WireDelivery): readonly Step[] {
   if (verification === "unsigned") {
     steps.push({ ...plain, at: null, title: "Came without a signature: no verdict was asked for" });
   }
-  let number = 0;
-  let wasParked = false;
-  for (const attempt of history) {
-    if (wasParked) {
-      number = 0;
-      steps.push({ ...plain, at: null, title: "Released by a person" });
+  const runs = runsOf(delivery);
+  runs.forEach((run, index) => {
+    if (index > 0) steps.push({ ...plain, at: null, title: "Released by a person" });
+    let number = index === runs.length - 1 ? triedBefore(run, delivery) : 0;
+    for (const attempt of run) {
+      if (isTry(attempt)) number++;
+      steps.push(stepOf(attempt, number, delivery));
     }
-    wasParked = attempt.outcome === "held" || attempt.outcome === "dead";
-    if (attempt.stage === "handle") number++;
-    steps.push(stepOf(attempt, number, delivery));
+  });
+  return [...steps, ...nextOf(delivery)];
+}
+
+/** The attempts, a run each: between two of them a person released it. */
+function runsOf({ state, type, verification, history }: WireDelivery): readonly Attempt[][] {
+  const isTest = type === "test_webhook_endpoint";
+  const wasAsked = history.some(({ stage }) => stage === "verify");
+  const wasHeldAtOnce =
+    (verification === "unsigned" && !isTest) || (verification === "expired" && !wasAsked);
+  const runs: Attempt[][] = [[]];
+  let hasEnded = wasHeldAtOnce;
+  for (const attempt of history) {
+    if (hasEnded) runs.push([]);
+    runs.at(-1)?.push(attempt);
+    hasEnded = ends.has(attempt.outcome);
   }
-  return [...steps, ...nextOf(delivery, wasParked)];
+  if (hasEnded && (state === "received" || state === "verified")) runs.push([]);
+  return runs;
+}
+
+const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"]);
+
+/** Whether the handlers were tried: what a shutdown cut off does not count. */
+function isTry({ stage, outcome, error }: Attempt): boolean {
+  return stage === "handle" && !(outcome === "again" && error === "stopped");
+}
+
+/** How many tries of a run came before those that are kept. */
+function triedBefore(run: readonly Attempt[], { attempts }: WireDelivery): number {
+  return run.at(-1)?.stage === "handle" ? Math.max(0, attempts - run.filter(isTry).length) : 0;
 }
 
 function stepOf(attempt: Attempt, number: number, { verification, reason }: WireDelivery): Step {
@@ -64,19 +91,16 @@ function stepOf(attempt: Attempt, number: number, { verification, reason }: Wire
     return titled(`Asked the service: parked${why}`, "bad");
   }
   if (outcome === "handled") return titled(`Handled at attempt ${number}`, "good");
+  if (!isTry(attempt)) return titled("Cut off by a shutdown", "plain");
   if (outcome === "again") return titled(`Attempt ${number} failed`, "bad");
   return titled(`Attempt ${number}: parked as ${outcome}`, "bad");
 }
 
-function nextOf(delivery: WireDelivery, wasParked: boolean): Step[] {
-  const { state, nextAttemptAt, reason } = delivery;
+function nextOf({ state, nextAttemptAt, reason }: WireDelivery): Step[] {
   const next = { tone: "next", ms: null, detail: null } as const;
   if (nextAttemptAt !== null) {
     const what = state === "received" ? "the service is asked" : "your handlers run";
-    const released: Step[] = wasParked
-      ? [{ ...next, tone: "plain", at: null, title: "Released by a person" }]
-      : [];
-    return [...released, { ...next, at: nextAttemptAt, title: `Next: ${what}` }];
+    return [{ ...next, at: nextAttemptAt, title: `Next: ${what}` }];
   }
   if (state !== "held" && state !== "dead") return [];
   const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;

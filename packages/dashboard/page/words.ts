@@ -1,4 +1,4 @@
-import type { Entry, ReasonCode, State } from "@reporthook/core";
+import type { Counts, Entry, ReasonCode, State } from "@reporthook/core";
 
 /** What a state is called, and what it means. */
 export const states: Readonly<
@@ -93,6 +93,11 @@ const number = new Intl.NumberFormat();
 /** 1,234 */
 export function count(value: number): string {
   return number.format(value);
+}
+
+/** How many there are, whatever their state. */
+export function total(counts: Counts): number {
+  return Object.values(counts).reduce((sum, one) => sum + one, 0);
 }
 
 /** 1 delivery, 2 deliveries */

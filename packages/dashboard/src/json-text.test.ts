@@ -35,6 +35,61 @@ describe("readableJson()", () => {
     });
   });
 
+  it("removes keys, tokens and words to pass by, and leaves what is only called alike", () => {
+    const hidden = [
+      "secret_key",
+      "secretKey",
+      "pwd",
+      "passphrase",
+      "tokens",
+      "passwords",
+      "Cookie",
+    ];
+    const shown = ["token_count", "tokens", "author", "public_key", "tokenizer", "design"];
+    const of = (names: string[], value: unknown) =>
+      Object.fromEntries(names.map((name) => [name, value]));
+    const secrets = readableJson(JSON.stringify(of(hidden, ["hush"]))) ?? "";
+    expect(JSON.parse(secrets)).toEqual(of(hidden, "[removed]"));
+    const numbers = JSON.stringify(of(shown, 3));
+    expect(JSON.parse(readableJson(numbers) ?? "")).toEqual(of(shown, 3));
+  });
+
+  it("removes whole secrets from the JSON in its strings, however deep", () => {
+    const inner = { user: "Ada", password: 'correct "horse" battery', kept: "so" };
+    const text = JSON.stringify({ raw: JSON.stringify({ raw: JSON.stringify(inner) }) });
+    const raw = JSON.parse(readableJson(text) ?? "").raw as string;
+    expect(JSON.parse(JSON.parse(raw).raw)).toEqual({ ...inner, password: "[removed]" });
+  });
+
+  it("removes lists and objects of secrets from the JSON in its strings", () => {
+    for (const value of [["hush", { a: "hush" }], { value: "hush" }, [["hush"], "hush"]]) {
+      const raw = JSON.stringify({ token: value, api_keys: value, tokens: 3, kept: [1] });
+      const shown = JSON.parse(readableJson(JSON.stringify({ raw })) ?? "").raw as string;
+      const rest = { tokens: 3, kept: [1] };
+      expect(JSON.parse(shown)).toEqual({ token: "[removed]", api_keys: "[removed]", ...rest });
+    }
+    const harmless = JSON.stringify({ raw: '{"a":[1,2]}' });
+    expect(JSON.parse(readableJson(harmless) ?? "")).toEqual(JSON.parse(harmless));
+  });
+
+  it("stays within a small multiple of what came, however deep it is", () => {
+    const deep = (depth: number) =>
+      `{"a":${"[".repeat(depth)}{"token":"hush","b":[1,2]}${"]".repeat(depth)}}`;
+    for (const depth of [4_000, 60_000]) {
+      const shown = readableJson(deep(depth)) ?? "";
+      expect(shown.length).toBeLessThan(2 * deep(depth).length);
+      expect(shown.replaceAll(/\s/g, "")).toBe(deep(depth).replace("hush", "[removed]"));
+    }
+    const wide = `[${Array(5_000).fill("[[[[[[[[[[[[[1,2]]]]]]]]]]]]]").join()}]`;
+    expect(readableJson(wide)?.length).toBeLessThan(15 * wide.length);
+  });
+
+  it("goes on in one line where nobody reads any more", () => {
+    const shown = readableJson(`${"[".repeat(11)}1,{"a":2}${"]".repeat(11)}`) ?? "";
+    expect(shown.split("\n").at(10)?.trim()).toBe('[1, {"a": 2}]');
+    expect(shown.split("\n")).toHaveLength(21);
+  });
+
   it.each(["", "no", "1", '"text"', "{", '{"a":}'])("is null for %j", (text) => {
     expect(readableJson(text)).toBeNull();
   });
@@ -51,6 +106,21 @@ describe("withoutSecrets()", () => {
       'it said {\\"token\\":\\"[removed]\\",\\"b\\":1}',
     ],
     ["password = hush", "password = [removed]"],
+    ["authorization=Token hush b", "authorization=[removed] b"],
+    ["password='hush hush', b", "password='[removed]', b"],
+    ['{"pwd":"hush hush","b":1}', '{"pwd":"[removed]","b":1}'],
+    ['cut off: {"secret_key":"hush hus', 'cut off: {"secret_key":"[removed]"'],
+    ["Authorization: Token hush", "Authorization: [removed]"],
+    ["postgres://ada:hush@db.example/x", "postgres://ada:[removed]@db.example/x"],
+    ["redis://:hu@sh@db.example", "redis://:[removed]@db.example"],
+    ["Authorization: ApiKey hush hush", "Authorization: [removed]"],
+    ["Cookie: a=1; session=hush", "Cookie: [removed]"],
+    ["passwords: hush, b", "passwords: [removed], b"],
+    ["tokens=[hush, hush], b", "tokens=[removed], b"],
+    ['cut off: {"credentials":{"user":"hush","b', 'cut off: {"credentials":[removed]'],
+    ['said {"a":"http://b:80","c":"d@e"}', 'said {"a":"http://b:80","c":"d@e"}'],
+    ["http://a.example:80/x@y and b:c@d", "http://a.example:80/x@y and b:c@d"],
+    ["4096 tokens: 5000 came, the author: Ada", "4096 tokens: 5000 came, the author: Ada"],
     ["no secret here: a key, a sign, 12%", "no secret here: a key, a sign, 12%"],
   ])("%s", (text, shown) => {
     expect(withoutSecrets(text)).toBe(shown);

@@ -33,7 +33,8 @@ export function createLive(isOver: () => Promise<boolean>): Live {
       }
       last = now;
       await pause(everyMs);
-      if (await isOver()) return;
+      // Once nobody looks the inbox may be closed: to ask it would open it again.
+      if (ended() || (await isOver())) return;
     }
   }
 

@@ -2,10 +2,17 @@ import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@re
 import { isParked, states } from "@reporthook/core/store";
 import { readableJson, withoutSecrets } from "./json-text.ts";
 import type { Source } from "./source.ts";
-import type { Viewer, WireDelivery, WireList, WireOne, WireOverview } from "./wire.ts";
+import {
+  longestList,
+  pageLength,
+  type Viewer,
+  type WireDelivery,
+  type WireList,
+  type WireOne,
+  type WireOverview,
+} from "./wire.ts";
 
 const hourMs = 3_600_000;
-const pageLength = 50;
 const stuckLength = 5;
 const noTime = { from: new Date(0), until: new Date(0) };
 /** Of its time, the store spends at most so much on summing up for us. */
@@ -40,12 +47,13 @@ export function createViews({ inbox, health }: Source): Views {
       return wire({ viewer, ...numbers, stuck: shown.map(clean) });
     },
     async list(viewer, query) {
-      const asked = { ...inboxQuery(query), newestFirst: true, limit: pageLength + 1 };
+      const length = lengthOf(query);
+      const asked = { ...inboxQuery(query), newestFirst: true, limit: length + 1 };
       const found = await inbox.list(asked);
       const { reason } = asked;
       const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
-      const entries = found.slice(0, pageLength).map(clean);
-      return wire({ viewer, entries, more: found.length > pageLength, sameReason });
+      const entries = found.slice(0, length).map(clean);
+      return wire({ viewer, entries, more: found.length > length, sameReason });
     },
     async one(viewer, id) {
       const details = await inbox.get(id);
@@ -71,7 +79,7 @@ const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
 function inboxQuery(query: URLSearchParams): Omit<InboxQuery, "receiver"> {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
   const [state, type, reason] = [text("state"), text("event"), text("reason")];
-  const [reportId, idPrefix, after] = [text("report"), text("id"), text("after")];
+  const [reportId, idPrefix] = [text("report"), text("id")];
   const [from, until] = [dateOf(text("from")), dateOf(text("until"))];
   const isState = state === "parked" || states.includes(state as State);
   return {
@@ -82,8 +90,12 @@ function inboxQuery(query: URLSearchParams): Omit<InboxQuery, "receiver"> {
     ...(idPrefix !== undefined && { idPrefix: idPrefix.toLowerCase() }),
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),
-    ...(after !== undefined && { after }),
   };
+}
+
+function lengthOf(query: URLSearchParams): number {
+  const asked = Math.floor(Number(query.get("limit"))) || pageLength;
+  return Math.min(Math.max(asked, pageLength), longestList);
 }
 
 function dateOf(text: string | undefined): Date | undefined {

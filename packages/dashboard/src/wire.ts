@@ -23,7 +23,12 @@ export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
   readonly body: { readonly text: string; readonly isJson: boolean } | null;
 }
 
-/** `api/deliveries`. */
+/** So many deliveries a list begins with, and so many older ones are added at once. */
+export const pageLength = 50;
+/** Most that one list shows: all of them are looked at anew each second. */
+export const longestList = 200;
+
+/** `api/deliveries`; `limit` says how many. */
 export interface WireList {
   readonly viewer: Viewer;
   readonly entries: readonly WireEntry[];

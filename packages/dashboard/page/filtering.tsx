@@ -1,0 +1,115 @@
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { type Filters, go } from "./route.ts";
+import { events, reasons, reasonWithCode, states } from "./words.ts";
+
+/** What may be asked of a list; the address keeps it. */
+export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
+  // What was typed a moment ago goes with whatever is chosen next, and nowhere once this is left.
+  const typed = useRef<Filters>({});
+  const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(typing.current), []);
+  const show = (wanted: Filters, replace: boolean): void => {
+    clearTimeout(typing.current);
+    typed.current = {};
+    const given = Object.entries(wanted).filter(([, value]) => value !== "");
+    go({ screen: "deliveries", filters: Object.fromEntries(given) }, { replace });
+  };
+  const change = (name: keyof Filters, value: string, replace: boolean): void =>
+    show({ ...filters, ...typed.current, [name]: value.trim() }, replace);
+  const text = (name: "id" | "report", label: string, hint: string): JSX.Element => (
+    <label>
+      <span>{label}</span>
+      <input
+        type="search"
+        name={name}
+        value={filters[name] ?? ""}
+        placeholder={hint}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={({ currentTarget: { value } }) => {
+          clearTimeout(typing.current);
+          typed.current = { ...typed.current, [name]: value.trim() };
+          typing.current = setTimeout(() => change(name, value, true), 250);
+        }}
+      />
+    </label>
+  );
+  const choice = (
+    name: "state" | "event" | "reason",
+    label: string,
+    options: readonly (readonly [string, string])[],
+  ): JSX.Element => (
+    <label>
+      <span>{label}</span>
+      <select
+        name={name}
+        value={filters[name] ?? ""}
+        onChange={({ currentTarget: { value } }) => change(name, value, false)}
+      >
+        <option value="">Any</option>
+        {options.map(([value, title]) => (
+          <option key={value} value={value} selected={filters[name] === value}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  const moment = (name: "from" | "until", label: string): JSX.Element => (
+    <label>
+      <span>{label}</span>
+      <input
+        type="datetime-local"
+        name={name}
+        value={localOf(filters[name])}
+        min="1970-01-01T00:00"
+        max="9999-12-31T23:59"
+        onInput={({ currentTarget: { value, validity } }) => {
+          // A year of which two digits are typed is a year, too.
+          if (!validity.valid) return;
+          change(name, value === "" ? "" : new Date(value).toISOString(), true);
+        }}
+        onBlur={({ currentTarget }) => {
+          if (!currentTarget.validity.valid) currentTarget.value = localOf(filters[name]);
+        }}
+      />
+    </label>
+  );
+  const stateNames = Object.entries(states).map(([state, { name }]) => [state, name] as const);
+  return (
+    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      {choice("state", "State", [["parked", "Parked (held or dead)"], ...stateNames])}
+      {choice(
+        "reason",
+        "Reason",
+        Object.keys(reasons).map((code) => [code, reasonWithCode(code)] as const),
+      )}
+      {choice(
+        "event",
+        "Event",
+        events.map((name) => [name, name] as const),
+      )}
+      {text("report", "Report", "exact id")}
+      {text("id", "Delivery", "id, or how it begins")}
+      {moment("from", "From")}
+      {moment("until", "Until")}
+      <button
+        type="button"
+        disabled={Object.keys(filters).length === 0}
+        onClick={() => show({}, false)}
+      >
+        Clear
+      </button>
+    </form>
+  );
+}
+
+/** The local time that an input of a browser takes. */
+function localOf(iso: string | undefined): string {
+  const date = new Date(iso ?? Number.NaN);
+  if (Number.isNaN(date.getTime())) return "";
+  const two = (number: number): string => String(number).padStart(2, "0");
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
+  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
+}

@@ -1,0 +1,61 @@
+import type { HTMLAttributes, TargetedFocusEvent, TargetedMouseEvent } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { WireEntry } from "../src/wire.ts";
+
+/** A list that stands still. */
+export interface Held {
+  readonly shown: readonly WireEntry[];
+  /** How many wait to be shown. */
+  readonly fresh: number;
+  /** Shows them. */
+  readonly show: () => void;
+  /** Of the element that holds the list. */
+  readonly hold: HTMLAttributes<HTMLDivElement>;
+}
+
+/** Nothing moves under a pointer or the focus: what is new waits there until it is asked for. Newest first, as ids are. */
+export function useHeld(entries: readonly WireEntry[]): Held {
+  const [held, setHeld] = useState<readonly WireEntry[]>([]);
+  const last = held.at(-1)?.id;
+  const keep = (): void => setHeld(entries);
+  const letGo = (): void => setHeld([]);
+  const begin = (): void => {
+    if (last === undefined) keep();
+  };
+  const list = last === undefined ? { shown: entries, fresh: 0 } : inPlace(held, last, entries);
+  // Older ones that were asked for meanwhile are held as well.
+  useEffect(() => {
+    if (last !== undefined && list.shown.length > held.length) setHeld(list.shown);
+  });
+  return {
+    ...list,
+    show: keep,
+    hold: {
+      onMouseMove: begin,
+      onMouseLeave: ({ currentTarget }: TargetedMouseEvent<HTMLDivElement>) => {
+        if (!currentTarget.contains(document.activeElement)) letGo();
+      },
+      onFocusIn: begin,
+      onFocusOut: ({ currentTarget, relatedTarget }: TargetedFocusEvent<HTMLDivElement>) => {
+        const stays = currentTarget.contains(relatedTarget as Node | null);
+        if (!stays && !currentTarget.matches(":hover")) letGo();
+      },
+    },
+  };
+}
+
+function inPlace(
+  held: readonly WireEntry[],
+  last: string,
+  entries: readonly WireEntry[],
+): Pick<Held, "shown" | "fresh"> {
+  const now = new Map(entries.map((entry) => [entry.id, entry]));
+  // It stands where it stood, although it may have left what is listed.
+  const shown = held.map((entry) => now.get(entry.id) ?? entry);
+  const older = entries.filter(({ id }) => id < last);
+  const known = new Set([...shown, ...older].map(({ id }) => id));
+  return {
+    shown: [...shown, ...older],
+    fresh: entries.filter(({ id }) => !known.has(id)).length,
+  };
+}
