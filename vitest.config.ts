@@ -12,6 +12,8 @@ const config: ViteUserConfig = {
   test: {
     // Much of a test's time is spent waiting for others, so two cores carry three files.
     maxWorkers: Math.max(3, availableParallelism() - 1),
+    // For those that ask whether something is let go of: switched on later, it can end the process.
+    execArgv: ["--expose-gc"],
     // For what hangs. Nothing is asserted by the time that it takes, and a loaded machine takes ten times as long.
     testTimeout: 180_000,
     hookTimeout: 180_000,

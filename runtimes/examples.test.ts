@@ -53,7 +53,7 @@ class Output {
   text = "";
 
   add(stream: NodeJS.ReadableStream | null): void {
-    stream?.on("data", (chunk) => {
+    stream?.setEncoding("utf8").on("data", (chunk) => {
       this.text += chunk;
     });
   }

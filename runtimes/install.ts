@@ -4,14 +4,15 @@ import { build, stop } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = fileURLToPath(new URL(".", import.meta.url));
+// For what hangs: the slowest takes a minute.
+const mostMs = 600_000;
 
 function run(what: string, cwd: string, args: readonly string[]): void {
   const startedAt = performance.now();
-  const { status, stdout, stderr } = spawnSync("npx", ["--yes", "pnpm@10", ...args], {
-    cwd,
-    encoding: "utf8",
+  const { error, status, stdout, stderr } = spawnSync("npx", ["--yes", "pnpm@10", ...args], {
+    ...{ cwd, encoding: "utf8", timeout: mostMs },
   });
-  if (status !== 0) throw new Error(`${what} failed:\n${stdout}${stderr}`);
+  if (status !== 0) throw new Error(`${what} failed: ${error ?? ""}\n${stdout}${stderr}`);
   console.log(`${what}: ${Math.round((performance.now() - startedAt) / 1_000)} s`);
 }
 

@@ -8,7 +8,7 @@ const config: ViteUserConfig = {
     globalSetup: "runtimes/install.ts",
     reporters: ["verbose"],
     testTimeout: 300_000,
-    hookTimeout: 300_000,
+    hookTimeout: 900_000,
     expect: { poll: { timeout: 60_000 } },
   },
 };

@@ -5,12 +5,17 @@ import { promisify } from "node:util";
 
 const root = resolve(import.meta.dirname, "..");
 
+// For what hangs: an install from a slow registry takes a minute.
+const mostMs = 600_000;
+
 /** Runs a command; resolves to what it prints, and rejects with all of it when it fails. */
 export async function run(command, args, options) {
   try {
-    return (await promisify(execFile)(command, args, { maxBuffer: 2 ** 26, ...options })).stdout;
+    const limits = { maxBuffer: 2 ** 26, timeout: mostMs };
+    return (await promisify(execFile)(command, args, { ...limits, ...options })).stdout;
   } catch (error) {
-    throw new Error([command, ...args, "\n", error.stdout, error.stderr].join(" "));
+    const why = error.killed ? `ended after ${mostMs / 1_000} s` : "";
+    throw new Error([command, ...args, why, "\n", error.stdout, error.stderr].join(" "));
   }
 }
 

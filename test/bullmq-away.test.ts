@@ -37,7 +37,7 @@ onEachServer((server, { kind }) => {
     };
 
     await receiver.start();
-    expect(await send("before")).toBe(200);
+    await vi.waitUntil(async () => (await send("before")) === 200, patienceMs);
     await vi.waitUntil(() => handled.includes("before"), patienceMs);
     await server().kill();
     const away = Array.from({ length: 20 }, (_, index) => send(`away ${index}`));
@@ -69,7 +69,7 @@ onEachServer((server, { kind }) => {
       return (await receiver.fetch(new Request("https://app/hook", sent))).status;
     };
     await inbox.open();
-    expect(await send()).toBe(200);
+    await vi.waitUntil(async () => (await send()) === 200, patienceMs);
     process.kill(server().pid() ?? 0, "SIGSTOP");
     expect(await Promise.all([send(), send(), send()])).toEqual([503, 503, 503]);
     process.kill(server().pid() ?? 0, "SIGCONT");

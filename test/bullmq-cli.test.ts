@@ -63,7 +63,9 @@ it.skipIf(noRedis !== null)(
       ...[...node, "dashboard", "--inbox", url, "--port", "0", "--json"],
     ]);
     const [line] = await once(page.stdout, "data");
-    const { url: shown } = JSON.parse(String(line)) as { url: string };
+    const told = JSON.parse(String(line)) as { url: string };
+    expect(told).toMatchObject({ url: expect.any(String) });
+    const { url: shown } = told;
     const overview = await fetch(`${shown}api/overview`);
     expect(await overview.text()).toContain('"handled":1');
     const searched = await fetch(`${shown}api/deliveries?event=report.complete`);

@@ -4,6 +4,7 @@ import { createBench, deferred, handled, valid } from "../packages/core/src/test
 import { openGate } from "./bullmq/gate.ts";
 import { onEachServer } from "./servers.ts";
 
+const patienceMs = 60_000;
 let prefixes = 0;
 
 onEachServer((server, { start }) => {
@@ -14,7 +15,7 @@ onEachServer((server, { start }) => {
 
   it.concurrent("work that is asked for while the server is away begins when it is back", async () => {
     const own = await start();
-    const { inbox, put, consume, until, end } = createBench(open(own.url), 20_000);
+    const { inbox, put, consume, until, end } = createBench(open(own.url), patienceMs);
     await put();
     await own.kill();
     const { jobs } = consume("verify", valid);
@@ -30,7 +31,7 @@ onEachServer((server, { start }) => {
 
   it.concurrent("close() ends while the server hangs, with work in hand or without", async () => {
     const gate = await openGate(server().url);
-    const { inbox, put, consume, patiently } = createBench(open(gate.url), 20_000);
+    const { inbox, put, consume, patiently } = createBench(open(gate.url), patienceMs);
     await put();
     const begun = deferred();
     const idle = consume("handle", handled);

@@ -7,7 +7,10 @@ import { reporthook } from "@reporthook/hono";
 import { Hono } from "hono";
 
 // A process of its own, so that its memory can be read apart from the sender's.
-const receiver = createReceiver({ client: { authorize: async () => "valid" }, logger: false });
+const receiver = createReceiver({
+  client: { authorize: async () => "valid" },
+  ...{ limits: { bodyMs: 60_000, ackMs: 60_000 }, logger: false },
+});
 const server =
   process.argv[2] === "hono"
     ? serve({ fetch: new Hono().post("/", reporthook(receiver)).fetch, port: 0 })

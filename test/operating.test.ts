@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createProgram } from "../packages/cli/src/program.ts";
 import type { Terminal } from "../packages/cli/src/terminal.ts";
 import { reasonName, reasons as shown } from "../packages/dashboard/page/words.ts";
@@ -99,6 +99,7 @@ async function until(check: () => boolean | Promise<boolean>): Promise<void> {
 async function finish(file: string): Promise<Receiver> {
   const client = createClient(emulator.clientOptions);
   const receiver = createReceiver({ client, inbox: sqliteInbox(file), logger: false });
+  onTestFinished(() => receiver.close());
   receiver.on("*", () => {});
   await receiver.start();
   await receiver.idle({ timeoutMs: 60_000 });
@@ -109,7 +110,7 @@ async function finish(file: string): Promise<Receiver> {
 function terminalInto(told: unknown[]): Terminal {
   return {
     ...{ json: true, columns: 80, print() {}, tell() {}, emit: (value) => void told.push(value) },
-    ...{ paint: (_style, text) => text, during: (_text, work) => work() },
+    ...{ paint: (_style, text) => text, during: (_text, work) => work(), clean: (text) => text },
   };
 }
 
@@ -141,7 +142,6 @@ test("SIGTERM under load loses nothing that was acknowledged", async () => {
   for (const id of acknowledged) {
     expect([id, (await receiver.inbox.get(id))?.state]).toEqual([id, "handled"]);
   }
-  await receiver.close();
 });
 
 test("a copy made under load holds what was acknowledged before, and can be restored", async () => {
@@ -167,7 +167,6 @@ test("a copy made under load holds what was acknowledged before, and can be rest
   await copyFile(copy, inbox);
   const receiver = await finish(inbox);
   for (const id of before) expect(await receiver.inbox.get(id)).toMatchObject({ state: "handled" });
-  await receiver.close();
 });
 
 test("the health route stays ready while the service is away, and is not once the file is gone", async () => {

@@ -9,6 +9,8 @@ const { sqliteInbox } = require("@reporthook/sqlite");
 const express = require("express");
 const request = require("supertest");
 
+jest.setTimeout(60_000);
+
 test("an Express app receives into SQLite, from a service of its own", async () => {
   const emulator = createEmulator();
   const { url: baseUrl } = await emulator.listen();

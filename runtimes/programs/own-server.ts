@@ -20,7 +20,7 @@ interface Runtimes {
 }
 
 const { Bun, Deno } = globalThis as Runtimes;
-const limits = { "431 from Node for a header of 64 KB": "this is Node's own limit" };
+const limits = { "431 from Node for a header of 20 KB": "this is Node's own limit" };
 const staysOpen = "Deno.serve answers, and leaves the connection open";
 const saidTwice = "Deno.serve says Connection: close once more";
 

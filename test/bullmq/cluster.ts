@@ -87,7 +87,7 @@ export class Cluster {
       // One that did not come up is waited for again.
       child.once("exit", () => {
         this.#start(place);
-        resolve(place.ready);
+        if (!this.#over) resolve(place.ready);
       });
     });
   }

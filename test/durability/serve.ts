@@ -51,7 +51,7 @@ export async function serve(inbox: Inbox, options: ServeOptions = {}): Promise<S
   const receiver = createReceiver({
     client: { authorize: async () => "valid" },
     inbox,
-    limits: { ackMs },
+    limits: { ackMs, bodyMs: ackMs },
     autostart: works,
     logger: { warn: write("warn"), error: write("error") },
   });

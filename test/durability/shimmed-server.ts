@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { type ServeOptions, serve } from "./serve.ts";
 
@@ -7,7 +8,12 @@ const inbox = sqliteInbox(path);
 const served = await serve(inbox, JSON.parse(options) as ServeOptions);
 const asked: Record<string, () => unknown> = {
   health: () => served.receiver.health(),
-  waiting: () => inbox.load("reports").waiting,
+  waiting: async () => {
+    const { waiting } = inbox.load("reports");
+    // What is counted goes to the inbox's thread at the end of this turn.
+    await setImmediate();
+    return waiting;
+  },
   lines: () => served.lines,
   handled: () => served.handled,
   memory: () => process.memoryUsage().rss / 1_048_576,

@@ -15,7 +15,7 @@ export interface Ended {
 /** A program that runs. */
 export interface Running {
   type(line: string): void;
-  printed(text: string): Promise<void>;
+  printed(text: string | RegExp): Promise<void>;
   ended(): Promise<Ended>;
 }
 
@@ -46,7 +46,7 @@ export function startProgram(
   return {
     type: (line) => void child.stdin.write(`${line}\n`),
     async printed(expected) {
-      await expect.poll(() => text.out).toContain(expected);
+      await expect.poll(() => text.out).toMatch(expected);
     },
     async ended() {
       const [code] = (await closed) as [number | null];
