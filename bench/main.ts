@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { type Benchmark, type Effort, whyNot } from "./benchmark.ts";
 import { acknowledge } from "./benchmarks/acknowledge.ts";
 import { backlog } from "./benchmarks/backlog.ts";
+import { file } from "./benchmarks/file.ts";
 import { groupCommit } from "./benchmarks/group-commit.ts";
 import { insertAndHandle } from "./benchmarks/insert-and-handle.ts";
 import { latency } from "./benchmarks/latency.ts";
@@ -22,6 +23,7 @@ const benchmarks: readonly Benchmark[] = [
   latency,
   telemetry,
   backlog,
+  file,
   groupCommit,
   insertAndHandle,
   queues,

@@ -1,13 +1,12 @@
 import { rmSync } from "node:fs";
 import type { Context } from "./benchmark.ts";
 import { startChild } from "./child.ts";
-import type { HandMade } from "./hand-made.ts";
 import type { HostName } from "./hosts.ts";
 import { type InboxName, newFolder } from "./inboxes.ts";
 import type { Load, Loaded } from "./load.ts";
 import { type Done, howFar } from "./progress.ts";
 import type { Seeded } from "./seed.ts";
-import type { Serve, Served, Serving } from "./server.ts";
+import type { HandMade, Serve, Served, Serving } from "./server.ts";
 import type { TelemetryName } from "./telemetry.ts";
 
 /** One way to serve, measured against the same framework bare. */
@@ -48,6 +47,7 @@ const telemetries: Record<TelemetryName, string> = {
 /** What a variant is called in tables. */
 export function labelOf({ host, inbox, handMade, telemetry, work }: Variant): string {
   if (telemetry) return `${telemetries[telemetry]}${work ? ", working" : ""}`;
+  if (handMade && "rows" in handMade) return `hand-made, ${handMade.rows}`;
   if (handMade) return `hand-made, ${handMade.engine}${handMade.dedupes ? ", tells copies" : ""}`;
   return inbox === "none" ? `${host}, bare` : `${host} + ${inbox}`;
 }

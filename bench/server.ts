@@ -1,14 +1,18 @@
 // The server under load, in a process of its own.
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
 import { answerParent, tellParent } from "./child.ts";
-import { type HandMade, handMade } from "./hand-made.ts";
+import { type HandMadeFile, handMadeFile } from "./hand-made-file.ts";
+import type { HandMadeQueue } from "./hand-made-queue.ts";
 import { type HostName, serverOf } from "./hosts.ts";
 import { type InboxName, openInbox } from "./inboxes.ts";
 import { fillAtOnce, receiverName as name, type Seeded, seed } from "./seed.ts";
 import type { TelemetryName } from "./telemetry.ts";
+
+/** What somebody would write without us. */
+export type HandMade = HandMadeQueue | HandMadeFile;
 
 /** What to serve. */
 export interface Serve {
@@ -57,12 +61,21 @@ async function serve(asked: Serve): Promise<Serving> {
   const { waiting = 0, fillMs } = asked;
   const seeded = inbox && waiting > 0 ? await seed(inbox, waiting, fillAtOnce, fillMs) : null;
   const receiver = inbox ? await receiverOn(inbox, asked) : null;
-  const made = asked.handMade ? await handMade(asked.handMade, asked.work === true) : null;
-  if (made && asked.work) watch(made.waiting);
-  const server = made ? createServer(made.app) : serverOf(asked.host, receiver);
+  const server = asked.handMade
+    ? createServer(await made(asked.handMade, asked))
+    : serverOf(asked.host, receiver);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   delay.enable();
   return { port: (server.address() as AddressInfo).port, seeded };
+}
+
+async function made(by: HandMade, { folder, work = false }: Serve): Promise<RequestListener> {
+  if ("rows" in by) return handMadeFile(by, folder);
+  // Loaded where it is measured only.
+  const { handMadeQueue } = await import("./hand-made-queue.ts");
+  const { app, waiting } = await handMadeQueue(by, work);
+  if (work) watch(waiting);
+  return app;
 }
 
 async function receiverOn(inbox: Inbox, { work, telemetry }: Serve): Promise<Receiver> {

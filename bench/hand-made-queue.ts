@@ -4,7 +4,7 @@ import express, { type Express } from "express";
 import { type EngineName, urlOf } from "./engines.ts";
 
 /** The way without us: Express, `await queue.add()`, 200, and a worker that does nothing. */
-export interface HandMade {
+export interface HandMadeQueue {
   readonly engine: EngineName;
   /** Also has BullMQ tell copies, by a hash of signature and body. */
   readonly dedupes: boolean;
@@ -14,8 +14,8 @@ const path = "/webhooks/reports";
 const dayMs = 86_400_000;
 
 /** Makes the app; with `work` a worker empties its queue. Resolves also to what counts what waits. */
-export async function handMade(
-  { engine, dedupes }: HandMade,
+export async function handMadeQueue(
+  { engine, dedupes }: HandMadeQueue,
   work: boolean,
 ): Promise<{ readonly app: Express; waiting(): Promise<number> }> {
   const name = `hand-made-${randomUUID()}`;
