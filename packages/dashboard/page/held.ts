@@ -25,7 +25,9 @@ export function useHeld(entries: readonly WireEntry[]): Held {
   const list = last === undefined ? { shown: entries, fresh: 0 } : inPlace(held, last, entries);
   // Older ones that were asked for meanwhile are held as well.
   useEffect(() => {
-    if (last !== undefined && list.shown.length > held.length) setHeld(list.shown);
+    if (last === undefined || list.shown.length === held.length) return;
+    // It may have been let go of since.
+    setHeld((now) => (now === held ? list.shown : now));
   });
   return {
     ...list,
