@@ -183,6 +183,19 @@ describe("the list", () => {
     }),
   );
 
+  testInBrowser("lets go when what had the focus is gone", () =>
+    onStage({}, async (page, stage) => {
+      await sendMany(stage, 60, "early");
+      await page.goto(`${stage.url}?show=deliveries`);
+      await rows(page, 50);
+      await page.getByRole("button", { name: "Show older ones" }).focus();
+      await page.keyboard.press("Enter");
+      await rows(page, 60);
+      await sendMany(stage, 10, "late");
+      await rows(page, 70);
+    }),
+  );
+
   testInBrowser("holds older ones that were asked for as it holds the others", () =>
     onStage({}, async (page, stage) => {
       await sendMany(stage, 110, "early");

@@ -1,5 +1,10 @@
-import type { HTMLAttributes, TargetedFocusEvent, TargetedMouseEvent } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import type {
+  ClassAttributes,
+  HTMLAttributes,
+  TargetedFocusEvent,
+  TargetedMouseEvent,
+} from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { WireEntry } from "../src/wire.ts";
 
 /** A list that stands still. */
@@ -10,7 +15,7 @@ export interface Held {
   /** Shows them. */
   readonly show: () => void;
   /** Of the element that holds the list. */
-  readonly hold: HTMLAttributes<HTMLDivElement>;
+  readonly hold: HTMLAttributes<HTMLDivElement> & ClassAttributes<HTMLDivElement>;
 }
 
 /** Nothing moves under a pointer or the focus: what is new waits there until it is asked for. Newest first, as ids are. */
@@ -23,16 +28,18 @@ export function useHeld(entries: readonly WireEntry[]): Held {
     if (last === undefined) keep();
   };
   const list = last === undefined ? { shown: entries, fresh: 0 } : inPlace(held, last, entries);
-  // Older ones that were asked for meanwhile are held as well.
+  const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (last === undefined || list.shown.length === held.length) return;
-    // It may have been let go of since.
-    setHeld((now) => (now === held ? list.shown : now));
+    if (last === undefined) return;
+    // What had the focus or was pointed at may be gone without an event, and the list let go of since.
+    const next = isInUse(root.current) ? list.shown : [];
+    if (next.length !== held.length) setHeld((now) => (now === held ? next : now));
   });
   return {
     ...list,
     show: keep,
     hold: {
+      ref: root,
       onMouseMove: begin,
       onMouseLeave: ({ currentTarget }: TargetedMouseEvent<HTMLDivElement>) => {
         if (!currentTarget.contains(document.activeElement)) letGo();
@@ -44,6 +51,10 @@ export function useHeld(entries: readonly WireEntry[]): Held {
       },
     },
   };
+}
+
+function isInUse(element: Element | null): boolean {
+  return element?.matches(":hover, :focus-within") === true;
 }
 
 function inPlace(
