@@ -137,7 +137,7 @@ test("fastify: its parser does not come between", async () => {
 describe("nextjs", () => {
   test("a route handler, and an API route behind the body parser", async () => {
     const next = join(folder, "nextjs/node_modules/next/dist/bin/next");
-    const options = { cwd: join(folder, "nextjs"), env: { ...process.env, ...env } };
+    const options = { cwd: join(folder, "nextjs") };
     await promisify(execFile)(process.execPath, [next, "build"], options);
     const { url, output } = await serve("nextjs", [process.execPath, next, "start"]);
     await expectHandled(url + path, output);
@@ -162,7 +162,7 @@ test("lambda: the event of a function URL, with its body as text or in base64", 
     Symbol.asyncIterator
   ]();
   const invoke = async (
-    { method, headers, body }: Notification,
+    { method, headers, body }: Omit<Notification, "method"> & { readonly method: string },
     isBase64Encoded: boolean,
   ): Promise<unknown[]> => {
     const http = {
@@ -192,6 +192,8 @@ test("lambda: the event of a function URL, with its body as text or in base64", 
       ...[200, "application/json", undefined],
     ]);
     await output.says(`Report größe-${encoded} is ready`);
+    const answer = await invoke({ ...forged(), method: "GET" }, encoded);
+    expect(answer).toEqual([405, problem, "method_not_allowed"]);
   }
 });
 

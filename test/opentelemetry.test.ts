@@ -220,6 +220,10 @@ test("a span says why there is no verdict, and not the signature", async () => {
 test("metrics say what was acknowledged, judged, handled, and what waits", async () => {
   receiver = createReceiver({
     ...{ client, name: "metrics", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
+    signature({ headers }) {
+      if (headers["x-fails"] !== undefined) throw new Error("no");
+      return headers["x-svc-authorization"];
+    },
   });
   let fail = (): void => {};
   receiver.on("*", () => fail());
@@ -238,14 +242,19 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
     await receiver.idle({ timeoutMs: 60_000 });
   }
   await receiver.fetch(new Request("https://app.example/hook"));
+  const unsigned = emulator.notification("report.complete", { signature: "none" });
+  await receiver.fetch(new Request("https://app.example/hook", unsigned));
+  await send({ "X-fails": "yes" });
 
   expect(await points("reporthook.deliveries")).toEqual({
-    ...{ "reporthook.outcome=accepted": 3, "reporthook.outcome=verified": 3 },
+    ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=verified": 3 },
     ...{ "reporthook.outcome=handled": 1, "reporthook.outcome=dead": 2 },
+    ...{ "reporthook.outcome=held": 1, "reporthook.outcome=inbox_unavailable": 1 },
     "reporthook.outcome=method_not_allowed": 1,
   });
   expect(await points("reporthook.acknowledge.duration")).toEqual({
-    ...{ "reporthook.outcome=accepted": 3, "reporthook.outcome=method_not_allowed": 1 },
+    ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=method_not_allowed": 1 },
+    "reporthook.outcome=inbox_unavailable": 1,
   });
   expect(await points("reporthook.authorize.duration")).toEqual({ "reporthook.verdict=valid": 3 });
   expect(await points("messaging.process.duration")).toEqual({

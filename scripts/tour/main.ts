@@ -96,6 +96,9 @@ async function inboxOf({ db, inbox: url }: { readonly db: string; readonly inbox
     return { name: "SQLite", place: db, open: () => sqliteInbox(db) };
   }
   const { bullmqInbox } = await import("@reporthook/bullmq");
+  if (!/^(rediss?|postgres(ql)?):\/\/./.test(url) || !URL.canParse(url)) {
+    throw new TypeError("--inbox must be an address that begins with redis:// or postgres://");
+  }
   const { protocol, host, pathname } = new URL(url);
   return {
     name: protocol.startsWith("redis") ? "BullMQ and Redis" : "BullMQ and PostgreSQL",

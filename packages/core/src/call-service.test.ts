@@ -73,8 +73,11 @@ function shown(error: unknown, seen = new Set<unknown>()): string {
 }
 
 /** The failure of every operation, in which the key is nowhere to be seen. */
-async function failures(options: Partial<ClientOptions> & { baseUrl: string }): Promise<any[]> {
-  const errors = await Promise.all(operations(options).map((operation) => rejection(operation())));
+async function failures(
+  options: Partial<ClientOptions> & { baseUrl: string },
+  of = operations(options),
+): Promise<any[]> {
+  const errors = await Promise.all(of.map((operation) => rejection(operation())));
   for (const error of errors) expect(shown(error)).not.toMatch(/canary|9(?:\+|%2b| )z/i);
   return errors;
 }
@@ -252,12 +255,34 @@ describe("no answer", () => {
     }
   });
 
-  it("callService() rejects with service_unreachable and the status when the body breaks off", async () => {
-    const baseUrl = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf");
-    for (const error of await failures({ baseUrl })) {
-      expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: true });
+  it("callService() rejects with what came, for no second try, when the body of a 2xx breaks off", async () => {
+    const bytes = `HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf ${key}`;
+    const baseUrl = await serveRaw(bytes);
+    for (const error of await failures({ baseUrl }, operations({ baseUrl }).slice(1))) {
+      const known = { code: "service_unreachable", status: 200, body: "half [api key]" };
+      expect(error).toMatchObject({ ...known, retryable: false });
+      expect(error.message).toMatch(/answered 200, then broke off \(.+\): it is done, or will be$/);
     }
   });
+
+  it("callService() rejects by the status when the body of another answer breaks off", async () => {
+    const bytes = "HTTP/1.1 503 Away\r\ncontent-length: 99\r\n\r\nhalf";
+    for (const error of await failures({ baseUrl: await serveRaw(bytes) })) {
+      expect(error).toMatchObject({ code: "service_failed", status: 503, retryable: true });
+    }
+  });
+
+  it.each([
+    [200, "valid"],
+    [406, "invalid"],
+    [424, "expired"],
+  ])(
+    "authorize() has its verdict by the status %i although the body breaks off",
+    async (status, verdict) => {
+      const baseUrl = await serveRaw(`HTTP/1.1 ${status} S\r\ncontent-length: 99\r\n\r\nhalf`);
+      await expect(createClient({ baseUrl, apiKey: key }).authorize("s")).resolves.toBe(verdict);
+    },
+  );
 
   it("callService() hides the key when the given fetch throws what carries the request", async () => {
     const fetch: Fetch = async (url, init) => {
@@ -324,20 +349,46 @@ describe("no answer in time", () => {
     }
   });
 
-  it("callService() rejects with service_timeout and the status when the body never ends", async () => {
+  /** Answers that begin with the status and never end; time passes once `number` have it. */
+  async function endless(status: number, number: number) {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const baseUrl = await serve((_, response) => void response.writeHead(200).write("half"));
+    const baseUrl = await serve((_, response) => void response.writeHead(status).write("half"));
     let answered = 0;
     const fetch: Fetch = async (...given) => {
       const answer = await globalThis.fetch(...given);
-      // Not before each has its status.
-      if (++answered === 4) setImmediate(() => vi.advanceTimersByTime(100));
+      if (++answered === number) setImmediate(() => vi.advanceTimersByTime(100));
       return answer;
     };
-    for (const error of await failures({ baseUrl, timeoutMs: 100, fetch })) {
-      expect(error).toMatchObject({ code: "service_timeout", status: 200, retryable: true });
-    }
-  });
+    return { baseUrl, timeoutMs: 100, fetch };
+  }
+
+  it.each([
+    [200, 1, false],
+    [500, 0, true],
+  ])(
+    "callService() rejects with service_timeout and the status when the body of a %i never ends",
+    async (status, from, retryable) => {
+      const options = await endless(status, 4 - from);
+      for (const error of await failures(options, operations(options).slice(from))) {
+        expect(error).toMatchObject({ code: "service_timeout", status, retryable });
+        expect(error.message).toMatch(
+          new RegExp(`answered ${status}, but its body did not end within 100 ms`),
+        );
+      }
+    },
+  );
+
+  it.each([
+    [200, "valid"],
+    [406, "invalid"],
+    [424, "expired"],
+  ])(
+    "authorize() has its verdict by the status %i although the body never ends",
+    async (status, verdict) => {
+      const client = createClient({ ...(await endless(status, 1)), apiKey: key });
+      await expect(client.authorize("s")).resolves.toBe(verdict);
+    },
+  );
 
   it("callService() rejects with service_timeout when the given fetch ignores its signal", async () => {
     for (const error of await failures({
@@ -351,15 +402,18 @@ describe("no answer in time", () => {
 
   it("callService() gives a body up when it comes after the end, or stays open beyond it", async () => {
     let cancelled = 0;
-    const endless = () =>
+    const open = () =>
       new Response(new ReadableStream({ pull: () => never(), cancel: () => void cancelled++ }));
     const late: Fetch = async () => {
       await new Promise((resolve) => setTimeout(resolve, 60));
-      return endless();
+      return open();
     };
     await failures({ baseUrl: "http://a.example", timeoutMs: 30, fetch: late });
     await vi.waitFor(() => expect(cancelled).toBe(4), 60_000);
-    await failures({ baseUrl: "http://a.example", timeoutMs: 30, fetch: async () => endless() });
+    const beyond = { baseUrl: "http://a.example", timeoutMs: 30, fetch: async () => open() };
+    const [authorize, ...others] = operations(beyond);
+    await expect(authorize?.()).resolves.toBe("valid");
+    await failures(beyond, others);
     await vi.waitFor(() => expect(cancelled).toBe(8), 60_000);
   });
 

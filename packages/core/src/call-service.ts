@@ -47,6 +47,8 @@ export interface ServiceCall {
   readonly secrets: Secrets;
   /** Whether the status is one that the operation can end with. */
   readonly expects: (status: number) => boolean;
+  /** Whether such a status says all: its body may break off, or never end. */
+  readonly statusOnly?: boolean;
 }
 
 /** An expected answer: its status, and its body (parsed JSON, else text) without the API key. */
@@ -66,11 +68,13 @@ const maxErrorText = 2_048;
 export async function callService(call: ServiceCall): Promise<Answer> {
   let status: number | undefined;
   let waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
-  const timedOut = () =>
-    new ServiceError("service_timeout", `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`, {
-      ...(status !== undefined && { status }),
-      retryable: true,
-    });
+  let isTaken = false;
+  const timedOut = async (): Promise<Answer> => {
+    if (isTaken && call.statusOnly && status !== undefined) return { status, body: "" };
+    const problem = `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`;
+    const known = { ...(status !== undefined && { status }), retryable: !isTaken };
+    throw new ServiceError("service_timeout", problem, known);
+  };
 
   return await withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
     const key = await call.apiKey();
@@ -90,15 +94,16 @@ export async function callService(call: ServiceCall): Promise<Answer> {
       const send = () => call.fetch(call.endpoint + query, init);
       const response = await (query === "" ? send() : untraced(send));
       status = response.status === 0 ? undefined : response.status;
+      isTaken = !response.redirected && call.expects(response.status);
+      waitingFor = `POST ${redactor.text(call.endpoint)} answered ${status}, but its body did not end`;
       answer = { response, ...(await readBody(response, signal)) };
     } catch (thrown) {
-      throw unreachable(call, createRedactor(key, call.secrets), thrown, status);
+      throw unreachable(call, createRedactor(key, call.secrets), thrown);
     }
-    if (answer.response.redirected || !call.expects(answer.response.status)) {
-      throw refused(call, createRedactor(key, call.secrets), answer);
+    if (!isTaken) throw refused(call, createRedactor(key, call.secrets), answer);
+    if ("broken" in answer && !call.statusOnly) {
+      throw brokenOff(call, createRedactor(key, call.secrets), answer);
     }
-    if ("broken" in answer)
-      throw unreachable(call, createRedactor(key, call.secrets), answer.broken, status);
     return { status: answer.response.status, body: parse(answer.text, redactor) };
   });
 }
@@ -113,20 +118,20 @@ interface Received {
 async function withDeadline<T>(
   timeoutMs: number,
   caller: AbortSignal | undefined,
-  timedOut: () => Error,
+  timedOut: () => Promise<T>,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (caller?.aborted) throw caller.reason;
   const controller = new AbortController();
-  let end: (reason: unknown) => void = () => {};
+  let end: (outcome: Promise<T>) => void = () => {};
   // Raced, not left to the signal: a fetch that ignores its signal must not hold the caller.
-  const ended = new Promise<never>((_, reject) => {
-    end = (reason) => {
-      reject(reason);
+  const ended = new Promise<T>((resolve) => {
+    end = (outcome) => {
+      resolve(outcome);
       controller.abort();
     };
   });
-  const onAbort = () => end(caller?.reason);
+  const onAbort = () => end(Promise.reject(caller?.reason));
   const timer = setTimeout(() => end(timedOut()), timeoutMs);
   caller?.addEventListener("abort", onAbort);
   try {
@@ -171,24 +176,33 @@ function parse(text: string, redactor: Redactor): unknown {
   }
 }
 
-function unreachable(
-  call: ServiceCall,
-  redactor: Redactor,
-  thrown: unknown,
-  status: number | undefined,
-): ServiceError {
+function unreachable(call: ServiceCall, redactor: Redactor, thrown: unknown): ServiceError {
   const cause = redactor.error(thrown);
+  const problem = `got no answer${codeOf(cause)}: check baseUrl`;
+  return failure(call, redactor, "service_unreachable", problem, { retryable: true, cause });
+}
+
+/** The service took what it was sent: the same call once more may have it done twice. */
+function brokenOff(call: ServiceCall, redactor: Redactor, answer: Received): ServiceError {
+  const cause = redactor.error(answer.broken);
+  const { status } = answer.response;
+  const problem = `answered ${status}, then broke off${codeOf(cause)}: it is done, or will be`;
+  return failure(call, redactor, "service_unreachable", problem, {
+    ...{ status, retryable: false, cause },
+    ...bodyOf(answer, redactor),
+  });
+}
+
+function codeOf(cause: unknown): string {
   let code: unknown;
   for (let at: unknown = cause; at instanceof Error && code === undefined; at = at.cause) {
     code = "code" in at ? at.code : undefined;
   }
-  const problem = status === undefined ? "got no answer" : `answered ${status}, then broke off`;
-  const why = typeof code === "string" ? ` (${code})` : "";
-  return failure(call, redactor, "service_unreachable", `${problem}${why}: check baseUrl`, {
-    ...(status !== undefined && { status }),
-    retryable: true,
-    cause,
-  });
+  return typeof code === "string" ? ` (${code})` : "";
+}
+
+function bodyOf({ text }: Received, redactor: Redactor): { readonly body?: unknown } {
+  return text === "" ? {} : { body: parse(redactor.text(text, maxErrorText), redactor) };
 }
 
 function refused(call: ServiceCall, redactor: Redactor, answer: Received): ServiceError {
@@ -203,7 +217,7 @@ function refused(call: ServiceCall, redactor: Redactor, answer: Received): Servi
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"));
   return failure(call, redactor, denied ? "service_refused" : "service_failed", problem, {
     ...(status !== 0 && { status }),
-    ...(answer.text !== "" && { body: parse(redactor.text(answer.text, maxErrorText), redactor) }),
+    ...bodyOf(answer, redactor),
     retryable: !redirect && ([408, 425, 429].includes(status) || status >= 500),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });

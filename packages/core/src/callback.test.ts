@@ -108,6 +108,21 @@ describe("a request to a callback URL", () => {
     }
   });
 
+  it("is not stored either where the option is left out", async () => {
+    const asked: unknown[] = [];
+    const client: Authorizer = {
+      async authorize(_, given) {
+        asked.push(given?.delivery?.url);
+        return "valid";
+      },
+    };
+    const { receiver, sendTo } = make({ client, callback: undefined });
+    const url = await callbacks([secret]).url(`${base}?a=1`, customer);
+    await sendTo(url);
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(asked).toEqual(["/webhooks/reports?a=1"]);
+  });
+
   it("is genuine with the previous secret, and without a context", async () => {
     const { receiver, seen, sendTo, lines } = make({}, [secret, older]);
     await sendTo(await callbacks([older]).url(base, customer));

@@ -23,11 +23,11 @@ const mostKeyLength = 2_048;
 
 /** The API key, if it can be one. A `TypeError` names the option and never quotes the key. */
 export function checkApiKey(value: unknown): string {
+  if (value === undefined || value === "") {
+    throw new TypeError("apiKey is empty: is the environment variable it comes from set?");
+  }
   if (typeof value !== "string") {
     throw new TypeError("apiKey must be a string, or a function that returns one");
-  }
-  if (value === "") {
-    throw new TypeError("apiKey is empty: is the environment variable it comes from set?");
   }
   if (/\s/.test(value)) {
     throw new TypeError("apiKey holds white space: trim it, and check that it was copied whole");
@@ -72,7 +72,7 @@ export function checkHeaderValue(value: unknown, what: string): asserts value is
         ? "it is empty"
         : /^[ \t\r\n]|[ \t\r\n]$/.test(value)
           ? "it starts or ends with white space"
-          : /[^\x20-\x7e\x80-\xff]/.test(value)
+          : /[^\t\x20-\x7e\x80-\xff]/.test(value)
             ? "it holds control characters, or characters outside Latin-1"
             : undefined;
   if (problem !== undefined) throw new TypeError(`${what} cannot be sent as a header: ${problem}`);

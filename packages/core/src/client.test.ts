@@ -142,7 +142,7 @@ describe("authorize()", () => {
     ["s3cret\n", "white space"],
     ["s3\r\ncret", "control"],
     ["s3\0cret", "control"],
-    ["s3\tcret", "control"],
+    ["s3cret\t", "white space"],
     ["s3\x7fcret", "control"],
     ["s3čret", "Latin-1"],
     [undefined as unknown as string, "no string"],
@@ -157,6 +157,11 @@ describe("authorize()", () => {
       expect(requests).toEqual([]);
     },
   );
+
+  it("authorize() sends a tab within a signature as it is", async () => {
+    await client().authorize("s3\tcret");
+    expect(headersOf(requests[0])["x-svc-authorization"]).toBe("s3\tcret");
+  });
 
   it("authorize() sends any key so that it decodes to the same when the key has odd characters", async () => {
     await fc.assert(

@@ -83,7 +83,8 @@ export interface Client {
   /**
    * Asks for a report (document, section "Request a report"). Asked for twice, it may be charged twice.
    *
-   * Rejects with a `ServiceError`, or an `InvalidReportRequestError` that lists every problem.
+   * Rejects with a `ServiceError`, or an `InvalidReportRequestError` that lists every problem. One with `status` 2xx broke off
+   * after the service had taken the request: it is not `retryable`.
    */
   requestReport(report: ReportRequest): Promise<ServiceAnswer>;
 }
@@ -116,7 +117,7 @@ export function createClient(options: ClientOptions): Client {
   }
   const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
 
-  type Rest = Pick<ServiceCall, "request" | "expects" | "secrets" | "signal">;
+  type Rest = Omit<ServiceCall, "endpoint" | "fetch" | "timeoutMs" | "apiKey">;
   const call = (path: string, rest: Rest) =>
     callService({ endpoint: baseUrl + path, fetch, timeoutMs, apiKey, ...rest });
 
@@ -132,6 +133,7 @@ export function createClient(options: ClientOptions): Client {
           headers: { "X-svc-authorization": signature },
         }),
         expects: (status) => verdicts.has(status),
+        statusOnly: true,
       });
       return verdicts.get(status) as Verdict;
     },

@@ -48,7 +48,7 @@ export interface ServiceErrorDetails {
   readonly status?: number;
   /** The answer's body (parsed JSON, else text), cut at 2 KiB of text. */
   readonly body?: unknown;
-  /** Whether the same call may succeed later without a change on our side. */
+  /** Whether the same call may succeed later without a change on our side, and was not taken before. */
   readonly retryable: boolean;
   /** The wait the service asked for with `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
@@ -59,13 +59,13 @@ export interface ServiceErrorDetails {
 /**
  * A call of the service that gave no usable answer (document, section "Errors").
  *
- * `service_unreachable`: no connection; `service_timeout`: no answer in time; `service_refused`: 401 or 403;
+ * `service_unreachable`: no connection, or one that broke off; `service_timeout`: no whole answer in time; `service_refused`: 401 or 403;
  * `service_failed`: any other answer that the document does not list.
  *
  * @example
- * await client.requestReport(report).catch((error: unknown) => {
+ * await client.testWebhook(url).catch((error: unknown) => {
  *   if (!(error instanceof ServiceError && error.retryable)) throw error;
- *   console.warn(`Ask again in ${error.retryAfterMs ?? 60_000} ms`);
+ *   console.warn(`Try again in ${error.retryAfterMs ?? 60_000} ms`);
  * });
  */
 export class ServiceError extends ReporthookError {

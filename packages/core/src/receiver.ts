@@ -1,6 +1,6 @@
 import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
-import { createCallbacks } from "./callback.ts";
+import { createCallbacks, split } from "./callback.ts";
 import { Deadline } from "./deadline.ts";
 import { logAnswer } from "./decisions.ts";
 import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
@@ -72,7 +72,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     const turnedAway = refusal();
     if (turnedAway !== null) return turnedAway;
 
-    const { url = incoming.url, context = null } = called ?? {};
+    // A token is never stored, not even where the option is left out.
+    const { url, context = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, reading, deadline);
     if (typeof notification === "string") return unread(notification);
     const job = newJob(notification, { id, arrivedAt: deadline.startedAt, context });
@@ -184,6 +185,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     if (held && outcome?.to !== "held") {
       const fields = { receiver: name, id: job.id, reason: arrival.reason.code };
       logger.info?.(fields, "A delivery is held on arrival.");
+      around?.settled(job, { ...arrival, error: null });
       show(parked);
     }
   }

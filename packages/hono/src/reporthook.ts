@@ -3,7 +3,7 @@ import { type FetchContext, incomingFromRequest, type Receiver } from "@reportho
 /** The members used of a Hono context. */
 export interface HonoContext {
   readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> };
-  /** With `incoming` on Node, where there is no execution context. */
+  /** With `incoming` and `outgoing` on Node, where there is no execution context. */
   readonly env: unknown;
   /** Throws where the platform has none. */
   readonly executionCtx: FetchContext;
@@ -41,5 +41,5 @@ function executionContextOf(c: HonoContext): FetchContext | undefined {
 
 // An error thrown and caught for every request costs as much as storing it.
 function isNode(env: unknown): boolean {
-  return typeof env === "object" && env !== null && "incoming" in env;
+  return typeof env === "object" && env !== null && "incoming" in env && "outgoing" in env;
 }

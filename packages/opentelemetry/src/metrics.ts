@@ -46,19 +46,26 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
     histogram: { record(value: number, attributes: Attributes): void },
     run: () => Promise<T>,
     attributesOf: (result: T) => Attributes,
+    attributesOfFailure = (): Attributes => ({ [names.error]: "_OTHER" }),
   ): Promise<T> {
     const start = performance.now();
-    let attributes: Attributes = { [names.error]: "_OTHER" };
+    const record = (attributes: Attributes): void =>
+      histogram.record((performance.now() - start) / 1_000, { ...base, ...attributes });
     try {
       const result = await run();
-      attributes = attributesOf(result);
+      record(attributesOf(result));
       return result;
-    } finally {
-      histogram.record((performance.now() - start) / 1_000, { ...base, ...attributes });
+    } catch (error) {
+      record(attributesOfFailure());
+      throw error;
     }
   }
 
   const count = (outcome: string): void => deliveries.add(1, { ...base, [names.outcome]: outcome });
+  const answered = (outcome: string): Attributes => {
+    count(outcome);
+    return { [names.outcome]: outcome };
+  };
 
   const observe: BatchObservableCallback = async (result) => {
     const { counts, oldestWaitingMs, inbox } = await receiver.health();
@@ -72,11 +79,12 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
 
   return {
     receive: (run) =>
-      timed(acknowledge, run, (decision) => {
-        const outcome = "refused" in decision ? decision.refused : decision.status;
-        count(outcome);
-        return { [names.outcome]: outcome };
-      }),
+      timed(
+        acknowledge,
+        run,
+        (decision) => answered("refused" in decision ? decision.refused : decision.status),
+        () => answered("inbox_unavailable"),
+      ),
     verify: (run) =>
       timed(authorize, run, (answer) => ({
         [names.verdict]: answer.verdict ?? "none",

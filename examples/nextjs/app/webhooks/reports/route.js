@@ -1,3 +1,4 @@
-import { receiver } from "../../../receiver.js";
+// Imported with the first request: a build has no key.
+const imported = () => import("../../../receiver.js");
 
-export const POST = (request) => receiver.fetch(request);
+export const POST = async (request) => (await imported()).receiver.fetch(request);
