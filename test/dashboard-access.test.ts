@@ -71,6 +71,7 @@ describe("the page", () => {
       const id = await send("report.complete", { reportId: "r-1" });
       const at = (await receiver.inbox.get(id))?.receivedAt;
       const context = await page.context().browser()?.newContext({ timezoneId: "Asia/Kathmandu" });
+      context?.setDefaultTimeout(60_000);
       const there = await context?.newPage();
       await there?.goto(`${url}?delivery=${id}`);
       const clock = new Intl.DateTimeFormat("en-US", {

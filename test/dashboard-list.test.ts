@@ -91,6 +91,11 @@ describe("the list", () => {
       expect(shown()).toEqual({ show: "deliveries", state: "parked", report: "q3-sales-7" });
       await at(type("id", "01"), clear);
       expect(shown()).toEqual({ show: "deliveries" });
+      await at(type("id", "01"), choose("state", "parked"));
+      const there = "[...document.querySelectorAll('nav a')].at(-1).click()";
+      await at(type("report", "q3-sales-7"), there);
+      expect(shown()).toEqual({ show: "deliveries" });
+      await rows(page, 50);
       await at(type("id", "01"), "document.querySelector('.list a').click()");
       expect(shown()).toEqual({ delivery: expect.any(String) });
     }),
@@ -100,6 +105,7 @@ describe("the list", () => {
     onStage({}, async (page, { url }) => {
       const there = { timezoneId: "Europe/Berlin", locale: "en-US" };
       const context = await page.context().browser()?.newContext(there);
+      context?.setDefaultTimeout(60_000);
       const typing = await context?.newPage();
       if (typing === undefined) throw new Error("The browser has no page");
       await typing.goto(`${url}?show=deliveries&from=2026-11-20T09:30:00.000Z`);
@@ -170,6 +176,24 @@ describe("the list", () => {
     });
   });
 
+  testInBrowser("leaves the focus on the screen when what had it is gone", () =>
+    onStage({}, async (page, stage) => {
+      const id = "document.activeElement.id";
+      await stage.send("report.complete", { reportId: "first" });
+      await page.goto(`${stage.url}?show=deliveries&report=first`);
+      await rows(page, 1);
+      await page.locator(".list a").focus();
+      await stage.send("report.complete", { reportId: "first" });
+      await page.getByRole("button", { name: "1 new: show" }).focus();
+      await page.keyboard.press("Enter");
+      await rows(page, 2);
+      await expect.poll(() => page.evaluate(id)).toBe("main");
+      await page.getByRole("button", { name: "Clear" }).focus();
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.evaluate(id)).toBe("main");
+    }),
+  );
+
   testInBrowser("lets go although older ones come in that moment", () =>
     onStage({}, async (page, stage) => {
       await sendMany(stage, 60, "early");
@@ -188,6 +212,10 @@ describe("the list", () => {
       await sendMany(stage, 60, "early");
       await page.goto(`${stage.url}?show=deliveries`);
       await rows(page, 50);
+      // Some browsers don't tell of it.
+      await page.evaluate(
+        'addEventListener("focusout", (event) => event.stopImmediatePropagation(), true)',
+      );
       await page.getByRole("button", { name: "Show older ones" }).focus();
       await page.keyboard.press("Enter");
       await rows(page, 60);

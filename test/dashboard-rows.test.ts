@@ -15,7 +15,7 @@ import { listen } from "./mount-hosts.ts";
 // DASHBOARD_ROWS=1000000 measures what a large inbox costs; the default only shows that it works.
 const number = Number(process.env["DASHBOARD_ROWS"] ?? 20_000);
 const isLong = process.env["DASHBOARD_ROWS"] !== undefined;
-const timeoutMs = isLong ? 600_000 : 60_000;
+const timeoutMs = isLong ? 600_000 : 180_000;
 
 async function onMany(run: (url: string, id: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));

@@ -45,9 +45,10 @@ describe("the five minutes of a delivery", () => {
         await page.locator(".stuck").getByRole("link").click();
         await page.getByText("2 attempts failed. Last: Error: The warehouse is away").waitFor();
         await page.getByRole("button", { name: "Release", exact: true }).click();
-        await page.getByRole("button", { name: "Release 1 delivery" }).click();
         // It is said for some seconds only.
-        await page.getByText("1 delivery released.").waitFor();
+        const said = page.getByText("1 delivery released.").waitFor();
+        await page.getByRole("button", { name: "Release 1 delivery" }).click();
+        await said;
         await page.getByText("Handled at attempt 1").waitFor();
         await page.getByText("Released by a person").waitFor();
         expect(logged).toEqual([
@@ -75,8 +76,9 @@ describe("releasing", () => {
       await page.getByRole("button", { name: "Cancel" }).click();
       expect((await stage.receiver.inbox.counts()).dead).toBe(3);
       await page.getByRole("button", { name: "Release all 3 with the reason" }).click();
+      const said = page.getByText("3 deliveries released.").waitFor();
       await page.getByRole("button", { name: "Release 3 deliveries" }).click();
-      await page.getByText("3 deliveries released.").waitFor();
+      await said;
       await page.getByRole("heading", { name: "2 deliveries need a person" }).waitFor();
       const handledNow = async () => (await stage.receiver.inbox.counts()).handled;
       await expect.poll(handledNow).toBeGreaterThanOrEqual(handled + 3);
@@ -188,6 +190,66 @@ describe("the page", () => {
     ),
   );
 
+  testInBrowser("says in the end that it is refused, though asked in vain at first", () =>
+    onStage({}, async (page, { url }) => {
+      let asked = 0;
+      await page.route("**/api/deliveries?*", (route) => {
+        if (route.request().headers()["accept"] === "text/event-stream") {
+          const headers = { "content-type": "text/event-stream" };
+          return route.fulfill({ status: 200, headers, body: "retry: 500\n\n" });
+        }
+        if (++asked === 1) return route.fulfill({ status: 503 });
+        return route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
+      });
+      await page.goto(`${url}?show=deliveries&report=none`);
+      await page.getByText("Not in this inbox.").waitFor();
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("says nothing of one list's refusal when another is shown", () =>
+    onStage({}, async (page, { url }) => {
+      await page.route("**/api/deliveries?*", (route) => {
+        // Of the other there is no news.
+        if (!route.request().url().includes("none")) return;
+        return route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
+      });
+      await page.goto(`${url}?show=deliveries&report=none`);
+      await page.getByText("Not in this inbox.").waitFor();
+      await page.getByRole("link", { name: "Deliveries" }).click();
+      await page.getByRole("form", { name: "Filters" }).waitFor();
+      expect(await page.getByText("Not in this inbox.").count()).toBe(0);
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("asks about one delivery no more once another is shown", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      const id = await stage.send("report.complete", { reportId: "q3-sales-1" });
+      await page.goto(`${stage.url}?delivery=${id}`);
+      await page.getByRole("link", { name: "Deliveries" }).click();
+      await rows(page, 1);
+      await page.goBack();
+      await page.getByRole("button", { name: /Release|Handle again/ }).click();
+      await page.getByRole("dialog").waitFor();
+      await page.goForward();
+      await rows(page, 1);
+      expect(await page.getByRole("dialog").count()).toBe(0);
+      await page.goBack();
+      await page.getByRole("button", { name: /Release|Handle again/ }).waitFor();
+      expect(await page.getByRole("dialog").count()).toBe(0);
+    }),
+  );
+
+  testInBrowser("lets the app end while it is open", () =>
+    onStage({}, async (page, stage) => {
+      await page.goto(stage.url);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await stage.finish();
+      await page.getByText("Connection lost, trying again…").waitFor();
+    }),
+  );
+
   testInBrowser("says nothing of a refusal that comes when something else is shown", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete", { reportId: "r-1" });
@@ -199,7 +261,10 @@ describe("the page", () => {
         if (route.request().headers()["accept"] !== "text/event-stream") await isLet;
         await route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
       });
-      const why = page.waitForRequest((request) => request.headers()["accept"] === "*/*");
+      const why = page.waitForRequest(
+        (request) =>
+          request.url().includes("/api/") && request.headers()["accept"] !== "text/event-stream",
+      );
       await page.goto(`${url}?show=deliveries&report=none`);
       const asked = await why;
       await page.getByRole("button", { name: "Clear" }).click();

@@ -4,6 +4,9 @@ import { build } from "vite";
 
 const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 
+// Of tests it is "test", for which the page would be built with the paths of its sources.
+process.env["NODE_ENV"] = "production";
+
 const { output } = await build({
   root: new URL("./page", import.meta.url).pathname,
   base: "./",

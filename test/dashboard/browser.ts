@@ -12,6 +12,7 @@ export function missingForBrowser(): string | null {
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: path,
+    timeout: 180_000,
     args: [
       ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
       ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],

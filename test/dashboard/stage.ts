@@ -88,6 +88,8 @@ export interface Stage {
   send(name: NotificationName, options?: SendOptions): Promise<string>;
   /** Ends the app's process, as far as the page can tell, and starts it again on the same file and port. */
   restart(): Promise<void>;
+  /** Ends as an app does: its server first, which lets those finish that it answers. */
+  finish(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -167,6 +169,12 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     async restart() {
       await stop();
       await start();
+    },
+    async finish() {
+      const ended = once(server as Server, "close");
+      server?.close();
+      await receiver.close({ timeoutMs: 1_000 });
+      await ended;
     },
     async close() {
       await stop();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { setUp } from "../../../test/receiver-setup.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
@@ -15,6 +15,27 @@ describe("health()", () => {
     expect(await receiver.health()).toMatchObject({ ready: true, oldestWaitingMs: 1_234 });
     setBackMs = 60_000;
     expect((await receiver.health()).oldestWaitingMs).toBe(0);
+  });
+
+  it("asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
+    const inbox = memoryInbox();
+    const { receiver } = setUp({ inbox });
+    let answer = (): void => {};
+    const health = vi.spyOn(inbox, "health").mockImplementationOnce(
+      () =>
+        new Promise((resolve) => {
+          answer = () => resolve({ ok: true });
+        }),
+    );
+    const counts = vi.spyOn(inbox, "counts");
+    const asked = receiver.health();
+    await receiver.close();
+    answer();
+    const closed = { ready: false, inbox: { ok: true }, oldestWaitingMs: null };
+    expect(await asked).toMatchObject(closed);
+    expect(await receiver.health()).toMatchObject(closed);
+    expect(health).toHaveBeenCalledTimes(1);
+    expect(counts).not.toHaveBeenCalled();
   });
 
   it("is not ready when the inbox says so, or fails to say anything", async () => {

@@ -51,7 +51,15 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
-  const health = () => healthOf(settings, worker.service, engine.closing);
+  const health = () =>
+    healthOf(settings, worker.service, {
+      get closing() {
+        return engine.closing;
+      },
+      get closed() {
+        return drained;
+      },
+    });
   const around = settings.seam?.({ name, health, clean });
   const worker = createWorker({ ...settings, registrations, around });
   const engine = createEngine(settings, worker, around);

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { Delivery } from "./delivery.tsx";
-import { focusMain } from "./frame.tsx";
+import { focusMain, useFocus } from "./frame.tsx";
 import { Overview } from "./overview.tsx";
 import { useRoute } from "./route.ts";
 
@@ -13,13 +13,14 @@ export function App(): JSX.Element {
   const { screen } = route;
   const place = screen === "delivery" ? route.id : screen;
   const before = useRef(place);
+  useFocus();
   useEffect(() => {
     // As after a load.
     if (before.current !== place) focusMain();
     before.current = place;
   }, [place]);
   return (
-    <Confirming>
+    <Confirming place={place}>
       {screen === "overview" ? (
         <Overview />
       ) : screen === "deliveries" ? (

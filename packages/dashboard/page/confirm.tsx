@@ -21,9 +21,20 @@ export function useConfirm(): Ask {
   return useContext(Asking);
 }
 
-/** Where questions are asked, and what came of them is said. */
-export function Confirming({ children }: { readonly children: JSX.Element }): JSX.Element {
-  const [question, setQuestion] = useState<Question | null>(null);
+/** Where questions are asked, and what came of them is said. What was asked at another place is asked no more. */
+export function Confirming({
+  place,
+  children,
+}: {
+  readonly place: string;
+  readonly children: JSX.Element;
+}): JSX.Element {
+  const [asked, setAsked] = useState<{ readonly at: string; readonly question: Question } | null>(
+    null,
+  );
+  useEffect(() => setAsked(null), [place]);
+  const question = asked?.at === place ? asked.question : null;
+  const ask = (question: Question): void => setAsked({ at: place, question });
   const [said, setSaid] = useState<{ readonly text: string; readonly failed: boolean } | null>(
     null,
   );
@@ -42,11 +53,9 @@ export function Confirming({ children }: { readonly children: JSX.Element }): JS
     }
   };
   return (
-    <Asking.Provider value={setQuestion}>
+    <Asking.Provider value={ask}>
       {children}
-      {question !== null && (
-        <Dialog question={question} run={run} close={() => setQuestion(null)} />
-      )}
+      {question !== null && <Dialog question={question} run={run} close={() => setAsked(null)} />}
       <div class="said" role="status">
         {said !== null && (
           <p class={said.failed ? "is-failed" : ""}>

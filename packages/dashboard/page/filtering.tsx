@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Filters, go } from "./route.ts";
 import { events, reasons, reasonWithCode, states } from "./words.ts";
 
@@ -8,7 +8,13 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
   // What was typed a moment ago goes with whatever is chosen next, and nowhere once this is left.
   const typed = useRef<Filters>({});
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => () => clearTimeout(typing.current), []);
+  useLayoutEffect(
+    () => () => {
+      clearTimeout(typing.current);
+      typed.current = {};
+    },
+    [filters],
+  );
   const show = (wanted: Filters, replace: boolean): void => {
     clearTimeout(typing.current);
     typed.current = {};

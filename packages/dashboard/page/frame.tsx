@@ -17,6 +17,34 @@ export function focusMain(): void {
   document.getElementById("main")?.focus({ preventScroll: true });
 }
 
+/** The focus goes to the screen's beginning when what had it is gone, or can't have it any more: else it is nowhere. */
+export function useFocus(): void {
+  useEffect(() => {
+    let last: Element | null = null;
+    const remember = ({ target }: FocusEvent): void => {
+      last = target as Element;
+    };
+    const watch = new MutationObserver(() => {
+      if (last === null || document.activeElement !== document.body) return;
+      if (last.isConnected && !last.matches(":disabled")) return;
+      last = null;
+      focusMain();
+    });
+    addEventListener("focusin", remember);
+    const what = {
+      subtree: true,
+      childList: true,
+      attributes: true,
+      attributeFilter: ["disabled"],
+    };
+    watch.observe(document.body, what);
+    return () => {
+      removeEventListener("focusin", remember);
+      watch.disconnect();
+    };
+  }, []);
+}
+
 /** What surrounds each screen. */
 export function Frame({
   title,

@@ -37,11 +37,15 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
     let source: EventSource | undefined;
     let missing: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
+    let heard = 0;
+    let isLost = false;
+    const asking = new AbortController();
     const set = (part: Partial<Told<T>>): void =>
-      setTold((before) => {
-        const data = before.of === subject ? before.data : null;
-        return { ...before, data, of: subject, ...part };
-      });
+      setTold((before) => ({
+        ...(before.of === subject ? before : anew(before)),
+        ...part,
+        of: subject,
+      }));
     const stop = (): void => {
       source?.close();
       clearTimeout(again);
@@ -49,22 +53,30 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
     const found = (): void => {
       clearTimeout(missing);
       missing = undefined;
+      isLost = false;
     };
+    let isAsking = false;
     const ask = async (): Promise<void> => {
-      const problem = await whyRefused(address);
+      if (isAsking) return;
+      isAsking = true;
+      const before = heard;
+      const problem = await whyRefused(address, asking.signal);
+      isAsking = false;
       // Meanwhile something else may be shown, or all may be well again.
-      if (problem === null || isOver || source?.readyState === EventSource.OPEN) return;
+      if (problem === null || isOver || heard !== before) return;
       set({ link: "refused", problem, data: null });
     };
     const lose = (): void => {
       missing ??= setTimeout(() => {
+        isLost = true;
         set({ link: "lost" });
         void ask();
       }, patienceMs);
-      if (source?.readyState !== EventSource.CLOSED) return;
+      const isClosed = source?.readyState === EventSource.CLOSED;
+      if (isLost || isClosed) void ask();
+      if (!isClosed) return;
       clearTimeout(again);
       again = setTimeout(start, againMs);
-      void ask();
     };
     const start = (): void => {
       stop();
@@ -74,6 +86,7 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
       }
       source = new EventSource(address);
       source.onmessage = ({ data }: MessageEvent<string>) => {
+        heard++;
         found();
         set({ data: JSON.parse(data) as T, link: "live", problem: null });
       };
@@ -84,12 +97,18 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
     start();
     return () => {
       isOver = true;
+      asking.abort();
       document.removeEventListener("visibilitychange", start);
       stop();
       found();
     };
   }, [address, subject]);
-  return told.of === subject ? told : { ...told, data: null };
+  return told.of === subject ? told : anew(told);
+}
+
+/** What is still so of another subject. */
+function anew<T>({ link }: Told<T>): Told<T> {
+  return { data: null, link: link === "refused" ? "connecting" : link, problem: null };
 }
 
 const titles: Readonly<Record<number, string>> = {
@@ -97,9 +116,9 @@ const titles: Readonly<Record<number, string>> = {
   403: "You may not look here",
 };
 
-async function whyRefused(address: string): Promise<Problem | null> {
+async function whyRefused(address: string, signal: AbortSignal): Promise<Problem | null> {
   try {
-    const response = await fetch(address);
+    const response = await fetch(address, { signal });
     const title = titles[response.status];
     if (title === undefined) return null;
     const { detail } = (await response.json()) as { readonly detail: string };

@@ -121,8 +121,12 @@ export function Copy({
     } catch {
       setSaid("Not allowed here");
     }
-    setTimeout(() => setSaid(null), 2_000);
   };
+  useEffect(() => {
+    if (said === null) return;
+    const timer = setTimeout(() => setSaid(null), 2_000);
+    return () => clearTimeout(timer);
+  }, [said]);
   return (
     <button type="button" class="quiet" onClick={() => void copy()}>
       <span aria-live="polite">{said ?? children}</span>

@@ -24,8 +24,10 @@ export function createLive(isOver: () => Promise<boolean>): Live {
     let last = "";
     let told = performance.now();
     yield "retry: 1000\n\n";
-    while (!ended() && performance.now() < until) {
-      const now = JSON.stringify(await look());
+    // Once nobody looks, or the receiver is closed, the inbox may be closed: to ask it would open it again.
+    while (!ended() && performance.now() < until && !(await isOver())) {
+      if (ended()) return;
+      const now = JSON.stringify(await inTime(look()));
       const isNews = now !== last;
       if (isNews || performance.now() - told > silentMs) {
         yield isNews ? `data: ${now}\n\n` : ": still here\n\n";
@@ -33,8 +35,6 @@ export function createLive(isOver: () => Promise<boolean>): Live {
       }
       last = now;
       await pause(everyMs);
-      // Once nobody looks the inbox may be closed: to ask it would open it again.
-      if (ended() || (await isOver())) return;
     }
   }
 
@@ -73,16 +73,31 @@ export function createLive(isOver: () => Promise<boolean>): Live {
         // Whatever compresses ahead would wait for more.
         "Cache-Control": "no-store, no-transform",
         "X-Accel-Buffering": "no",
+        // Else the page would come again on the connection that a server which closes waits for.
+        Connection: "close",
       };
       return answer(200, stream, headers);
     },
   };
 }
 
+/** Rejects what takes so long that the page must not call it live. */
+async function inTime(looked: Promise<unknown>): Promise<unknown> {
+  const late = pause(silentMs);
+  try {
+    return await Promise.race([looked, late.then(() => Promise.reject(new Error("No answer")))]);
+  } finally {
+    late.end();
+  }
+}
+
 /** Keeps no process alive. */
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer: unknown = setTimeout(resolve, ms);
+function pause(ms: number): Promise<void> & { end(): void } {
+  let end = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
     (timer as { unref?: () => void }).unref?.();
+    end = () => clearTimeout(timer);
   });
+  return Object.assign(over, { end });
 }

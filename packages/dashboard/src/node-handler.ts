@@ -56,6 +56,11 @@ async function serve(
     return;
   }
   const response = await page(request, { peer: req.socket.remoteAddress });
+  if (res.headersSent || res.destroyed) {
+    // Somebody else answered, or nobody listens any more.
+    await response.body?.cancel();
+    return;
+  }
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     res.end();
