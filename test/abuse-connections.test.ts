@@ -74,7 +74,7 @@ it("strangers who hold connections or send garbage are cut off, and keep nobody 
   await genuine(200);
   await vi.waitFor(() => expect(strangers.open).toBe(0), { timeout: 60_000 });
   await genuine(10);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(handled).toHaveLength(210);
   const counts = { received: 0, verified: 0, held: 0, rejected: 0, dead: 0 };
   expect(await receiver.inbox.counts()).toMatchObject(counts);

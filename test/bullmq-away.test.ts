@@ -7,6 +7,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
 import { expect, it, vi } from "vitest";
+import { patient } from "./patient.ts";
 import { onEachServer } from "./servers.ts";
 
 const ackMs = 1_500;
@@ -89,7 +90,7 @@ onEachServer((server, { kind }) => {
       const lines: unknown[] = [];
       const receiver = createReceiver({
         client: { authorize: async () => "valid" },
-        ...{ inbox, name: "no-writes", autostart: false },
+        ...{ inbox, name: "no-writes", autostart: false, ...patient },
         logger: { warn: () => {}, error: ({ error }) => lines.push(error) },
       });
       const emulator = createEmulator();

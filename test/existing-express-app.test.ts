@@ -114,7 +114,7 @@ test("a genuine notification is acknowledged and handled, its duplicate only ack
   expect(first.headers["set-cookie"]).toBeUndefined();
   const second = await deliver(genuine).expect(200);
   expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(completed).toEqual(["größe-1"]);
 });
 
@@ -122,7 +122,7 @@ test("a forged notification is acknowledged, rejected and never handled", async 
   const { body } = await deliver(
     emulator.notification("report.complete", { signature: "invalid" }),
   ).expect(200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(completed).toEqual([]);
   expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "rejected", body: null });
 });
@@ -130,14 +130,14 @@ test("a forged notification is acknowledged, rejected and never handled", async 
 test("an unsigned notification is held until it is released", async () => {
   const unsigned = emulator.notification("report.complete", { reportId: "r-1", signature: "none" });
   const { body } = await deliver(unsigned).expect(200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(completed).toEqual([]);
   expect(await receiver.inbox.get(body.id)).toMatchObject({
     state: "held",
     reason: { code: "unsigned" },
   });
   await receiver.inbox.release(body.id);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(completed).toEqual(["r-1"]);
 });
 
@@ -145,7 +145,7 @@ test("an unsigned test notification is handled at once", async () => {
   const { body } = await deliver(
     emulator.notification("test_webhook_endpoint", { signature: "none" }),
   ).expect(200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
 });
 

@@ -134,7 +134,7 @@ test("a genuine notification is acknowledged and handled, its duplicate only ack
   expect(first.headers["set-cookie"]).toBeUndefined();
   const second = await deliver(genuine).expect(200);
   expect(second.body).toEqual({ status: "duplicate", id: first.body.id });
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(completed).toEqual(["größe-1"]);
 });
 
@@ -144,7 +144,7 @@ test("a forged notification is rejected, an unsigned one held, and neither handl
       deliver(emulator.notification("report.complete", { signature })).expect(200),
     ),
   );
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(completed).toEqual([]);
   expect(await receiver.inbox.get(forged?.body.id)).toMatchObject({ state: "rejected" });
   expect(await receiver.inbox.get(unsigned?.body.id)).toMatchObject({ state: "held" });

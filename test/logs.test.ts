@@ -92,7 +92,7 @@ test("a logger with info is given one line for each decision, found by the deliv
   const send = async (init: RequestInit): Promise<unknown> => {
     const answer = await receiver.fetch(new Request("https://app.example/hook", init));
     const { id } = (await answer.json()) as { readonly id?: string };
-    await receiver.idle();
+    await receiver.idle({ timeoutMs: 60_000 });
     return id;
   };
   const of = (id: unknown): string[] =>

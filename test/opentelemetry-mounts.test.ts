@@ -79,7 +79,7 @@ test.each(Object.keys(mounts))("on %s a delivery has its three spans", async (mo
   const { receiver, send } = await scene(mount);
   receiver.on("*", () => {});
   expect(await send()).toBe(200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(told()).toEqual({ receive: ["child"], verify: ["linked"], process: ["linked"] });
 });
 
@@ -87,7 +87,7 @@ test("before-ack verifies within the request, and once, and the request tells wh
   const { receiver, send } = await scene("node:http", { verify: "before-ack" });
   receiver.on("*", () => {});
   expect(await send()).toBe(200);
-  await receiver.idle();
+  await receiver.idle({ timeoutMs: 60_000 });
   expect(told()).toEqual({ receive: ["child"], verify: ["linked"], process: ["linked"] });
   const [receive] = named("receive");
   const [verify] = named("verify");

@@ -13,6 +13,7 @@ import type { Terminal } from "../packages/cli/src/terminal.ts";
 import { reasonName, reasons as shown } from "../packages/dashboard/page/words.ts";
 import { loadDriver } from "../packages/sqlite/src/driver.ts";
 import { freePort } from "./free-port.ts";
+import { patient } from "./patient.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const page = await readFile(join(root, "docs/operating.md"), "utf8");
@@ -224,6 +225,7 @@ describe("docs/operating.md", () => {
       client: createClient(emulator.clientOptions),
       inbox: sqliteInbox(inbox),
       logger: false,
+      ...patient,
     });
     // The first command of each kind; the file is of an app that runs.
     await receiver.start();

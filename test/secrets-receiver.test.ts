@@ -108,7 +108,7 @@ async function run(
   await send("no-json-SignatureCanary-01234567", "no JSON");
   await send(null, '{"status":"complete"}');
   await receiver
-    .idle({ timeoutMs: options.client ? 300 : 10_000 })
+    .idle({ timeoutMs: options.client ? 300 : 60_000 })
     .catch((error) => output.add(error));
 
   output.add(receiver, inbox, await receiver.health());

@@ -107,10 +107,10 @@ export async function post(url: string, sent: Sent = notification()): Promise<An
 }
 
 /** Sends until it is answered so. */
-export async function postUntil(url: string, status: number): Promise<Answered> {
+export async function postUntil(url: string, status: number, one?: Sent): Promise<Answered> {
   let last: Answered | undefined;
   await until(async () => {
-    last = await post(url);
+    last = await post(url, one);
     return last.status === status;
   }, `an answer ${status}`);
   return last as Answered;

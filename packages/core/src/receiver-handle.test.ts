@@ -51,6 +51,7 @@ describe("handlers", () => {
   });
 
   it("run again when RetryAfter says so", async () => {
+    standStill();
     for (const when of ["ms", "date", "past", "never"] as const) {
       const { receiver, send, emulator, advanceUntil } = setUp();
       const { clock } = emulator;

@@ -91,9 +91,11 @@ describe("createRedactor()", () => {
       const { user, system } = process.cpuUsage(began);
       return user + system;
     };
-    search(5_000);
+    // What else the process does in that time counts as well.
+    const least = (length: number) => Math.min(...Array.from({ length: 5 }, () => search(length)));
+    const short = least(5_000);
     // Sixteen times as long, where it went back over the text for each character.
-    expect(search(20_000)).toBeLessThan(10 * search(5_000));
+    expect(least(20_000)).toBeLessThan(10 * short);
   });
 
   it("value() takes the key out of strings, names and numbers when it is in them", () => {

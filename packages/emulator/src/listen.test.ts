@@ -1,6 +1,7 @@
 import { createServer, request as httpRequest } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { freePort } from "../../../test/free-port.ts";
 import { createEmulator, type Emulator } from "./emulator.ts";
 
 let emulator: Emulator | undefined;
@@ -147,9 +148,9 @@ test("listen() gives a URL that can be called when the host is a wildcard or IPv
 
 test("listen() rejects when the port is taken, and may be tried again", async () => {
   const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const port = await freePort();
+  await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
   emulator = createEmulator();
-  const { port } = other.address() as AddressInfo;
   await expect(emulator.listen(port)).rejects.toMatchObject({ code: "EADDRINUSE" });
   await new Promise((resolve) => other.close(resolve));
   expect(await emulator.listen(port)).toEqual({ url: `http://127.0.0.1:${port}` });

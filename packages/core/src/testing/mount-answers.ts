@@ -17,7 +17,7 @@ export const answerCases: readonly Definition[] = [
         same(stored[0]?.id, id, "the id");
         const { pathname } = new URL(served.url);
         same(stored[0]?.url, `${pathname}?to=1&to=%C3%A9`, "path and query, prefix included");
-        await receiver.idle();
+        await receiver.idle({ timeoutMs: 60_000 });
         same((await receiver.inbox.get(id))?.state, "handled", "the state");
       }),
   },
@@ -66,7 +66,7 @@ export const answerCases: readonly Definition[] = [
           await takes("accepted");
           events.push("answered");
           answer("valid");
-          await receiver.idle();
+          await receiver.idle({ timeoutMs: 60_000 });
         },
       );
       same(events, ["answered", "authorized", "handled"], "the order");
@@ -156,7 +156,7 @@ export const answerCases: readonly Definition[] = [
     run: (host) =>
       onBench(host, {}, async ({ takes, receiver }) => {
         const id = await takes("accepted", { headers: text });
-        await receiver.idle();
+        await receiver.idle({ timeoutMs: 60_000 });
         same((await receiver.inbox.get(id))?.state, "handled", "the state");
       }),
   },

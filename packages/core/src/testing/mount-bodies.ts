@@ -98,7 +98,7 @@ export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
           const id = await takes("accepted", sent);
           const kept = stored[0]?.body ?? new Uint8Array();
           same(hex(kept), hex(bytes), "the stored bytes");
-          await receiver.idle();
+          await receiver.idle({ timeoutMs: 60_000 });
           same((await receiver.inbox.get(id))?.state, signed, "the state");
           same(Object.hasOwn(Object.prototype, "status"), false, "the prototype is polluted");
         }),

@@ -20,7 +20,7 @@ export const callbackCases: readonly Definition[] = [
           const context = { customer: "é" };
           const { pathname, search } = new URL(await receiver.callbackUrl(served.url, { context }));
           await takes("accepted", { query: `?to=1&${search.slice(1)}&x=%C3%A9` });
-          await receiver.idle();
+          await receiver.idle({ timeoutMs: 60_000 });
           same(seen, [context], "the context");
           same(stored[0]?.url, `${pathname}?to=1&x=%C3%A9`, "path and query, without the token");
         },

@@ -15,7 +15,7 @@ export const waitingCases: readonly Definition[] = [
           await refuses("invalid_signature", { signature: "forged-1" });
           same(stored.length, 0, "stored");
           const id = await takes("accepted");
-          await receiver.idle();
+          await receiver.idle({ timeoutMs: 60_000 });
           same((await receiver.inbox.get(id))?.state, "handled", "the state");
         },
       ),

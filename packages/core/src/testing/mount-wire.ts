@@ -52,7 +52,7 @@ export const wireCases: readonly Definition[] = [
         const two = "X-svc-authorization: valid-1\r\nX-Svc-Authorization: valid-2";
         const [got] = await exchange(host, served, [post(served, two, completeReport, "close")]);
         same(got?.status, 200, "the status");
-        await receiver.idle();
+        await receiver.idle({ timeoutMs: 60_000 });
         same((await receiver.inbox.counts()).rejected, 1, "rejected");
       }),
   },
