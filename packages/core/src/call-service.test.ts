@@ -372,7 +372,7 @@ describe("no answer in time", () => {
       for (const error of await failures(options, operations(options).slice(from))) {
         expect(error).toMatchObject({ code: "service_timeout", status, retryable });
         expect(error.message).toMatch(
-          new RegExp(`answered ${status}, but its body did not end within 100 ms`),
+          new RegExp(`answered ${status}, but did not end within 100 ms`),
         );
       }
     },

@@ -68,11 +68,11 @@ const maxErrorText = 2_048;
 export async function callService(call: ServiceCall): Promise<Answer> {
   let status: number | undefined;
   let waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
-  let isTaken = false;
+  let taken: number | undefined;
   const timedOut = async (): Promise<Answer> => {
-    if (isTaken && call.statusOnly && status !== undefined) return { status, body: "" };
+    if (taken && call.statusOnly) return { status: taken, body: "" };
     const problem = `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`;
-    const known = { ...(status !== undefined && { status }), retryable: !isTaken };
+    const known = { ...(status && { status }), retryable: !taken };
     throw new ServiceError("service_timeout", problem, known);
   };
 
@@ -80,7 +80,8 @@ export async function callService(call: ServiceCall): Promise<Answer> {
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
-    waitingFor = `POST ${redactor.text(call.endpoint)} was not answered`;
+    const asked = `POST ${redactor.text(call.endpoint)}`;
+    waitingFor = `${asked} was not answered`;
     const { query = "", headers, body } = call.request(key);
     const init: FetchInit = {
       method: "POST",
@@ -94,17 +95,17 @@ export async function callService(call: ServiceCall): Promise<Answer> {
       const send = () => call.fetch(call.endpoint + query, init);
       const response = await (query === "" ? send() : untraced(send));
       status = response.status === 0 ? undefined : response.status;
-      isTaken = !response.redirected && call.expects(response.status);
-      waitingFor = `POST ${redactor.text(call.endpoint)} answered ${status}, but its body did not end`;
+      if (!response.redirected && call.expects(response.status)) taken = status;
+      waitingFor = `${asked} answered ${status}, but did not end`;
       answer = { response, ...(await readBody(response, signal)) };
     } catch (thrown) {
       throw unreachable(call, createRedactor(key, call.secrets), thrown);
     }
-    if (!isTaken) throw refused(call, createRedactor(key, call.secrets), answer);
+    if (!taken) throw refused(call, createRedactor(key, call.secrets), answer);
     if ("broken" in answer && !call.statusOnly) {
-      throw brokenOff(call, createRedactor(key, call.secrets), answer);
+      throw unreachable(call, createRedactor(key, call.secrets), answer.broken, answer);
     }
-    return { status: answer.response.status, body: parse(answer.text, redactor) };
+    return { status: taken, body: parse(answer.text, redactor) };
   });
 }
 
@@ -176,33 +177,31 @@ function parse(text: string, redactor: Redactor): unknown {
   }
 }
 
-function unreachable(call: ServiceCall, redactor: Redactor, thrown: unknown): ServiceError {
+/** Once it answered 2xx, the service took what it was sent: the same call once more may have it done twice. */
+function unreachable(
+  call: ServiceCall,
+  redactor: Redactor,
+  thrown: unknown,
+  answer?: Received,
+): ServiceError {
   const cause = redactor.error(thrown);
-  const problem = `got no answer${codeOf(cause)}: check baseUrl`;
-  return failure(call, redactor, "service_unreachable", problem, { retryable: true, cause });
-}
-
-/** The service took what it was sent: the same call once more may have it done twice. */
-function brokenOff(call: ServiceCall, redactor: Redactor, answer: Received): ServiceError {
-  const cause = redactor.error(answer.broken);
-  const { status } = answer.response;
-  const problem = `answered ${status}, then broke off${codeOf(cause)}: it is done, or will be`;
-  return failure(call, redactor, "service_unreachable", problem, {
-    ...{ status, retryable: false, cause },
-    ...bodyOf(answer, redactor),
-  });
-}
-
-function codeOf(cause: unknown): string {
   let code: unknown;
   for (let at: unknown = cause; at instanceof Error && code === undefined; at = at.cause) {
     code = "code" in at ? at.code : undefined;
   }
-  return typeof code === "string" ? ` (${code})` : "";
+  const why = typeof code === "string" ? ` (${code})` : "";
+  const status = answer?.response.status;
+  const problem = status
+    ? `answered ${status}, then broke off${why}: it is done, or will be`
+    : `got no answer${why}: check baseUrl`;
+  return failure(call, redactor, "service_unreachable", problem, {
+    ...(status && { status, ...bodyOf(answer, redactor) }),
+    ...{ retryable: !status, cause },
+  });
 }
 
-function bodyOf({ text }: Received, redactor: Redactor): { readonly body?: unknown } {
-  return text === "" ? {} : { body: parse(redactor.text(text, maxErrorText), redactor) };
+function bodyOf(answer: Received | undefined, redactor: Redactor): { readonly body?: unknown } {
+  return answer?.text ? { body: parse(redactor.text(answer.text, maxErrorText), redactor) } : {};
 }
 
 function refused(call: ServiceCall, redactor: Redactor, answer: Received): ServiceError {

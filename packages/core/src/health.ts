@@ -16,26 +16,19 @@ export interface Health {
   readonly counts: Counts;
 }
 
-/** What is asked how it is doing. */
-interface Asked {
-  readonly inbox: Inbox;
-  readonly name: string;
-  readonly clock: Clock;
-}
-
 /** Asks an inbox how it is doing, unless it is closed: that would open it again. Rejects never, whatever the inbox does. */
 export async function healthOf(
-  { inbox, name, clock }: Asked,
+  { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
   service: Health["service"],
-  at: { readonly closing: boolean; readonly closed: boolean },
+  closing: boolean,
+  closed: () => boolean,
 ): Promise<Health> {
   try {
-    if (at.closed) return failing({ ok: true }, service);
-    const health = await inbox.health();
-    if (!health.ok || at.closed) return failing(health, service);
+    const health = closed() ? { ok: true } : await inbox.health();
+    if (!health.ok || closed()) return failing(health, service);
     const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
     const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
-    return { ready: !at.closing, inbox: health, service, oldestWaitingMs, counts };
+    return { ready: !closing, inbox: health, service, oldestWaitingMs, counts };
   } catch (error) {
     return failing({ ok: false, error: describe(error) }, service);
   }

@@ -51,15 +51,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
-  const health = () =>
-    healthOf(settings, worker.service, {
-      get closing() {
-        return engine.closing;
-      },
-      get closed() {
-        return drained;
-      },
-    });
+  const health = () => healthOf(settings, worker.service, engine.closing, () => drained);
   const around = settings.seam?.({ name, health, clean });
   const worker = createWorker({ ...settings, registrations, around });
   const engine = createEngine(settings, worker, around);

@@ -47,7 +47,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
   return {
-    health: () => healthOf(of, "unknown", { closing: false, closed: false }),
+    health: () => healthOf(of, "unknown", false, () => false),
     inbox: receiverInbox(of, async () => {}),
   };
 }
