@@ -337,6 +337,50 @@ describe("no answer", () => {
   });
 });
 
+describe("an answer whose body was read already", () => {
+  const fetch: Fetch = async (...given) => {
+    const answer = await globalThis.fetch(...given);
+    await answer.text();
+    return answer;
+  };
+
+  it("is done all the same: by the status, and for no second try", async () => {
+    const options = { baseUrl: await answering(200, {}, "done"), fetch };
+    const [authorize, ...others] = operations(options);
+    await expect(authorize?.()).resolves.toBe("valid");
+    for (const error of await failures(options, others)) {
+      expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: false });
+    }
+  });
+});
+
+describe("a caller that aborts", () => {
+  it("learns its reason, however early it comes and whatever fetch makes of it", async () => {
+    const reason = new Error("mine");
+    const baseUrl = await serve(() => {});
+    const rejects: Fetch = (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    for (const fetch of [undefined, rejects]) {
+      for (const isEarly of [true, false]) {
+        const client = createClient({ baseUrl, apiKey: key, fetch, timeoutMs: 60_000 });
+        const aborting = new AbortController();
+        const asked = rejection(client.authorize("s", { signal: aborting.signal }));
+        if (!isEarly) await new Promise((resolve) => setTimeout(resolve, 20));
+        aborting.abort(reason);
+        expect(await asked).toBe(reason);
+      }
+    }
+  });
+
+  it("learns of the time that is up, when a fetch rejects as soon as it is aborted", async () => {
+    const fetch: Fetch = (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    for (const error of await failures({ baseUrl: "http://a.example", timeoutMs: 10, fetch })) {
+      expect(error.code).toBe("service_timeout");
+    }
+  });
+});
+
 describe("no answer in time", () => {
   const silent = () => serve(() => {});
 

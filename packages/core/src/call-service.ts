@@ -69,14 +69,13 @@ export async function callService(call: ServiceCall): Promise<Answer> {
   let status: number | undefined;
   let waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
   let taken: number | undefined;
-  const timedOut = async (): Promise<Answer> => {
-    if (taken && call.statusOnly) return { status: taken, body: "" };
-    const problem = `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`;
-    const known = { ...(status && { status }), retryable: !taken };
-    throw new ServiceError("service_timeout", problem, known);
-  };
+  const timedOut = () =>
+    new ServiceError("service_timeout", `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`, {
+      ...(status && { status }),
+      retryable: !taken,
+    });
 
-  return await withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
+  const called = withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
@@ -102,10 +101,14 @@ export async function callService(call: ServiceCall): Promise<Answer> {
       throw unreachable(call, createRedactor(key, call.secrets), thrown);
     }
     if (!taken) throw refused(call, createRedactor(key, call.secrets), answer);
-    if ("broken" in answer && !call.statusOnly) {
+    if ("broken" in answer) {
       throw unreachable(call, createRedactor(key, call.secrets), answer.broken, answer);
     }
     return { status: taken, body: parse(answer.text, redactor) };
+  });
+  return await called.catch((error) => {
+    if (taken && call.statusOnly && !call.signal?.aborted) return { status: taken, body: "" };
+    throw error;
   });
 }
 
@@ -119,20 +122,20 @@ interface Received {
 async function withDeadline<T>(
   timeoutMs: number,
   caller: AbortSignal | undefined,
-  timedOut: () => Promise<T>,
+  timedOut: () => Error,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (caller?.aborted) throw caller.reason;
   const controller = new AbortController();
-  let end: (outcome: Promise<T>) => void = () => {};
+  let end: (reason: unknown) => void = () => {};
   // Raced, not left to the signal: a fetch that ignores its signal must not hold the caller.
-  const ended = new Promise<T>((resolve) => {
-    end = (outcome) => {
-      resolve(outcome);
+  const ended = new Promise<never>((_, reject) => {
+    end = (reason) => {
+      reject(reason);
       controller.abort();
     };
   });
-  const onAbort = () => end(Promise.reject(caller?.reason));
+  const onAbort = () => end(caller?.reason);
   const timer = setTimeout(() => end(timedOut()), timeoutMs);
   caller?.addEventListener("abort", onAbort);
   try {
@@ -147,15 +150,14 @@ async function readBody(
   response: FetchResponse,
   signal: AbortSignal,
 ): Promise<Omit<Received, "response">> {
-  const reader = response.body?.getReader();
   let text = "";
-  if (reader === undefined) return { text };
-
-  const stop = () => void reader.cancel().catch(() => {});
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  const decoder = new TextDecoder();
   try {
+    const reader = response.body?.getReader();
+    if (reader === undefined) return { text };
+    const stop = () => void reader.cancel().catch(() => {});
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    const decoder = new TextDecoder();
     for (let left = maxBodyBytes; left >= 0; ) {
       const { done, value } = await reader.read();
       if (done || value === undefined) return { text: text + decoder.decode() };

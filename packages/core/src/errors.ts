@@ -63,7 +63,7 @@ export interface ServiceErrorDetails {
  * `service_failed`: any other answer that the document does not list.
  *
  * @example
- * await client.testWebhook(url).catch((error: unknown) => {
+ * await client.testWebhook("https://app.example/webhooks/reports").catch((error: unknown) => {
  *   if (!(error instanceof ServiceError && error.retryable)) throw error;
  *   console.warn(`Try again in ${error.retryAfterMs ?? 60_000} ms`);
  * });

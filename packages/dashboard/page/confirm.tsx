@@ -86,7 +86,9 @@ function Dialog({
   const agree = async (): Promise<void> => {
     setBusy(true);
     const isDone = await run();
-    dialog.current?.close();
+    // Elsewhere nobody waits for it any more.
+    if (dialog.current === null) return;
+    dialog.current.close();
     // The button that was pressed goes with what it was for.
     if (isDone) focusMain();
   };

@@ -30,7 +30,12 @@ export function useFocus(): void {
       last = null;
       focusMain();
     });
+    // Who points elsewhere has given it up.
+    const forget = (): void => {
+      last = null;
+    };
     addEventListener("focusin", remember);
+    addEventListener("pointerdown", forget);
     const what = {
       subtree: true,
       childList: true,
@@ -40,6 +45,7 @@ export function useFocus(): void {
     watch.observe(document.body, what);
     return () => {
       removeEventListener("focusin", remember);
+      removeEventListener("pointerdown", forget);
       watch.disconnect();
     };
   }, []);

@@ -134,13 +134,12 @@ function headline({ counts }: WireOverview): string {
   return total(counts) === 0 ? "The inbox is empty" : "All is handled";
 }
 
-function service({ service: state, ready }: WireOverview): string {
-  const closing = ready ? "" : " The receiver is closing.";
+function service({ service: state }: WireOverview): string {
   const texts = {
     ok: "The service answers.",
     unknown: "The service was not asked yet, as far as is known here.",
     unreachable: "The service does not answer: verification is tried again by itself.",
     refused: "The service refuses the API key: verification is paused until it is right.",
   };
-  return texts[state] + closing;
+  return texts[state];
 }

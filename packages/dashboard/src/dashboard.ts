@@ -52,10 +52,12 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   }
   const views = createViews(source);
   const act = createActions(source, logger);
-  const live = createLive(async () => {
+  const live = createLive(isOver);
+
+  async function isOver(): Promise<boolean> {
     const { ready, inbox } = await source.health();
     return !ready && inbox.ok;
-  });
+  }
 
   async function viewerOf(request: Request, context: unknown): Promise<Viewer | null> {
     if (authorize === undefined) return isLocal(request, context) ? onlyHere : null;
@@ -83,6 +85,10 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
     }
     if (!isSameOrigin(request)) {
       return problem(403, "cross_site", "Only the dashboard's own page may ask for this.");
+    }
+    // To ask an inbox that is closed would open it again.
+    if (await isOver()) {
+      return problem(503, "closing", "The receiver is closing.", { "Retry-After": "5" });
     }
     if ("action" in asked) return await act(viewer, asked, request);
     return await show(request, viewer, asked);

@@ -21,27 +21,36 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("ends a live answer when the receiver is closed, and asks its inbox nothing", async () => {
+it("ends a live answer when the receiver closes, and asks its inbox nothing then", async () => {
   const { inbox, receiver, page } = setUp();
+  const response = await page(live());
+  expect(response.headers.get("connection")).toBe("close");
   await receiver.close();
   const asked = (["health", "list", "counts", "oldestWaiting"] as const).map((name) =>
     vi.spyOn(inbox, name),
   );
-  const response = await page(live());
-  expect(response.headers.get("connection")).toBe("close");
   expect(await response.text()).toBe("retry: 1000\n\n");
+  const plain = new Request("http://app.example/inbox/api/deliveries");
+  for (const request of [live(), plain]) {
+    const later = await page(request);
+    const { code } = (await later.json()) as { readonly code: string };
+    expect([later.status, code]).toEqual([503, "closing"]);
+  }
   for (const spy of asked) expect(spy).not.toHaveBeenCalled();
 });
 
-it("ends a live answer when the inbox hangs: the page must not call it live", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const { inbox, page } = setUp();
-  const list = vi.spyOn(inbox, "list").mockReturnValue(new Promise(() => {}));
-  const text = (await page(live())).text();
-  await vi.waitFor(() => expect(list).toHaveBeenCalled());
-  await vi.advanceTimersByTimeAsync(15_000);
-  expect(await text).toBe("retry: 1000\n\n");
-});
+for (const name of ["list", "health"] as const) {
+  it(`ends a live answer when ${name}() of the inbox hangs: the page must not call it live`, async () => {
+    const { inbox, page } = setUp();
+    const response = await page(live());
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const hangs = vi.spyOn(inbox, name).mockReturnValue(new Promise<never>(() => {}));
+    const text = response.text();
+    while (hangs.mock.calls.length === 0) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await text).toBe("retry: 1000\n\n");
+  });
+}
 
 it("leaves an answer alone that somebody else has given meanwhile", async () => {
   let served: Promise<void> | undefined;

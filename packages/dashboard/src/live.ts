@@ -24,9 +24,9 @@ export function createLive(isOver: () => Promise<boolean>): Live {
     let last = "";
     let told = performance.now();
     yield "retry: 1000\n\n";
-    // Once nobody looks, or the receiver is closed, the inbox may be closed: to ask it would open it again.
-    while (!ended() && performance.now() < until && !(await isOver())) {
-      if (ended()) return;
+    while (performance.now() < until) {
+      // Once nobody looks the inbox may be closed, too: to ask it would open it again.
+      if (ended() || (await inTime(isOver())) || ended()) return;
       const now = JSON.stringify(await inTime(look()));
       const isNews = now !== last;
       if (isNews || performance.now() - told > silentMs) {
@@ -82,7 +82,7 @@ export function createLive(isOver: () => Promise<boolean>): Live {
 }
 
 /** Rejects what takes so long that the page must not call it live. */
-async function inTime(looked: Promise<unknown>): Promise<unknown> {
+async function inTime<T>(looked: Promise<T>): Promise<T> {
   const late = pause(silentMs);
   try {
     return await Promise.race([looked, late.then(() => Promise.reject(new Error("No answer")))]);

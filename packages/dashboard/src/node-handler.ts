@@ -61,6 +61,8 @@ async function serve(
     await response.body?.cancel();
     return;
   }
+  // HTTP/2 has none, and Node would warn of it.
+  if (req.httpVersionMajor > 1) response.headers.delete("connection");
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     res.end();
