@@ -1,0 +1,183 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { failures, key, operations, rejection, serve } from "../../../test/service-calls.ts";
+import { createClient, type Fetch } from "./client.ts";
+import { ServiceError } from "./errors.ts";
+
+const never = () => new Promise<never>(() => {});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("no answer in time", () => {
+  const silent = () => serve(() => {});
+
+  it("callService() rejects with service_timeout when the server never answers", async () => {
+    for (const error of await failures({ baseUrl: await silent(), timeoutMs: 50 })) {
+      expect(error).toBeInstanceOf(ServiceError);
+      expect(error).toMatchObject({ code: "service_timeout", retryable: true });
+      expect(error.message).toContain("50 ms");
+      expect(error.status).toBeUndefined();
+    }
+  });
+
+  /** Answers that begin with the status and never end; time passes once `number` have it. */
+  async function endless(status: number, number: number) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const baseUrl = await serve((_, response) => void response.writeHead(status).write("half"));
+    let answered = 0;
+    const fetch: Fetch = async (...given) => {
+      const answer = await globalThis.fetch(...given);
+      if (++answered === number) setImmediate(() => vi.advanceTimersByTime(100));
+      return answer;
+    };
+    return { baseUrl, timeoutMs: 100, fetch };
+  }
+
+  it.each([
+    [200, 1, false],
+    [500, 0, true],
+  ])(
+    "callService() rejects with service_timeout and the status when the body of a %i never ends",
+    async (status, from, retryable) => {
+      const options = await endless(status, 4 - from);
+      for (const error of await failures(options, operations(options).slice(from))) {
+        expect(error).toMatchObject({ code: "service_timeout", status, retryable });
+        expect(error.message).toMatch(
+          new RegExp(`answered ${status}, but did not end within 100 ms`),
+        );
+      }
+    },
+  );
+
+  it.each([
+    [200, "valid"],
+    [406, "invalid"],
+    [424, "expired"],
+  ])(
+    "authorize() has its verdict by the status %i although the body never ends",
+    async (status, verdict) => {
+      const client = createClient({ ...(await endless(status, 1)), apiKey: key });
+      await expect(client.authorize("s")).resolves.toBe(verdict);
+    },
+  );
+
+  it("callService() rejects with service_timeout when the given fetch ignores its signal", async () => {
+    for (const error of await failures({
+      baseUrl: "http://a.example",
+      timeoutMs: 50,
+      fetch: never,
+    })) {
+      expect(error.code).toBe("service_timeout");
+    }
+  });
+
+  it("callService() gives a body up when it comes after the end, or stays open beyond it", async () => {
+    let cancelled = 0;
+    const open = () =>
+      new Response(new ReadableStream({ pull: () => never(), cancel: () => void cancelled++ }));
+    const late: Fetch = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return open();
+    };
+    await failures({ baseUrl: "http://a.example", timeoutMs: 30, fetch: late });
+    await vi.waitFor(() => expect(cancelled).toBe(4), 60_000);
+    const beyond = { baseUrl: "http://a.example", timeoutMs: 30, fetch: async () => open() };
+    const [authorize, ...others] = operations(beyond);
+    await expect(authorize?.()).resolves.toBe("valid");
+    await failures(beyond, others);
+    await vi.waitFor(() => expect(cancelled).toBe(8), 60_000);
+  });
+
+  it("callService() cancels a body when it is longer than 64 KiB", async () => {
+    let cancelled = 0;
+    const pull = (stream: ReadableStreamDefaultController) => {
+      stream.enqueue(new Uint8Array(10_000).fill(0x78));
+    };
+    const fetch: Fetch = async () =>
+      new Response(new ReadableStream({ pull, cancel: () => void cancelled++ }));
+    const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
+    await expect(client.authorize("s")).resolves.toBe("valid");
+    expect(cancelled).toBe(1);
+  });
+
+  it("callService() sends nothing when the key comes after the end", async () => {
+    const fetch = vi.fn<Fetch>();
+    const apiKey = () => new Promise<string>((resolve) => setTimeout(resolve, 60, key));
+    const options = { baseUrl: "http://a.example", timeoutMs: 30, fetch, apiKey };
+    for (const error of await failures(options)) {
+      expect(error.code).toBe("service_timeout");
+      expect(error.message).toContain("apiKey");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(fetch).not.toHaveBeenCalled();
+  });
+});
+
+describe("the caller's signal", () => {
+  const reason = new Error("changed my mind");
+
+  it("authorize() rejects with its reason and sends nothing when it is aborted before", async () => {
+    const fetch = vi.fn<Fetch>();
+    const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
+    const signal = AbortSignal.abort(reason);
+    await expect(client.authorize("s", { signal })).rejects.toBe(reason);
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it("authorize() rejects with its reason and hangs up when it is aborted meanwhile", async () => {
+    const controller = new AbortController();
+    let hungUp: () => void = () => {};
+    const closed = new Promise<void>((resolve) => {
+      hungUp = resolve;
+    });
+    const baseUrl = await serve((request) => {
+      request.socket.once("close", hungUp);
+      controller.abort(reason);
+    });
+    const client = createClient({ baseUrl, apiKey: key });
+    await expect(client.authorize("s", { signal: controller.signal })).rejects.toBe(reason);
+    await closed;
+  });
+
+  it("authorize() leaves no listener and no timer when it has ended", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, "addEventListener");
+    const removed = vi.spyOn(signal, "removeEventListener");
+    for (const fetch of [async () => new Response(""), () => Promise.reject(new Error("no"))]) {
+      const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
+      await client.authorize("s", { signal }).catch(() => {});
+    }
+    expect(added.mock.calls.map(([name, listener]) => [name, listener])).toEqual(
+      removed.mock.calls,
+    );
+    expect(added).toHaveBeenCalledTimes(2);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("learns its reason, however early it comes and whatever fetch makes of it", async () => {
+    const reason = new Error("mine");
+    const baseUrl = await serve(() => {});
+    const rejects: Fetch = (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    for (const fetch of [undefined, rejects]) {
+      for (const isEarly of [true, false]) {
+        const client = createClient({ baseUrl, apiKey: key, fetch, timeoutMs: 60_000 });
+        const aborting = new AbortController();
+        const asked = rejection(client.authorize("s", { signal: aborting.signal }));
+        if (!isEarly) await new Promise((resolve) => setTimeout(resolve, 20));
+        aborting.abort(reason);
+        expect(await asked).toBe(reason);
+      }
+    }
+  });
+
+  it("learns of the time that is up, when a fetch rejects as soon as it is aborted", async () => {
+    const fetch: Fetch = (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    for (const error of await failures({ baseUrl: "http://a.example", timeoutMs: 10, fetch })) {
+      expect(error.code).toBe("service_timeout");
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, createServer as createRawServer, type Server } from "node:net";
+import { inspect } from "node:util";
+import { type ClientOptions, createClient } from "@reporthook/core";
+import { expect, onTestFinished } from "vitest";
+
+/** A key that no error may show, in any way of writing it. */
+export const key = "canary-Key/9+z&'\"\\=%";
+
+/** Has a server listen; resolves to its address. */
+export async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** An HTTP server until the test is over. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return await listen(server);
+}
+
+/** A server below HTTP: sends `bytes` to whoever says something, and hangs up. */
+export async function serveRaw(bytes: string): Promise<string> {
+  const server = createRawServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(bytes));
+  });
+  onTestFinished(() => {
+    server.close();
+  });
+  return await listen(server);
+}
+
+/** A server that has one answer. */
+export const answering = (
+  status: number,
+  headers: Record<string, string> = {},
+  body = "",
+): Promise<string> =>
+  serve((request, response) => {
+    request.resume();
+    response.writeHead(status, headers).end(body);
+  });
+
+/** All three operations, in every way of carrying the key. */
+export function operations(
+  options: Partial<ClientOptions> & Pick<ClientOptions, "baseUrl">,
+): (() => Promise<unknown>)[] {
+  const client = createClient({ apiKey: key, timeoutMs: 30_000, ...options });
+  const byQuery = createClient({ apiKey: key, timeoutMs: 30_000, ...options, reportAuth: "query" });
+  return [
+    () => client.authorize("s"),
+    () => client.testWebhook("https://app.example/"),
+    () => client.requestReport({}),
+    () => byQuery.requestReport({}),
+  ];
+}
+
+/** What a promise rejects with. */
+export const rejection = (promise: Promise<unknown>): Promise<any> =>
+  promise.then(
+    () => expect.unreachable("it resolved"),
+    (thrown: unknown) => thrown,
+  );
+
+/** Everything that can be seen of an error, followed through properties that nobody lists. */
+export function shown(error: unknown, seen: Set<unknown> = new Set()): string {
+  if (typeof error !== "object" || error === null || seen.has(error)) return String(error);
+  seen.add(error);
+  const own = Reflect.ownKeys(error).map((name) => shown(Reflect.get(error, name), seen));
+  const inspected = inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true });
+  return [inspected, JSON.stringify(error), (error as Error).stack, ...own].join("\n");
+}
+
+/** The failure of every operation, in which the key is nowhere to be seen. */
+export async function failures(
+  options: Partial<ClientOptions> & { baseUrl: string },
+  of: readonly (() => Promise<unknown>)[] = operations(options),
+): Promise<any[]> {
+  const errors = await Promise.all(of.map((operation) => rejection(operation())));
+  for (const error of errors) expect(shown(error)).not.toMatch(/canary|9(?:\+|%2b| )z/i);
+  return errors;
+}
