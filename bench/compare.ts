@@ -30,6 +30,16 @@ export const cpu: Figure = {
   of: (sample) => (sample.cpu / sample.answered) * 1_000,
 };
 
+/** How many are answered, and how soon. */
+export const answering: readonly Figure[] = [
+  { column: "requests/s", digits: 0, of: (s) => s.perSecond, compared: true },
+  { column: "p50 ms", digits: 1, of: (s) => s.p50 },
+  { column: "p99 ms", digits: 1, of: (s) => s.p99 },
+  { column: "loop delay p99 ms", digits: 1, of: (s) => s.loopP99 },
+  cpu,
+  generator,
+];
+
 /** How variants are compared. */
 export interface Comparison {
   /** What the first of a group is called where others are compared with it. */

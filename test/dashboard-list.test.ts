@@ -1,4 +1,5 @@
 import { DoNotRetry } from "@reporthook/core";
+import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { missingForBrowser } from "./dashboard/browser.ts";
 import { faults, focused, rows } from "./dashboard/look.ts";
@@ -15,6 +16,13 @@ async function sendMany({ send }: Stage, number: number, of: string): Promise<st
     ids.push(await send("report.complete", { reportId: `${of}-${one}` }));
   }
   return ids;
+}
+
+/** Shows the first 50 of them. */
+async function showMany(page: Page, stage: Stage, number: number): Promise<void> {
+  await sendMany(stage, number, "early");
+  await page.goto(`${stage.url}?show=deliveries`);
+  await rows(page, 50);
 }
 
 // Before the page has done what it does after painting them.
@@ -196,9 +204,7 @@ describe("the list", () => {
 
   testInBrowser("lets go although older ones come in that moment", () =>
     onStage({}, async (page, stage) => {
-      await sendMany(stage, 60, "early");
-      await page.goto(`${stage.url}?show=deliveries`);
-      await rows(page, 50);
+      await showMany(page, stage, 60);
       await page.evaluate(leaveWithTheNextRows);
       await page.getByRole("button", { name: "Show older ones" }).click();
       await rows(page, 60);
@@ -209,9 +215,7 @@ describe("the list", () => {
 
   testInBrowser("lets go when what had the focus is gone", () =>
     onStage({}, async (page, stage) => {
-      await sendMany(stage, 60, "early");
-      await page.goto(`${stage.url}?show=deliveries`);
-      await rows(page, 50);
+      await showMany(page, stage, 60);
       // Some browsers don't tell of it.
       await page.evaluate(
         'addEventListener("focusout", (event) => event.stopImmediatePropagation(), true)',
@@ -226,9 +230,7 @@ describe("the list", () => {
 
   testInBrowser("holds older ones that were asked for as it holds the others", () =>
     onStage({}, async (page, stage) => {
-      await sendMany(stage, 110, "early");
-      await page.goto(`${stage.url}?show=deliveries`);
-      await rows(page, 50);
+      await showMany(page, stage, 110);
       await page.getByRole("button", { name: "Show older ones" }).click();
       await rows(page, 100);
       const last = page.locator(".list a").last();
@@ -259,9 +261,7 @@ describe("the list", () => {
 
   testInBrowser("says that older ones are not to be had now, and shows them once they are", () =>
     onStage({}, async (page, stage) => {
-      await sendMany(stage, 55, "some");
-      await page.goto(`${stage.url}?show=deliveries`);
-      await rows(page, 50);
+      await showMany(page, stage, 55);
       await page.route("**/api/deliveries?limit=100*", (route) => route.fulfill({ status: 503 }));
       await page.getByRole("button", { name: "Show older ones" }).click();
       await page.getByRole("button", { name: "Loading older ones…" }).waitFor();

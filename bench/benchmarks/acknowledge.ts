@@ -1,5 +1,5 @@
 import type { Benchmark } from "../benchmark.ts";
-import { compare, cpu, generator, withEachInbox } from "../compare.ts";
+import { answering, compare, withEachInbox } from "../compare.ts";
 
 /** How many notifications a second are acknowledged. */
 export const acknowledge: Benchmark = {
@@ -15,14 +15,7 @@ export const acknowledge: Benchmark = {
         withEachInbox({ host: "hono" }),
         withEachInbox({ host: "node:http" }),
       ],
-      [
-        { column: "requests/s", digits: 0, of: (s) => s.perSecond, compared: true },
-        { column: "p50 ms", digits: 1, of: (s) => s.p50 },
-        { column: "p99 ms", digits: 1, of: (s) => s.p99 },
-        { column: "loop delay p99 ms", digits: 1, of: (s) => s.loopP99 },
-        cpu,
-        generator,
-      ],
+      answering,
       context,
     ),
 };

@@ -1,5 +1,5 @@
 import type { Benchmark } from "../benchmark.ts";
-import { compare, cpu, generator } from "../compare.ts";
+import { answering, compare } from "../compare.ts";
 import type { Variant } from "../over-http.ts";
 
 const host = "node:http";
@@ -20,14 +20,7 @@ export const file: Benchmark = {
           { host, inbox: "sqlite" },
         ],
       ],
-      [
-        { column: "requests/s", digits: 0, of: (s) => s.perSecond, compared: true },
-        { column: "p50 ms", digits: 1, of: (s) => s.p50 },
-        { column: "p99 ms", digits: 1, of: (s) => s.p99 },
-        { column: "loop delay p99 ms", digits: 1, of: (s) => s.loopP99 },
-        cpu,
-        generator,
-      ],
+      answering,
       context,
     ),
 };
