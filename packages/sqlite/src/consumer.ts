@@ -1,4 +1,4 @@
-import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { setImmediate, setTimeout } from "node:timers";
 import type { Consumer, Job, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import {
   again,
@@ -10,6 +10,7 @@ import {
   record,
   stopped,
 } from "@reporthook/core/store";
+import { Ahead, type Leased } from "./ahead.ts";
 import { errorOf } from "./messages.ts";
 import { isFailure, type LaneState, type Recorded, type RecordResult } from "./protocol.ts";
 import { changesOf } from "./row.ts";
@@ -25,19 +26,9 @@ export interface Source {
   tell(): void;
 }
 
-/** One that was leased. */
-interface Leased {
-  readonly seq: number;
-  readonly owner: number;
-  readonly kept: Kept;
-}
-
 const recordAgainMs = 1_000;
-/** While work takes less on average, in milliseconds, more is leased ahead: one transaction then serves more of it. */
-const shortMs = 5;
-const timesConcurrency = 7;
-/** What was leased ahead and has not begun after so long is given back. */
-const aheadMs = 500;
+/** More are not asked for at a time: they may be of any size. */
+const mostAsked = 256;
 
 /** One receiver's work on one stage: runs what the thread leases to it, and has recorded what becomes of it. */
 export class LaneConsumer implements Consumer {
@@ -49,14 +40,12 @@ export class LaneConsumer implements Consumer {
   readonly #policy: Policy;
   /** Until it is recorded; with what gives it back. */
   readonly #running = new Map<Promise<void>, () => void>();
-  readonly #ahead: Leased[] = [];
+  readonly #ahead = new Ahead(() => this.#giveBackAhead());
   #controller = new AbortController();
   /** How many run that have not ended. */
   #working = 0;
   /** How many were asked for and did not come yet. */
   #asked = 0;
-  #averageMs = 2 * shortMs;
-  #aheadTimer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   #leftOutAt: number | null = null;
   #aborted = false;
@@ -83,11 +72,17 @@ export class LaneConsumer implements Consumer {
   /** How it stands. To be told: the places in it are asked for only once. */
   ask(): LaneState {
     const { lane, receiver, stage } = this;
-    const { clock, concurrency } = this.#policy;
-    const wanted = this.#averageMs < shortMs ? (1 + timesConcurrency) * concurrency : concurrency;
-    const places = Math.max(0, wanted - this.#working - this.#ahead.length - this.#asked);
+    const places = this.#places;
     this.#asked += places;
-    return { lane, receiver, stage, places, now: clock.now() };
+    return { lane, receiver, stage, places, now: this.#now() };
+  }
+
+  /** How many more to ask for. */
+  get #places(): number {
+    const { concurrency } = this.#policy;
+    const ahead = this.#ahead.wanted(concurrency) - this.#ahead.length;
+    const wanted = concurrency - this.#working + ahead;
+    return Math.max(0, Math.min(wanted, mostAsked) - this.#asked);
   }
 
   /** It is not told to the thread from now on. */
@@ -125,6 +120,7 @@ export class LaneConsumer implements Consumer {
     this.#ahead.push(leased);
     if (this.#stopped) this.#giveBackAhead();
     else this.#begin();
+    if (this.#asked === 0 && this.#places > 0) this.#source.tell();
   }
 
   /** When the next one comes due; null when none waits. */
@@ -141,7 +137,7 @@ export class LaneConsumer implements Consumer {
 
   /** The leases are gone: what comes of the work is dropped, and a new thread knows nothing of what was asked for. */
   lose(reason: Error, threadToo: boolean): void {
-    this.#ahead.length = 0;
+    this.#ahead.clear();
     this.#controller.abort(reason);
     this.#controller = new AbortController();
     if (threadToo) this.#asked = 0;
@@ -163,19 +159,14 @@ export class LaneConsumer implements Consumer {
   #begin(): void {
     while (this.#working < this.#policy.concurrency) {
       const leased = this.#ahead.shift();
-      if (leased === undefined) break;
+      if (leased === undefined) return;
       this.#run(leased);
     }
-    clearTimeout(this.#aheadTimer);
-    if (this.#ahead.length === 0) return;
-    this.#aheadTimer = setTimeout(() => this.#giveBackAhead(), aheadMs).unref();
   }
 
   /** Gives back what has not begun, for others to work on. */
   #giveBackAhead(): void {
-    clearTimeout(this.#aheadTimer);
-    this.#averageMs = 2 * shortMs;
-    for (const leased of this.#ahead.splice(0)) {
+    for (const leased of this.#ahead.clear()) {
       const { kept } = leased;
       const recorded = this.#recorded(leased, kept.stage, kindOf(kept));
       const ended: Promise<void> = this.#put(recorded, kept).then(() => {
@@ -200,7 +191,7 @@ export class LaneConsumer implements Consumer {
     });
     const ended: Promise<void> = outcome.then(async (outcome) => {
       this.#working--;
-      this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
+      this.#ahead.took(performance.now() - from);
       this.#begin();
       const kind = kindOf(kept);
       record(kept, outcome, startedAt, this.#now());

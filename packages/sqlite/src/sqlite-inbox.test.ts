@@ -10,6 +10,7 @@ import {
   type Bench,
   type Consuming,
   createBench,
+  deferred,
   handled,
   later,
   left,
@@ -218,6 +219,50 @@ describe("sqliteInbox", () => {
     await adding;
     unblock();
     await until(async () => (await inbox.counts()).verified === 106, "nothing is left");
+    await end();
+  });
+
+  it("leaves to others what it leased ahead, once its work takes long", async () => {
+    const [one, other] = several(2) as [Inbox, Inbox];
+    const [left, right] = [bench(one), bench(other)];
+    let blocked = false;
+    const opened = deferred();
+    const { jobs } = left.consume("verify", async () => {
+      if (blocked) await opened.promise;
+      return valid;
+    });
+    const put = (count: number) => Promise.all(Array.from({ length: count }, () => left.put()));
+    await put(100);
+    await left.until(async () => (await one.counts()).verified === 100, "the first ones are done");
+    blocked = true;
+    await put(100);
+    await left.until(() => jobs.length === 101, "one runs");
+    right.consume("verify", valid);
+    await left.until(
+      async () => (await one.counts()).verified === 199,
+      "others have done the rest",
+    );
+    expect(jobs).toHaveLength(101);
+    opened.resolve();
+    await left.until(async () => (await one.counts()).verified === 200, "nothing is left");
+    await right.end();
+    await left.end();
+  });
+
+  it("hands out all there is where a consumer has no limit", async () => {
+    const { inbox, clock, put, until, end } = bench(open());
+    const opened = deferred();
+    await Promise.all(Array.from({ length: 600 }, () => put()));
+    const policy = { receiver: "a", concurrency: Infinity, clock, onError: () => {} };
+    const work = async () => {
+      await opened.promise;
+      return valid;
+    };
+    const consumer = inbox.consume("verify", work, policy);
+    await until(() => consumer.running === 600, "all run");
+    opened.resolve();
+    await put();
+    await until(async () => (await inbox.counts()).verified === 601, "all are done");
     await end();
   });
 
