@@ -128,6 +128,10 @@ export class LaneConsumer implements Consumer {
     if (this.#due?.at === at) return;
     this.#sleep();
     if (at === null || this.#stopped) return;
+    if (at <= this.#now()) {
+      this.#source.tell();
+      return;
+    }
     const wake = (): void => {
       this.#due = null;
       this.#source.tell();

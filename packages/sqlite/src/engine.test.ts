@@ -167,6 +167,20 @@ describe("Engine", () => {
     other.engine.close();
   });
 
+  it("turn() hands out a part of a backlog, the oldest first, and tells that more is due", () => {
+    const { engine, turn } = open(newPath());
+    const ids = Array.from({ length: 40 }, (_, index) => `${index}`);
+    turn(adds(...ids));
+    const first = turn({ lanes: [lane(100)] });
+    expect(idsOf(first)).toEqual(ids.slice(0, 32));
+    expect(first.due).toEqual([{ lane: 1, at: now }]);
+    const second = turn({ ...adds("new"), lanes: [lane(0)] });
+    expect(second.handed).toHaveLength(9);
+    expect(idsOf(second).slice(0, 8)).toEqual(ids.slice(32));
+    expect(second.due).toEqual([{ lane: 1, at: null }]);
+    engine.close();
+  });
+
   it("turn() takes back what an owner had whose beat stands still, and nothing before", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];

@@ -11,6 +11,9 @@ export interface Taking {
   readonly owner: number;
 }
 
+/** What waits is read row by row: more in one turn would keep those waiting that are stored in it. */
+const mostAtOnce = 32;
+
 /** Leases to the lanes of this process what waits, and at once what nothing waits before. */
 export class HandOut {
   readonly lanes: Lanes = new Lanes();
@@ -59,16 +62,18 @@ export class HandOut {
   finish(): readonly Handed[] {
     for (const lane of this.lanes.asking()) {
       const receiver = this.#receivers.numberOf(lane.receiver);
-      const wanted = { ...lane, receiver, places: lane.places - lane.taken };
+      const places = Math.min(lane.places - lane.taken, mostAtOnce);
+      const wanted = { ...lane, receiver, places };
       lane.dueAt = this.#queue.promote(wanted);
-      for (const seq of this.#queue.next(wanted)) {
+      const next = this.#queue.next(wanted);
+      for (const seq of next) {
         const owner = this.#leases.own(this.#monotonic());
         const row = this.#inMemory.has(seq)
           ? this.#queue.lease(seq, lane.stage, owner)
           : this.#queue.leaseAndRead(seq, lane.stage, owner);
         this.#take(lane, seq, row);
       }
-      lane.calm = lane.taken < lane.places;
+      lane.calm = next.length < places;
     }
     return this.#handed;
   }

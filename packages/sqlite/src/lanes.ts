@@ -53,11 +53,11 @@ export class Lanes {
     }
   }
 
-  /** Of those with places left: when the first comes due. */
+  /** Of those with places left: when the first comes due; now, while more waits than was handed out. */
   due(): { readonly lane: number; readonly at: number | null }[] {
     return [...this.#lanes.values()]
       .filter(({ places, taken }) => places > taken)
-      .map(({ lane, dueAt }) => ({ lane, at: dueAt }));
+      .map(({ lane, calm, dueAt, now }) => ({ lane, at: calm ? dueAt : now }));
   }
 
   /** Who takes a delivery that has just come, since nothing waits before it; null when it has to wait itself. */

@@ -135,7 +135,7 @@ export interface HandedOut {
   readonly handed: readonly Handed[];
   /** Whose leases they are. */
   readonly owner: number | null;
-  /** Of lanes with places left: when the next one comes due. */
+  /** Of lanes with places left: when the next one comes due; now, while more waits than was handed out. */
   readonly due: readonly { readonly lane: number; readonly at: number | null }[];
   /** Parked, because work on them ended the process too often. */
   readonly poisoned: readonly { readonly receiver: string; readonly row: Row }[];
