@@ -36,13 +36,14 @@ describe("Ahead", () => {
     expect(ahead.wanted(16)).toBe(0);
   });
 
-  it("wants what is likely to begin within a quarter of a second", () => {
+  it("wants what is likely to begin within a quarter of a second, up to 1,000", () => {
     const { ahead } = make();
     worked(ahead, 4);
-    expect(ahead.wanted(16)).toBe(1_000);
+    expect(ahead.wanted(8)).toBe(500);
     expect(ahead.wanted(1)).toBe(62);
     worked(ahead, 0);
-    expect(ahead.wanted(16)).toBe(4_000);
+    expect(ahead.wanted(2)).toBe(500);
+    expect(ahead.wanted(16)).toBe(1_000);
   });
 
   it("wants nothing more with 16 MB of bodies, until these have begun", () => {
@@ -51,7 +52,7 @@ describe("Ahead", () => {
     for (let i = 0; i < 16; i++) ahead.push(leased(2 ** 20));
     expect(ahead.wanted(16)).toBe(0);
     ahead.shift();
-    expect(ahead.wanted(16)).toBe(4_000);
+    expect(ahead.wanted(16)).toBe(1_000);
   });
 
   it("gives out the first first, and asks to give back what has not begun for half a second", () => {
@@ -70,6 +71,25 @@ describe("Ahead", () => {
     expect(ahead.shift()).toBeUndefined();
   });
 
+  it("gives nothing back at once when the event loop stood still: nothing could begin", () => {
+    giveBack.mockClear();
+    let [now, fire] = [0, (): void => {}];
+    const ahead = new Ahead(giveBack, {
+      now: () => now,
+      setTimeout: (callback) => {
+        fire = callback;
+      },
+      clearTimeout: () => {},
+    });
+    ahead.push(leased());
+    now = 700;
+    fire();
+    expect(giveBack).not.toHaveBeenCalled();
+    now = 1_200;
+    fire();
+    expect(giveBack).toHaveBeenCalledOnce();
+  });
+
   it("clear() forgets that work was short, and what it held", () => {
     const { ahead, advance } = make();
     worked(ahead, 0);
@@ -77,7 +97,7 @@ describe("Ahead", () => {
     expect(ahead.clear()).toHaveLength(16);
     expect(ahead.wanted(16)).toBe(0);
     worked(ahead, 0);
-    expect(ahead.wanted(16)).toBe(4_000);
+    expect(ahead.wanted(16)).toBe(1_000);
     advance(1_000);
     expect(giveBack).not.toHaveBeenCalled();
   });

@@ -9,6 +9,11 @@ export interface Leased {
   readonly kept: Kept;
 }
 
+interface Waiting extends Leased {
+  /** Since when, or since the event loop stood still. */
+  since: number;
+}
+
 /** While work takes less on average, in milliseconds, more is leased ahead: what waits in the file is written once more. */
 const shortMs = 5;
 /** As much as is likely to begin within this time, in milliseconds. */
@@ -17,6 +22,10 @@ const aheadMs = 250;
 const mostMs = 500;
 /** With so much of bodies nothing more is leased ahead. */
 const mostBytes = 16 * 1_024 * 1_024;
+/** Nor more than so many: after a crash they are taken back in one transaction. */
+const most = 1_000;
+/** When a timer comes so late, in milliseconds, the event loop stood still: nothing could begin. */
+const lateMs = 100;
 // How long work takes is a matter of real time, whatever the receiver's clock says.
 const realTime: Clock = { now: () => performance.now(), setTimeout, clearTimeout };
 
@@ -24,7 +33,7 @@ const realTime: Clock = { now: () => performance.now(), setTimeout, clearTimeout
 export class Ahead {
   readonly #giveBack: () => void;
   readonly #clock: Clock;
-  readonly #waiting: (Leased & { readonly since: number })[] = [];
+  readonly #waiting: Waiting[] = [];
   #bytes = 0;
   #averageMs = 2 * shortMs;
   #timer: unknown;
@@ -42,7 +51,7 @@ export class Ahead {
   /** How many to lease ahead, while so many are worked on at once. */
   wanted(concurrency: number): number {
     if (this.#averageMs >= shortMs || this.#bytes >= mostBytes) return 0;
-    return Math.round((concurrency * aheadMs) / Math.max(this.#averageMs, 1));
+    return Math.min(Math.round((concurrency * aheadMs) / Math.max(this.#averageMs, 1)), most);
   }
 
   /** Takes in how long one took. */
@@ -75,14 +84,16 @@ export class Ahead {
   #watch(): void {
     const [first] = this.#waiting;
     if (first === undefined || this.#timer !== undefined) return;
-    const leftMs = first.since + mostMs - this.#clock.now();
-    this.#timer = quietTimeout(this.#clock, () => this.#look(), Math.ceil(leftMs));
+    const at = Math.ceil(first.since + mostMs);
+    this.#timer = quietTimeout(this.#clock, () => this.#look(at), at - this.#clock.now());
   }
 
-  #look(): void {
+  #look(at: number): void {
     this.#timer = undefined;
+    const now = this.#clock.now();
+    if (now - at >= lateMs) for (const waiting of this.#waiting) waiting.since = now;
     const [first] = this.#waiting;
-    if (first !== undefined && this.#clock.now() - first.since >= mostMs) this.#giveBack();
+    if (first !== undefined && now - first.since >= mostMs) this.#giveBack();
     else this.#watch();
   }
 }

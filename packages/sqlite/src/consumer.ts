@@ -27,7 +27,7 @@ export interface Source {
 }
 
 const recordAgainMs = 1_000;
-/** More are not asked for at a time: they may be of any size. */
+/** More places are not asked for at a time. */
 const mostAsked = 256;
 
 /** One receiver's work on one stage: runs what the thread leases to it, and has recorded what becomes of it. */
@@ -44,7 +44,7 @@ export class LaneConsumer implements Consumer {
   #controller = new AbortController();
   /** How many run that have not ended. */
   #working = 0;
-  /** How many were asked for and did not come yet. */
+  /** How many were asked for and did not come yet; negative when more came than were still wanted. */
   #asked = 0;
   #stopped = false;
   #leftOutAt: number | null = null;
@@ -77,12 +77,12 @@ export class LaneConsumer implements Consumer {
     return { lane, receiver, stage, places, now: this.#now() };
   }
 
-  /** How many more to ask for. */
+  /** How many more to ask for; less than none when what was asked for is not wanted any more. */
   get #places(): number {
     const { concurrency } = this.#policy;
     const ahead = this.#ahead.wanted(concurrency) - this.#ahead.length;
     const wanted = concurrency - this.#working + ahead;
-    return Math.max(0, Math.min(wanted, mostAsked) - this.#asked);
+    return Math.max(0, Math.min(wanted, mostAsked)) - this.#asked;
   }
 
   /** It is not told to the thread from now on. */
@@ -115,12 +115,12 @@ export class LaneConsumer implements Consumer {
   }
 
   /** Works on one that was leased, as soon as there is room. */
-  hand(leased: Leased): void {
-    this.#asked--;
+  hand(leased: Leased, places: number): void {
+    this.#asked -= places;
     this.#ahead.push(leased);
     if (this.#stopped) this.#giveBackAhead();
     else this.#begin();
-    if (this.#asked === 0 && this.#places > 0) this.#source.tell();
+    if (this.#asked <= 0 && this.#places > 0) this.#source.tell();
   }
 
   /** When the next one comes due; null when none waits. */

@@ -181,6 +181,54 @@ describe("Engine", () => {
     engine.close();
   });
 
+  it("turn() hands out more than comes to wait, or a backlog would stay", () => {
+    const { engine, turn } = open(newPath());
+    const many = (of: string): string[] => Array.from({ length: 50 }, (_, n) => `${of}${n}`);
+    turn(adds(...many("a"), ...many("b")));
+    turn({ lanes: [lane(200)] });
+    const { handed, due } = turn({ ...adds(...many("c")), lanes: [lane(0)] });
+    expect(handed).toHaveLength(100);
+    expect(due).toEqual([{ lane: 1, at: now }]);
+    engine.close();
+  });
+
+  it("turn() hands out nothing for places that were withdrawn", () => {
+    const { engine, turn } = open(newPath());
+    turn({ lanes: [lane(5)] });
+    expect(turn({ ...adds("1", "2"), lanes: [lane(-4)] }).handed).toHaveLength(1);
+    expect(turn({ lanes: [lane(-3)] }).handed).toEqual([]);
+    expect(idsOf(turn({ lanes: [lane(3)] }))).toEqual([]);
+    expect(idsOf(turn({ lanes: [lane(1)] }))).toEqual(["2"]);
+    engine.close();
+  });
+
+  it("turn() counts a large body as several places, read or just stored", () => {
+    const { engine, turn } = open(newPath());
+    const bytes = new Uint8Array(200 * 1_024);
+    const add = (id: string): Add => [
+      id,
+      "a",
+      now,
+      1,
+      "s",
+      "/",
+      "{}",
+      bytes.length,
+      0,
+      0,
+      null,
+      null,
+    ];
+    const large = (id: string) => ({ adds: [add(id)], bytes });
+    for (const id of ["1", "2", "3"]) turn(large(id));
+    const read = turn({ lanes: [lane(5)] });
+    expect(read.handed).toMatchObject([{ places: 4 }, { places: 4 }]);
+    expect(read.due).toEqual([]);
+    expect(turn({ lanes: [lane(5)] }).handed).toMatchObject([{ places: 4 }]);
+    expect(turn({ ...large("4"), lanes: [lane(5)] }).handed).toMatchObject([{ places: 4 }]);
+    engine.close();
+  });
+
   it("turn() takes back what an owner had whose beat stands still, and nothing before", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];

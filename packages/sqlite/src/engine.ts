@@ -251,7 +251,7 @@ export class Engine {
     const body = bytes.subarray(from, keyAt);
     const result = this.#deliveries.add(add, body, key, taking?.owner ?? null);
     const seq = typeof result === "number" ? result : "seq" in result ? result.seq : null;
-    if (seq !== null) this.#handOut.arrived(seq, receiver, waiting, taking);
+    if (seq !== null) this.#handOut.arrived(seq, receiver, waiting, taking, bodyBytes);
     return result;
   }
 
@@ -266,7 +266,7 @@ export class Engine {
     if (owner === null || leasedTo !== owner) return false;
     if (!this.#deliveries.record(recorded, leaseTo)) return false;
     this.#leases.held--;
-    this.#handOut.arrived(seq, receiver, waiting, taking);
+    this.#handOut.arrived(seq, receiver, waiting, taking, 0);
     if (dropBody) this.#shelf.bound();
     return true;
   }

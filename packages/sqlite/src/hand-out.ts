@@ -11,8 +11,13 @@ export interface Taking {
   readonly owner: number;
 }
 
-/** What waits is read row by row: more in one turn would keep those waiting that are stored in it. */
-const mostAtOnce = 32;
+/**
+ * What waits is read row by row: more in one turn would keep those waiting that are stored in it. But more than come to
+ * wait in it, or a backlog would stay.
+ */
+const atOnce = 32;
+/** A delivery takes a place, and another for so much of its body: what is in memory at once is bounded, too. */
+const bytesOfPlace = 64 * 1_024;
 
 /** Leases to the lanes of this process what waits, and at once what nothing waits before. */
 export class HandOut {
@@ -21,8 +26,8 @@ export class HandOut {
   readonly #leases: Leases;
   readonly #receivers: Receivers;
   readonly #monotonic: () => number;
-  /** What the other side still has in memory, in this turn. */
-  readonly #inMemory = new Set<number>();
+  /** What the other side still has in memory, in this turn: bytes of bodies by number. */
+  readonly #inMemory = new Map<number, number>();
   #handed: Handed[] = [];
 
   constructor(queue: Queue, leases: Leases, receivers: Receivers, monotonic: () => number) {
@@ -45,11 +50,17 @@ export class HandOut {
     return lane === null ? null : { lane, owner: this.#leases.own(this.#monotonic()) };
   }
 
-  /** It was stored or recorded, under this number. */
-  arrived(seq: number, receiver: string, waiting: Waiting | null, taking: Taking | null): void {
-    this.#inMemory.add(seq);
-    if (taking !== null) this.#take(taking.lane, seq, null);
-    else if (waiting?.isDue) this.lanes.disturb(receiver, waiting.stage);
+  /** It was stored or recorded, under this number; `bytes` are those that were not in memory before. */
+  arrived(
+    seq: number,
+    receiver: string,
+    waiting: Waiting | null,
+    taking: Taking | null,
+    bytes: number,
+  ): void {
+    this.#inMemory.set(seq, bytes);
+    if (taking !== null) this.#take(taking.lane, seq, null, bytes);
+    else if (waiting?.isDue) this.lanes.leave(receiver, waiting.stage);
     else if (waiting !== null) this.lanes.postpone(receiver, waiting.stage, waiting.rank);
   }
 
@@ -62,18 +73,15 @@ export class HandOut {
   finish(): readonly Handed[] {
     for (const lane of this.lanes.asking()) {
       const receiver = this.#receivers.numberOf(lane.receiver);
-      const places = Math.min(lane.places - lane.taken, mostAtOnce);
+      const places = Math.min(lane.places - lane.taken, Math.max(atOnce, 2 * lane.left));
       const wanted = { ...lane, receiver, places };
       lane.dueAt = this.#queue.promote(wanted);
       const next = this.#queue.next(wanted);
-      for (const seq of next) {
-        const owner = this.#leases.own(this.#monotonic());
-        const row = this.#inMemory.has(seq)
-          ? this.#queue.lease(seq, lane.stage, owner)
-          : this.#queue.leaseAndRead(seq, lane.stage, owner);
-        this.#take(lane, seq, row);
+      let handed = 0;
+      while (handed < next.length && lane.taken < lane.places) {
+        this.#lease(lane, next[handed++] as number);
       }
-      lane.calm = next.length < places;
+      lane.calm = handed < places && handed === next.length;
     }
     return this.#handed;
   }
@@ -87,9 +95,23 @@ export class HandOut {
     this.#handed = [];
   }
 
-  #take(lane: Lane, seq: number, row: Row | null): void {
-    lane.taken++;
+  #lease(lane: Lane, seq: number): void {
+    const owner = this.#leases.own(this.#monotonic());
+    const bytes = this.#inMemory.get(seq);
+    if (bytes !== undefined) {
+      this.#queue.lease(seq, lane.stage, owner);
+      this.#take(lane, seq, null, bytes);
+      return;
+    }
+    const row = this.#queue.leaseAndRead(seq, lane.stage, owner);
+    const { body } = row;
+    this.#take(lane, seq, row, body instanceof Uint8Array ? body.byteLength : 0);
+  }
+
+  #take(lane: Lane, seq: number, row: Row | null, bytes: number): void {
+    const places = 1 + Math.floor(bytes / bytesOfPlace);
+    lane.taken += places;
     this.#leases.held++;
-    this.#handed.push({ lane: lane.lane, receiver: lane.receiver, seq, row });
+    this.#handed.push({ lane: lane.lane, receiver: lane.receiver, seq, row, places });
   }
 }

@@ -8,10 +8,12 @@ export interface Lane {
   readonly stage: Stage;
   /** By its receiver's clock. */
   readonly now: number;
-  /** How many more it takes. */
+  /** How many more it takes; negative when more came than it still wanted. */
   places: number;
   /** How many of these the transaction that runs has taken. */
   taken: number;
+  /** How many it has left waiting, of those that came in it. */
+  left: number;
   /** Nothing is known to wait for it but what comes due later. */
   calm: boolean;
   /** When the first of that comes due. */
@@ -40,7 +42,7 @@ export class Lanes {
         const { calm = false, dueAt = null } = known ?? {};
         return [
           lane,
-          { ...state, lane, calm, dueAt, taken: 0, places: places + (known?.places ?? 0) },
+          { ...state, lane, calm, dueAt, taken: 0, left: 0, places: places + (known?.places ?? 0) },
         ];
       }),
     );
@@ -69,11 +71,17 @@ export class Lanes {
     return null;
   }
 
-  /** Something waits now, for these lanes or any. */
-  disturb(receiver?: string, stage?: Stage): void {
+  /** Something waits now, for any lane. */
+  disturb(): void {
+    for (const lane of this.#lanes.values()) lane.calm = false;
+  }
+
+  /** One that has just come waits now. */
+  leave(receiver: string, stage: Stage): void {
     for (const lane of this.#lanes.values()) {
-      const fits = receiver === undefined || lane.receiver === receiver;
-      if (fits && (stage === undefined || lane.stage === stage)) lane.calm = false;
+      if (lane.receiver !== receiver || lane.stage !== stage) continue;
+      lane.calm = false;
+      lane.left++;
     }
   }
 
@@ -90,6 +98,7 @@ export class Lanes {
     for (const lane of this.#lanes.values()) {
       lane.places -= lane.taken;
       lane.taken = 0;
+      lane.left = 0;
     }
   }
 
@@ -97,6 +106,7 @@ export class Lanes {
   rollBack(): void {
     for (const lane of this.#lanes.values()) {
       lane.taken = 0;
+      lane.left = 0;
       lane.calm = false;
     }
   }

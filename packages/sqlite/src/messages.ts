@@ -12,6 +12,8 @@ export interface Leased {
   readonly seq: number;
   readonly owner: number;
   readonly kept: Kept;
+  /** How many of the lane's it takes. */
+  readonly places: number;
 }
 
 /** A delivery as it is sent. */
@@ -48,13 +50,13 @@ export function addedOf(id: string, result: Stored): Added {
 
 /** One that was leased, with what is in memory of it or was read. */
 export function leasedOf(
-  { lane, seq, row, receiver }: Handed,
+  { lane, seq, row, receiver, places }: Handed,
   owner: number,
   inMemory: ReadonlyMap<number, Kept>,
 ): Leased {
   const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  return { lane, seq, owner, kept };
+  return { lane, seq, owner, kept, places };
 }
 
 /** The error that a failure in the thread stands for. */

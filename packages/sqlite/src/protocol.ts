@@ -58,7 +58,7 @@ export interface Lane {
 export interface LaneState extends Lane {
   /** By its receiver's clock. */
   readonly now: number;
-  /** How many more it takes than were told before. */
+  /** How many more it takes than were told before; negative when it takes less. */
   readonly places: number;
 }
 
@@ -125,6 +125,8 @@ export interface Handed {
   readonly receiver: string;
   readonly seq: number;
   readonly row: Row | null;
+  /** How many of the lane's it takes. */
+  readonly places: number;
 }
 
 /** Counts by kind, of receivers by name. */

@@ -109,9 +109,8 @@ export class Queue {
   }
 
   /** Leases one to an owner. */
-  lease(seq: number, stage: Stage, owner: number): null {
+  lease(seq: number, stage: Stage, owner: number): void {
     this.#lease.run(queues[stage].leased, owner, seq);
-    return null;
   }
 
   /** Leases one to an owner; returns all its columns. */

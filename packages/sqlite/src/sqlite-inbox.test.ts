@@ -249,16 +249,42 @@ describe("sqliteInbox", () => {
     await left.end();
   });
 
+  it("does not lease again what it gave back while its work hangs", async () => {
+    const [one, other] = several(2) as [Inbox, Inbox];
+    const [left, right] = [bench(one), bench(other)];
+    let blocked = false;
+    const opened = deferred();
+    const hanging = left.consume("verify", async () => {
+      if (blocked) await opened.promise;
+      return valid;
+    });
+    for (let count = 0; count < 100; count++) await left.put();
+    await left.until(async () => (await one.counts()).verified === 100, "the first ones are done");
+    blocked = true;
+    await left.put();
+    await left.until(() => hanging.jobs.length === 101, "one hangs");
+    const idle = right.consume("verify", valid);
+    const id = await left.put();
+    await left.until(() => idle.jobs.length === 1, "the idle one has the next");
+    expect(idle.jobs[0]?.id).toBe(id);
+    opened.resolve();
+    await left.until(async () => (await one.counts()).verified === 102, "nothing is left");
+    await right.end();
+    await left.end();
+  });
+
   it("hands out all there is where a consumer has no limit", async () => {
     const { inbox, clock, put, until, end } = bench(open());
     const opened = deferred();
-    await Promise.all(Array.from({ length: 600 }, () => put()));
+    const putMany = () => Promise.all(Array.from({ length: 300 }, () => put()));
+    await putMany();
     const policy = { receiver: "a", concurrency: Infinity, clock, onError: () => {} };
     const work = async () => {
       await opened.promise;
       return valid;
     };
     const consumer = inbox.consume("verify", work, policy);
+    await putMany();
     await until(() => consumer.running === 600, "all run");
     opened.resolve();
     await put();

@@ -202,7 +202,7 @@ class SqliteInbox implements Inbox {
         this.#numbers = numbers;
       },
       leased: (leased) => {
-        for (const one of leased) this.#lanes.get(one.lane)?.hand(one);
+        for (const one of leased) this.#lanes.get(one.lane)?.hand(one, one.places);
       },
       lost: () => this.#lose(),
       handedOut: (rest, asOf) => this.#handOut(rest, asOf),
