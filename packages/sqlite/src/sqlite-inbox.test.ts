@@ -37,6 +37,22 @@ function several(count: number): Inbox[] {
   return Array.from({ length: count }, () => sqliteInbox(path));
 }
 
+/** A consumer whose work was short a hundred times, so that more is leased ahead than runs, and now hangs. */
+async function hanging({ inbox, put, consume, until }: Bench) {
+  const opened = deferred();
+  let hangs = false;
+  const { jobs } = consume("verify", async () => {
+    if (hangs) await opened.promise;
+    return valid;
+  });
+  for (let count = 0; count < 100; count++) await put();
+  await until(async () => (await inbox.counts()).verified === 100, "the first ones are done");
+  hangs = true;
+  await put();
+  await until(() => jobs.length === 101, "one hangs");
+  return { jobs, goOn: () => opened.resolve() };
+}
+
 describe("sqliteInbox", () => {
   it("refuses wrong options and paths", () => {
     const refused = (path: unknown, options?: unknown) => (message: RegExp) =>
@@ -225,25 +241,12 @@ describe("sqliteInbox", () => {
   it("leaves to others what it leased ahead, once its work takes long", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [bench(one), bench(other)];
-    let blocked = false;
-    const opened = deferred();
-    const { jobs } = left.consume("verify", async () => {
-      if (blocked) await opened.promise;
-      return valid;
-    });
-    const put = (count: number) => Promise.all(Array.from({ length: count }, () => left.put()));
-    await put(100);
-    await left.until(async () => (await one.counts()).verified === 100, "the first ones are done");
-    blocked = true;
-    await put(100);
-    await left.until(() => jobs.length === 101, "one runs");
+    const { jobs, goOn } = await hanging(left);
+    await Promise.all(Array.from({ length: 99 }, () => left.put()));
     right.consume("verify", valid);
-    await left.until(
-      async () => (await one.counts()).verified === 199,
-      "others have done the rest",
-    );
+    await left.until(async () => (await one.counts()).verified === 199, "others do the rest");
     expect(jobs).toHaveLength(101);
-    opened.resolve();
+    goOn();
     await left.until(async () => (await one.counts()).verified === 200, "nothing is left");
     await right.end();
     await left.end();
@@ -252,22 +255,12 @@ describe("sqliteInbox", () => {
   it("does not lease again what it gave back while its work hangs", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [bench(one), bench(other)];
-    let blocked = false;
-    const opened = deferred();
-    const hanging = left.consume("verify", async () => {
-      if (blocked) await opened.promise;
-      return valid;
-    });
-    for (let count = 0; count < 100; count++) await left.put();
-    await left.until(async () => (await one.counts()).verified === 100, "the first ones are done");
-    blocked = true;
-    await left.put();
-    await left.until(() => hanging.jobs.length === 101, "one hangs");
+    const { goOn } = await hanging(left);
     const idle = right.consume("verify", valid);
     const id = await left.put();
     await left.until(() => idle.jobs.length === 1, "the idle one has the next");
     expect(idle.jobs[0]?.id).toBe(id);
-    opened.resolve();
+    goOn();
     await left.until(async () => (await one.counts()).verified === 102, "nothing is left");
     await right.end();
     await left.end();
