@@ -51,6 +51,7 @@ export const runtimes: readonly Runtime[] = [
   node("node20", "with `libsql`"),
   node("node22", "with Node's SQLite"),
   node("node24", "with Node's SQLite"),
+  node("node26", "with Node's SQLite"),
   {
     name: `Bun ${version("bun")}`,
     command: [at(".bin/bun")],

@@ -40,6 +40,19 @@ function by(parsers: readonly Parser[], answer: string): Partial<Record<Parser, 
   return Object.fromEntries(parsers.map((parser) => [parser, answer]));
 }
 
+/** An object in an object in an object. */
+const nested = `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`;
+
+/** Whether the runtime can write what it has parsed. */
+function writesAgain(text: string): boolean {
+  const parsed: unknown = JSON.parse(text);
+  try {
+    return JSON.stringify(parsed) === text;
+  } catch {
+    return false;
+  }
+}
+
 const refused = by([...json, ...koa], "400 of the parser");
 const tooMuch = by([...json, ...bytes], "413 of the parser");
 
@@ -64,9 +77,10 @@ const table: Readonly<Record<string, Row>> = {
     instead: by(koa, "400 of the parser"),
   },
   "10,000 nested objects": {
-    body: `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`,
+    body: nested,
     ours: "200 accepted",
-    instead: by(["express.json()", "koa-body"], "500 body_unavailable"),
+    // Node 20 to 24 parse what is nested deeper than they can write.
+    instead: writesAgain(nested) ? {} : by(["express.json()", "koa-body"], "500 body_unavailable"),
   },
   "150 KB": { body: filled(150_000), ours: "200 accepted", instead: tooMuch },
   "300 KB": { body: filled(300_000), ours: "413 body_too_large", instead: tooMuch },
