@@ -128,6 +128,21 @@ for (const [name, orders, why] of [
   });
 }
 
+test("a disk that gives no answer: not acknowledged, not ready, and close() does not wait for it", async () => {
+  const site = new Site(root, "hung");
+  const { url, ask } = await site.start();
+  expect((await post(url)).status).toBe(200);
+  site.order("hold");
+  const sent = post(url);
+  expect(await ask("health")).toMatchObject({
+    ready: false,
+    inbox: { ok: false, error: "Error: The inbox gave no answer within 4000 ms" },
+  });
+  expect(await sent).toMatchObject({ status: 503, said: "inbox_unavailable" });
+  expect(await ask("closing")).toBe("The inbox could not be closed: it gives no answer");
+  site.order({});
+});
+
 test("a disk that does not keep up: overloaded beyond 64 MiB, and what is acknowledged is stored", async () => {
   const site = new Site(root, "overload");
   rmSync(site.trace);

@@ -17,6 +17,7 @@ const asked: Record<string, () => unknown> = {
   lines: () => served.lines,
   handled: () => served.handled,
   memory: () => process.memoryUsage().rss / 1_048_576,
+  closing: () => served.close().catch((error: Error) => error.message),
   close: () => served.close(),
 };
 process.on("message", async (what: string) => {

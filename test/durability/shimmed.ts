@@ -19,6 +19,7 @@ interface Answers {
   readonly lines: Line[];
   readonly handled: string[];
   readonly memory: number;
+  readonly closing: string | undefined;
   readonly close: undefined;
 }
 

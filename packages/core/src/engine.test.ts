@@ -40,6 +40,21 @@ describe("pruning", () => {
     expect(prune).toHaveBeenCalledTimes(2);
   });
 
+  it("is not done before the inbox is open, nor once the receiver is closed", async () => {
+    const prune = vi.fn(async () => 0);
+    const opened = gate();
+    const { receiver, send } = setUp({ inbox: inboxWith({ prune, open: () => opened.opened }) });
+    const starting = receiver.start();
+    await send("report");
+    expect(prune).not.toHaveBeenCalled();
+    opened.open();
+    await starting;
+    expect(prune).toHaveBeenCalledTimes(1);
+    await receiver.close();
+    await receiver.inbox.list();
+    expect(prune).toHaveBeenCalledTimes(1);
+  });
+
   it("may fail, which is logged and changes nothing else", async () => {
     const prune = () => Promise.reject(new Error("busy"));
     const { receiver, send, seen, seeAll, lines } = setUp({ inbox: inboxWith({ prune }) });
@@ -77,6 +92,14 @@ describe("idle()", () => {
     await until(async () => (await receiver.inbox.get(body.id))?.attempts === 1);
     await expect(receiver.idle(late)).rejects.toThrow(
       `: 0 received, 1 verified; for example ${body.id} (report.complete, last error: Error: out of paper)`,
+    );
+  });
+
+  it("says so when the inbox gives no answer", async () => {
+    const counts = (): Promise<never> => new Promise(() => {});
+    const { receiver } = setUp({ inbox: inboxWith({ counts }) });
+    await expect(receiver.idle(late)).rejects.toThrow(
+      "Receiver reports is not idle after 1 ms: the inbox gives no answer",
     );
   });
 

@@ -9,6 +9,7 @@ import { oncePerMinute } from "./log.ts";
 import { observe } from "./observe.ts";
 import { isTiedToRequests } from "./platform.ts";
 import type { Settings } from "./settings.ts";
+import { isDoneIn } from "./within.ts";
 import type { Worker } from "./worker.ts";
 
 /** Runs the two stages of a receiver: starts them, waits for them, ends them. */
@@ -36,6 +37,9 @@ export interface Engine {
   /** Tells the hooks and the log, as after recorded work. */
   report(job: Job, outcome: Outcome): void;
 }
+
+/** How long an inbox that gives no answer, as when its disk hangs, may hold up `idle()` and `close()`, in milliseconds. */
+export const silentMs = 2_000;
 
 /** Who waits for the first attempt to handle a delivery. */
 interface Watcher {
@@ -123,7 +127,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   }
 
   function isDue(everyMs: number): boolean {
-    return keeps && Math.abs(clock.now() - prunedAt) >= everyMs;
+    return keeps && !closing && Math.abs(clock.now() - prunedAt) >= everyMs;
   }
 
   function pruneNowAndThen(): void {
@@ -149,7 +153,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   }
 
   function autostart(): void {
-    if (opening !== undefined && !closing) pruneNowAndThen();
+    if (consumers.length > 0) pruneNowAndThen();
     if (!settings.autostart || closing || opening !== undefined || retryTimer !== undefined) return;
     begin().catch((error: unknown) => {
       if (closing) return;
@@ -184,16 +188,25 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
 
   async function idle(timeoutMs: number): Promise<void> {
     const until = realNow() + timeoutMs;
-    for (;;) {
-      const what = await waiting();
-      if (what === null) return;
-      if (!(realNow() < until)) {
-        throw new ReporthookError(
-          "not_idle",
-          `Receiver ${name} is not idle after ${timeoutMs} ms: ${what}`,
-        );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const silent = new Promise<string>((resolve) => {
+      const say = (): void => resolve("the inbox gives no answer");
+      timer = realTimeout(say, Math.min(timeoutMs + silentMs, longestMs));
+    });
+    try {
+      for (;;) {
+        const what = await Promise.race([waiting(), silent]);
+        if (what === null) return;
+        if (!(realNow() < until)) {
+          throw new ReporthookError(
+            "not_idle",
+            `Receiver ${name} is not idle after ${timeoutMs} ms: ${what}`,
+          );
+        }
+        await new Promise((resolve) => realTimeout(resolve, pollMs));
       }
-      await new Promise((resolve) => realTimeout(resolve, pollMs));
+    } finally {
+      clearRealTimeout(timer);
     }
   }
 
@@ -203,15 +216,10 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     clock.clearTimeout(retryTimer);
     const work = consumers.map((consumer) => consumer.stop().catch(onError));
     const ended = Promise.all([opening?.catch(() => {}), ...work, requests()]);
-    let timer: unknown;
-    const late = new Promise<"late">((resolve) => {
-      timer = clock.setTimeout(() => resolve("late"), Math.min(timeoutMs, longestMs));
-    });
-    const how = await Promise.race([ended, late]);
-    clock.clearTimeout(timer);
-    if (how === "late") {
+    if (!(await isDoneIn(clock, timeoutMs, ended))) {
       ending.abort(new Error("The receiver is closing"));
-      await Promise.all(consumers.map((consumer) => consumer.abort().catch(onError)));
+      const aborted = consumers.map((consumer) => consumer.abort().catch(onError));
+      await isDoneIn(clock, silentMs, Promise.all(aborted));
     }
     for (const id of watchers.keys()) forget(id);
     endAlive();

@@ -38,6 +38,16 @@ describe("health()", () => {
     expect(counts).not.toHaveBeenCalled();
   });
 
+  it("is not ready when the inbox gives no answer within 4 seconds", async () => {
+    const clock = virtualClock();
+    const health = (): Promise<never> => new Promise(() => {});
+    const { receiver } = setUp({ inbox: Object.assign(memoryInbox(), { health }), clock });
+    const asked = receiver.health();
+    clock.advance(4_000);
+    const inbox = { ok: false, error: "Error: The inbox gave no answer within 4000 ms" };
+    expect(await asked).toMatchObject({ ready: false, inbox, oldestWaitingMs: null });
+  });
+
   it("is not ready when the inbox says so, or fails to say anything", async () => {
     for (const health of [
       async () => ({ ok: false, error: "Error: full" }),

@@ -2,6 +2,7 @@ import type { Clock } from "./clock.ts";
 import { describe } from "./errors.ts";
 import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
 import { noCounts } from "./look.ts";
+import { within } from "./within.ts";
 
 /** How a receiver is doing. */
 export interface Health {
@@ -16,19 +17,29 @@ export interface Health {
   readonly counts: Counts;
 }
 
-/** Asks an inbox how it is doing, unless it is closed: that would open it again. Rejects never, whatever the inbox does. */
+// Longer than an inbox takes to find out that it fails.
+const silentMs = 4_000;
+
+/**
+ * Asks an inbox how it is doing, unless it is closed: that would open it again. One that gives no answer within 4 seconds
+ * fails. Rejects never, whatever the inbox does.
+ */
 export async function healthOf(
   { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
   service: Health["service"],
   closing: boolean,
   closed: () => boolean,
 ): Promise<Health> {
-  try {
+  const late = `The inbox gave no answer within ${silentMs} ms`;
+  const ask = async (): Promise<Health> => {
     const health = closed() ? { ok: true } : await inbox.health();
     if (!health.ok || closed()) return failing(health, service);
     const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
     const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
     return { ready: !closing, inbox: health, service, oldestWaitingMs, counts };
+  };
+  try {
+    return await within({ clock, ms: silentMs, late }, ask);
   } catch (error) {
     return failing({ ok: false, error: describe(error) }, service);
   }

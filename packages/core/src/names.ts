@@ -28,9 +28,9 @@ export function takeName(
   }
   for (const place of places) registry.set(place, (registry.get(place) ?? new Set()).add(name));
   return {
-    /** The last one closes the inbox. */
+    /** The last one closes the inbox, each time that it is called: somebody may have opened it again to look. */
     async giveBack() {
-      for (const place of places) registry.get(place)?.delete(name);
+      for (const place of places.splice(0)) registry.get(place)?.delete(name);
       if ((registry.get(identity)?.size ?? 0) > 0) return;
       registry.delete(identity);
       await inbox.close().catch((error: unknown) => {

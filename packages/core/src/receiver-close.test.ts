@@ -12,6 +12,7 @@ import { type Around, seam } from "./around.ts";
 import type { EventOf } from "./events.ts";
 import type { Incoming } from "./incoming.ts";
 import { memoryInbox } from "./memory-inbox.ts";
+import { virtualClock } from "./testing/virtual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 /** A memory inbox that says it survives a crash: the receiver goes on storing while it closes. */
@@ -141,6 +142,38 @@ describe("close()", () => {
     const { receiver } = setUp({ inbox });
     void receiver.start();
     await receiver.close({ timeoutMs: 1 });
+  });
+
+  it("goes on without an inbox that gives no answer, and says so", async () => {
+    const inbox = Object.assign(memoryInbox(), {
+      consume: () => ({ stop: never, abort: never, running: 1 }),
+      close: (): Promise<void> => never(),
+    });
+    const clock = virtualClock();
+    const { receiver } = setUp({ inbox, clock });
+    await receiver.start();
+    const closing = receiver.close({ timeoutMs: 5_000 });
+    const ended = expect(closing).rejects.toThrow("could not be closed: it gives no answer");
+    for (const ms of [5_000, 2_000, 2_000]) {
+      clock.advance(ms);
+      await turns();
+    }
+    await ended;
+    inbox.close = async () => {};
+    expect(setUp().receiver.name).toBe("reports");
+  });
+
+  it("is done again when somebody has looked into the inbox since, unless another uses it", async () => {
+    const inbox = memoryInbox();
+    const close = vi.spyOn(inbox, "close");
+    const [first, second] = [setUp({ inbox, name: "a" }), setUp({ inbox, name: "b" })];
+    await first.receiver.close();
+    await first.receiver.inbox.counts();
+    expect(close).not.toHaveBeenCalled();
+    await second.receiver.close();
+    expect(close).toHaveBeenCalledTimes(1);
+    await Promise.all([first.receiver.inbox.list(), first.receiver.inbox.get("none")]);
+    expect(close).toHaveBeenCalledTimes(2);
   });
 
   it("lets none that wait for the key's probe hold it up", async () => {

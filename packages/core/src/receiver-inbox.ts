@@ -23,15 +23,22 @@ export interface ReceiverInbox {
   discard(id: string): Promise<void>;
 }
 
-/** Makes that view of an inbox; `prune` comes before each look. */
+/** Makes that view of an inbox; `prune` comes before each look, and `looked` when the last one is over. */
 export function receiverInbox(
   { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
   prune: () => Promise<void>,
+  looked = async (): Promise<void> => {},
 ): ReceiverInbox {
-  async function kept<T>(look: () => Promise<T>): Promise<T> {
-    await prune();
-    return look();
+  let asking = 0;
+  async function ask<T>(what: () => Promise<T>): Promise<T> {
+    asking++;
+    try {
+      return await what();
+    } finally {
+      if (--asking === 0) await looked();
+    }
   }
+  const kept = <T>(look: () => Promise<T>): Promise<T> => ask(() => prune().then(look));
   return {
     list: async (query = {}) => {
       checkList(query);
@@ -49,16 +56,16 @@ export function receiverInbox(
     },
     release: async (id) => {
       checkId("release", id);
-      await inbox.release({ receiver: name, id, now: clock.now() });
+      await ask(() => inbox.release({ receiver: name, id, now: clock.now() }));
     },
-    releaseAll: (reason) => inbox.release({ receiver: name, reason, now: clock.now() }),
+    releaseAll: (reason) => ask(() => inbox.release({ receiver: name, reason, now: clock.now() })),
     retry: async (id) => {
       checkId("retry", id);
-      await inbox.release({ receiver: name, retry: id, now: clock.now() });
+      await ask(() => inbox.release({ receiver: name, retry: id, now: clock.now() }));
     },
     discard: async (id) => {
       checkId("discard", id);
-      await inbox.discard(id, name);
+      await ask(() => inbox.discard(id, name));
     },
   };
 }

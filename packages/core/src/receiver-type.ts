@@ -32,7 +32,7 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
   start(): Promise<void>;
   /**
    * Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish. Idempotent. Rejects `inbox_failed`
-   * when the inbox can't be closed.
+   * when the inbox can't be closed, or gives no answer for 2 seconds.
    */
   close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   /** For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds. */

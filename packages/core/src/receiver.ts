@@ -5,7 +5,7 @@ import { Deadline } from "./deadline.ts";
 import { logAnswer } from "./decisions.ts";
 import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
-import { createEngine } from "./engine.ts";
+import { createEngine, silentMs } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { NoSchemas, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
@@ -24,7 +24,7 @@ import type { Receiver } from "./receiver-type.ts";
 import { register } from "./register.ts";
 import { settingsOf } from "./settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
-import { within } from "./within.ts";
+import { isDoneIn, within } from "./within.ts";
 import { createWorker } from "./worker.ts";
 
 // What is kept free for storing, when authorize is asked first.
@@ -230,8 +230,17 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     try {
       around?.end();
     } finally {
-      await takenName.giveBack();
+      await giveBack();
     }
+  }
+
+  async function giveBack(): Promise<void> {
+    if (await isDoneIn(clock, silentMs, takenName.giveBack())) return;
+    throw new ReporthookError("inbox_failed", "The inbox could not be closed: it gives no answer");
+  }
+
+  async function looked(): Promise<void> {
+    if (drained) await giveBack();
   }
 
   const receiver: Receiver<Context, S> = {
@@ -261,7 +270,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       return callbacks.url(base, context);
     },
     health,
-    inbox: receiverInbox(settings, () => engine.prune(lookMs)),
+    inbox: receiverInbox(settings, () => engine.prune(lookMs), looked),
   };
   return Object.freeze(receiver);
 }

@@ -60,6 +60,19 @@ export function within<T>(
   });
 }
 
+/** Resolves to whether `work` is done after at most `ms` milliseconds, for which the process is kept alive. */
+export async function isDoneIn(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: unknown;
+  const late = new Promise<false>((resolve) => {
+    timer = clock.setTimeout(() => resolve(false), Math.min(ms, 2_147_483_647));
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clock.clearTimeout(timer);
+  }
+}
+
 class Ending implements Scope {
   over = false;
   #reason: unknown;
