@@ -25,7 +25,8 @@ export function newFolder(): string {
 /** An empty inbox; a durable one keeps its data in `folder`. */
 export async function openInbox(name: InboxName, folder: string): Promise<Inbox> {
   if (name === "memory") return memoryInbox({ maxBytes: 2 ** 32 });
-  if (name === "redis" || name === "postgres") return openQueues(name, basename(folder));
+  if (name === "redis" || name === "postgres")
+    return openQueues(name, basename(folder).replaceAll("-", "_"));
   const from: string = "@reporthook/sqlite";
   const { sqliteInbox } = (await import(from)) as { sqliteInbox(path: string): Inbox };
   const inbox = sqliteInbox(join(folder, "inbox.db"));

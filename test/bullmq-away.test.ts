@@ -85,7 +85,7 @@ onEachServer((server, { kind }) => {
   redis?.(
     "a server that takes no writes is not ready, and one that lost its data is filled anew",
     async () => {
-      const prefix = "no-writes";
+      const prefix = "no_writes";
       const inbox = bullmqInbox({ connection: server().url, prefix, logger: false });
       const lines: unknown[] = [];
       const receiver = createReceiver({

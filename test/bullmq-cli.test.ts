@@ -5,9 +5,10 @@ import { promisify } from "node:util";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
+import { PostgresConnection } from "bullmq";
 import { expect, it } from "vitest";
 import { patient } from "./patient.ts";
-import { noRedis, startRedis } from "./servers.ts";
+import { noRedis, startPostgres, startRedis } from "./servers.ts";
 
 const program = fileURLToPath(new URL("../packages/cli/src/main.ts", import.meta.url));
 const node = ["--conditions=@reporthook/source", "--import", "tsx", program];
@@ -78,3 +79,21 @@ it.skipIf(noRedis !== null)(
     await server.stop();
   },
 );
+
+it("the command line makes no tables in a database that has none", async () => {
+  const server = await startPostgres();
+  const { pool } = new PostgresConnection({ connectionString: server.url });
+  const schemas = async (): Promise<unknown[]> =>
+    (await pool.query("SELECT FROM pg_namespace WHERE nspname = 'bullmq'")).rows;
+  const list = await cli("inbox", "list", "--inbox", server.url);
+  expect(list.code).toBe(1);
+  expect(list.err).toContain("the app makes them when it opens the inbox");
+  expect(await schemas()).toHaveLength(0);
+  const inbox = bullmqInbox({ connection: server.url, logger: false });
+  await inbox.open();
+  await inbox.close();
+  expect(await schemas()).toHaveLength(1);
+  expect(await cli("inbox", "list", "--inbox", server.url)).toMatchObject({ code: 0 });
+  await pool.end();
+  await server.stop();
+});

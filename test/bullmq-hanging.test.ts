@@ -10,7 +10,7 @@ let prefixes = 0;
 onEachServer((server, { start }) => {
   const open = (connection: string) =>
     bullmqInbox({
-      ...{ connection, prefix: `hang-${++prefixes}`, logger: false, leaseMs: 2_000 },
+      ...{ connection, prefix: `hang_${++prefixes}`, logger: false, leaseMs: 2_000 },
     });
 
   it.concurrent("work that is asked for while the server is away begins when it is back", async () => {

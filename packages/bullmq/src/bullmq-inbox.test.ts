@@ -17,7 +17,7 @@ let prefixes = 0;
 
 onEachServer((server) => {
   const options = (rest: Partial<BullmqInboxOptions> = {}): BullmqInboxOptions => ({
-    ...{ connection: server().url, prefix: `test-${++prefixes}`, logger: false, ...rest },
+    ...{ connection: server().url, prefix: `test_${++prefixes}`, logger: false, ...rest },
   });
   const open = () => bullmqInbox(options());
   for (const { name, run } of inboxContract({ open, guarantees, patienceMs })) test(name, run);
@@ -41,6 +41,22 @@ onEachServer((server) => {
     expect(jobs.map((job) => job.id)).toEqual([id]);
     await left.end();
     await right.end();
+  });
+
+  it("asking for a receiver that is none makes none known", async () => {
+    const given = options();
+    const { inbox, put, end } = bench(bullmqInbox(given));
+    const id = await put();
+    const gone = { code: "not_found" };
+    const typo = { receiver: "typo", id, now: Date.now() };
+    await expect(inbox.release(typo)).rejects.toMatchObject(gone);
+    await expect(inbox.discard(id, "typo")).rejects.toMatchObject(gone);
+    expect(await inbox.list({ receiver: "typo" })).toEqual([]);
+    const { engine } = await behind(given);
+    const known = await engine.queue(`${given.prefix}-receivers`).getJobs(["wait"]);
+    expect(known.map(({ data }) => data)).toEqual([{ receiver: "a" }]);
+    await engine.close();
+    await end();
   });
 
   it("what begins verified or held is told from its copies too, and stays one", async () => {

@@ -145,8 +145,7 @@ class BullmqInbox implements Inbox {
 
   async release(query: ReleaseQuery): Promise<number> {
     const { receivers } = await this.#open();
-    const queues = await receivers.of(query.receiver);
-    return release(queues, this.#meter(query.receiver), query);
+    return release(receivers.look(query.receiver), this.#meter(query.receiver), query);
   }
 
   async discard(id: string, receiver?: string): Promise<void> {
@@ -154,7 +153,7 @@ class BullmqInbox implements Inbox {
     if (found === null) throw notFound(id);
     const { receiver: name } = found.carried.kept;
     const { receivers } = await this.#open();
-    await discard(await receivers.of(name), this.#meter(name), found);
+    await discard(receivers.look(name), this.#meter(name), found);
   }
 
   async prune(now: Date): Promise<number> {

@@ -69,8 +69,8 @@ export class QueueConsumer implements Consumer {
     // While the server hangs neither the wait for a job nor that for the connection may ever end.
     await inTime(this.#slots, againMs).catch(() => this.#disconnect());
     await Promise.allSettled([...this.#running].map(({ ended }) => ended));
-    clearInterval(this.#beat);
     await this.#disconnect();
+    clearInterval(this.#beat);
   }
 
   async abort(): Promise<void> {

@@ -10,6 +10,8 @@ describe("explain()", () => {
     ["OOM command not allowed when used memory > 'maxmemory'.", "raise maxmemory"],
     ["READONLY You can't write against a read only replica.", "connect to the primary"],
     ["cannot execute INSERT in a read-only transaction", "connect to the primary"],
+    ["SchemaMigrationRequiredError: not initialized", "the app makes them"],
+    ["SchemaVersionMismatchError: requires 7", "update bullmq"],
     ["Stream isn't writeable and enableOfflineQueue options is false", "start it, or wait"],
     ["connect ECONNREFUSED 127.0.0.1:6379", "start it, or wait"],
   ])("says what to do about %s", (words, way) => {

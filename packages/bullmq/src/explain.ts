@@ -13,6 +13,11 @@ const ways: readonly (readonly [RegExp, string])[] = [
     "it takes no writes, as a replica does: connect to the primary",
   ],
   [
+    /SchemaMigrationRequired/,
+    "BullMQ's tables are not there: the app makes them when it opens the inbox",
+  ],
+  [/SchemaVersionMismatch/, "BullMQ's tables are newer: update bullmq here"],
+  [
     /isn't writeable|maxRetriesPerRequest|Connection (is closed|terminated)|timed out|timeout exceeded|no answer within|ECONN|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT/,
     "it can't be reached: start it, or wait for its failover",
   ],

@@ -11,6 +11,7 @@ describe("settingsOf", () => {
     [{ connection: "redis://h", backend: "postgres" }, /backend is "postgres", but the URL/],
     [{ connection: "redis://h", backend: "mysql" }, /backend must be "redis" or "postgres"/],
     [{ connection: "redis://h", prefix: "a:b" }, /prefix must be 1 to 64 letters/],
+    [{ connection: "redis://h", prefix: "app-reports" }, /prefix must be .* dots or underscores/],
     [{ connection: "redis://h", leaseMs: 0 }, /leaseMs must be a positive number/],
     [{ connection: "redis://h", retention: { parkedMs: -1 } }, /retention.parkedMs must be/],
     [{ connection: "redis://h", queue: "x" }, /queue is no option; these are: connection/],

@@ -15,7 +15,7 @@ export interface BullmqInboxOptions {
     | (object & { readonly on?: never });
   /** Which engine: the URL tells, and options are taken for ioredis' when left out. */
   readonly backend?: "redis" | "postgres" | undefined;
-  /** What the names of the queues begin with: `"reporthook"`. */
+  /** What the names of the queues begin with, without hyphens: `"reporthook"`. */
   readonly prefix?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
@@ -50,8 +50,9 @@ const ports = { redis: 6379, postgres: 5432 };
 export function settingsOf(options: BullmqInboxOptions): Settings {
   onlyKnown("bullmqInbox", options, names);
   const { connection, backend, prefix = "reporthook", retention, leaseMs = 15_000 } = options;
-  if (!/^[\w.-]{1,64}$/.test(prefix)) {
-    wrong("prefix", "must be 1 to 64 letters, digits, dots, hyphens or underscores");
+  // With a hyphen, the queues of two inboxes might have one name.
+  if (!/^[\w.]{1,64}$/.test(prefix)) {
+    wrong("prefix", "must be 1 to 64 letters, digits, dots or underscores");
   }
   return {
     ...target(connection as Given, backend),

@@ -2,21 +2,21 @@ import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { onEachServer } from "../../../test/servers.ts";
-import { createBench, later, left, valid } from "../../core/src/testing/inbox-bench.ts";
+import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox-bench.ts";
 import { openEngine } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
 import { Meter } from "./meter.ts";
-import { ReceiverQueues } from "./queues.ts";
+import { type Found, ReceiverQueues } from "./queues.ts";
 import { settingsOf } from "./settings.ts";
 import { goneOn } from "./settle.ts";
-import { release } from "./shelf.ts";
+import { discard, release } from "./shelf.ts";
 
 const dead = left("dead", "do_not_retry");
 let prefixes = 0;
 
 /** A bench, and the queues of receiver `a` as another process has them. */
 async function openOn(connection: string) {
-  const options = { connection, prefix: `shelf-${++prefixes}`, logger: false } as const;
+  const options = { connection, prefix: `shelf_${++prefixes}`, logger: false } as const;
   const bench = createBench(bullmqInbox(options), 60_000);
   const engine = await openEngine(settingsOf(options));
   const queues = new ReceiverQueues(engine, options.prefix, "a");
@@ -74,6 +74,69 @@ onEachServer((server, { kind }) => {
     await until(() => jobs.length === 1, "it is worked on again");
     await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
     expect(jobs.length).toBe(1);
+    await end();
+  });
+
+  it("release() of one that another has released says so, of a handled one as well", async () => {
+    const opened = await open();
+    const { queues, meter, put, work, end } = opened;
+    const ids = [await parked(opened), await put()];
+    await work("verify", valid);
+    await work("handle", handled);
+    for (const id of ids) {
+      const { find } = queues;
+      const found = await queues.find(id);
+      // As one that has looked before the other did anything.
+      queues.find = async () => copyOf(found);
+      const query = { receiver: "a", id, now: Date.now() };
+      await release(queues, meter, query);
+      const again = release(queues, meter, query);
+      await expect(again).rejects.toMatchObject({
+        code: "not_releasable",
+        message: expect.stringMatching(/is verified/),
+      });
+      queues.find = find;
+    }
+    await end();
+  });
+
+  it("discard() of one that another has released meanwhile says so, and it is worked on", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, work, end } = opened;
+    const id = await parked(opened);
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    await release(queues, meter, { receiver: "a", id, now: Date.now() });
+    await expect(discard(queues, meter, found)).rejects.toMatchObject({
+      code: "not_parked",
+      message: expect.stringMatching(/is verified/),
+    });
+    await work("handle", handled);
+    expect((await inbox.get(id))?.state).toBe("handled");
+    await end();
+  });
+
+  it("release() of one that another discards at the same moment finds it gone, or runs it", async () => {
+    const opened = await open();
+    const { queues, meter, put, work, end } = opened;
+    const ids = [await parked(opened), await put()];
+    await work("verify", left("held", "not_verified"));
+    const answers: unknown[] = [];
+    for (const [index, id] of ids.entries()) {
+      const shelf = queues.of(index === 0 ? "dead" : "held");
+      const found = await queues.find(id);
+      if (found === null) throw new Error("It is there");
+      const remove = shelf.remove.bind(shelf);
+      shelf.remove = async (name) => {
+        shelf.remove = remove;
+        answers.push(await discard(queues, meter, found).catch(({ code }) => code));
+        return remove(name);
+      };
+      const query = { receiver: "a", id, now: Date.now() };
+      answers.push(await release(queues, meter, query).catch(({ code }) => code));
+      answers.push((await queues.find(id))?.state);
+    }
+    expect(answers).toEqual(["not_parked", 1, "verified", undefined, "not_found", undefined]);
     await end();
   });
 
@@ -156,6 +219,11 @@ onEachServer((server, { kind }) => {
     await end();
   });
 });
+
+/** Found again: who releases one changes what he has found. */
+function copyOf(found: Found | null): Found | null {
+  return found && { ...found, carried: structuredClone(found.carried) };
+}
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -11,9 +11,11 @@ import {
   type Retention,
   rerun,
 } from "@reporthook/core/store";
+import type { Queue } from "bullmq";
 import { type Meter, nothing, weightOf } from "./meter.ts";
 import { parkedPriorities } from "./priority.ts";
 import {
+  type DeliveryJob,
   type Found,
   foundIn,
   type Place,
@@ -21,8 +23,8 @@ import {
   type ReceiverQueues,
   shelves,
 } from "./queues.ts";
-import { type Carried, dataOf } from "./record.ts";
-import { goneOn } from "./settle.ts";
+import { type Carried, dataOf, type JobData } from "./record.ts";
+import { goneOn, isLost } from "./settle.ts";
 
 const atOnce = 100;
 const mostPruned = 10_000;
@@ -40,7 +42,7 @@ export async function release(
   const found = await queues.find(id);
   if (found === null) throw notFound(id);
   if ("retry" in query) await retry(found, query.now);
-  else await run(queues, meter, found, query.now);
+  else if (!(await isRun(queues, meter, found, query.now))) mustBeReleasable(found.carried.kept);
   return 1;
 }
 
@@ -56,49 +58,74 @@ async function releaseAll(
     for (const id of await idsFor(queues, place, reason)) {
       const found = await queues.find(id);
       if (found?.place !== place || found.carried.kept.reason?.code !== reason) continue;
-      await run(queues, meter, found, now);
-      released++;
+      if (await isRun(queues, meter, found, now)) released++;
     }
   }
   return released;
 }
 
-async function run(
+/** Runs one again; resolves to false when somebody else has meanwhile. */
+async function isRun(
   queues: ReceiverQueues,
   meter: Meter,
   { carried, job, place, state }: Found,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const { kept } = carried;
   mustBeReleasable({ id: kept.id, state });
-  await meter.change(async (change) => {
+  return meter.change(async (change) => {
     const before = weightOf(kept);
     rerun(kept, now);
-    if (isParked(state)) {
-      await takeOff(queues, place, carried);
-    } else {
-      carried.losses = job.stalledCounter;
-      await queues.of(place).backend.updateData(job, dataOf(carried));
-      await job.retry("completed");
-    }
-    change(before, weightOf(kept));
+    const isOurs = isParked(state)
+      ? await isTakenOff(queues, place, carried)
+      : await isRetried(queues.of(place), job, carried);
+    if (isOurs) change(before, weightOf(kept));
+    return isOurs;
   });
+}
+
+async function isRetried(
+  { backend }: Queue<JobData>,
+  job: DeliveryJob,
+  carried: Carried,
+): Promise<boolean> {
+  carried.losses = job.stalledCounter;
+  try {
+    await backend.updateData(job, dataOf(carried));
+    await job.retry("completed");
+    return true;
+  } catch (error) {
+    if (isLost(error)) return false;
+    throw error;
+  }
 }
 
 /**
  * Puts it where it is worked on, then takes it off its shelf: unless somebody else released it, or may have begun with
- * it, who clears the shelf himself. What lies there by now may be what it was parked as again.
+ * it, who clears the shelf himself. What lies there by now may be what it was parked as again. Resolves to false when
+ * somebody else released it.
  */
-async function takeOff(queues: ReceiverQueues, shelf: Place, carried: Carried): Promise<void> {
+async function isTakenOff(
+  queues: ReceiverQueues,
+  shelf: Place,
+  carried: Carried,
+): Promise<boolean> {
   const { id, state } = carried.kept;
   const next = placeOf(state);
   const nonce = randomUUID();
   const began = performance.now();
   await queues.add({ ...goneOn(carried), nonce }, releaseMs);
   const added = await queues.look(next, id);
-  if (added?.carried.nonce !== nonce || performance.now() - began > releaseMs / 2) return;
+  if (added !== null && added.carried.nonce !== nonce) return false;
+  if (added === null || performance.now() - began > releaseMs / 2) return true;
   await queues.of(shelf).remove(id);
-  await queues.of(next).backend.promote(id);
+  try {
+    await queues.of(next).backend.promote(id);
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    if ((await queues.find(id)) === null) throw notFound(id);
+  }
+  return true;
 }
 
 async function retry(found: Found, now: number): Promise<void> {
@@ -110,13 +137,15 @@ async function retry(found: Found, now: number): Promise<void> {
   await job.promote();
 }
 
-/** Deletes a parked one. */
+/** Deletes a parked one; of those who release and discard it at once, the one who releases it wins. */
 export async function discard(queues: ReceiverQueues, meter: Meter, found: Found): Promise<void> {
   const { carried, state } = found;
   const { kept } = carried;
   mustBeParked({ id: kept.id, state });
   await meter.change(async (change) => {
     await forget(queues, found);
+    const released = await queues.find(kept.id);
+    if (released !== null) mustBeParked(released.carried.kept);
     change(weightOf(kept), nothing);
   });
 }

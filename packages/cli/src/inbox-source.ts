@@ -65,7 +65,9 @@ async function made(
     }
     const bullmqInbox = await loadBullmq();
     const begins = prefix === undefined ? {} : { prefix };
-    return bullmqInbox({ connection: inbox, logger: false, ...begins, ...options });
+    const isRedis = inbox.startsWith("redis");
+    const connection = isRedis ? inbox : { connectionString: inbox, migrate: false };
+    return bullmqInbox({ connection, logger: false, ...begins, ...options });
   }
   if (db === undefined || db === "" || sizeOf(db) === 0) {
     throw new Failure(
