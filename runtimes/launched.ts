@@ -7,10 +7,15 @@ export function launch(command: readonly string[], options: SpawnOptions): Child
   return spawn(program, args, { ...options, detached: true });
 }
 
-/** Ends a program with all that it has started. */
+const patienceMs = 10_000;
+
+/** Ends a program with all that it has started; by force when it takes over 10 seconds. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  process.kill(-child.pid, "SIGTERM");
+  const group = -child.pid;
+  process.kill(group, "SIGTERM");
+  const force = setTimeout(() => process.kill(group, "SIGKILL"), patienceMs);
   await ended;
+  clearTimeout(force);
 }

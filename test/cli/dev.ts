@@ -46,7 +46,7 @@ describe("reporthook dev", () => {
     const manifest = new URL("../../package.json", import.meta.url);
     const { name, scripts } = JSON.parse(readFileSync(manifest, "utf8"));
     expect(scripts).toHaveProperty("reporthook");
-    const dev = startCli(["dev", "--port", "0", "--db", "clone.db"], {
+    const dev = startCli(["dev", "--port", "0", "--db", "a clone.db"], {
       cwd: folder,
       env: { npm_package_name: name },
     });
@@ -55,7 +55,7 @@ describe("reporthook dev", () => {
     expect(text).toContain(`\n  ${inClone} trigger report.complete \\\n    --to http`);
     const to = /--to (\S+)/.exec(text)?.[1] ?? "";
     await cli(["trigger", "report", "--signature", "none", "--to", to]);
-    const parked = /^(npx .*) inbox release \w{26} \\\n {4}--db clone\.db\n/m;
+    const parked = /^(npx .*) inbox release \w{26} \\\n {4}--db 'a clone\.db'\n/m;
     expect(parked.exec(await dev.printed(parked))?.[1]).toBe(inClone);
     await end(dev);
   });

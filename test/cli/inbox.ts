@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -166,6 +166,7 @@ describe("reporthook inbox", () => {
 
   it.each([
     ["is not there", () => "nothing.db", "There is no inbox"],
+    ["is a link to itself", () => linked("loop.db", "loop.db"), "can't be reached (ELOOP)"],
     ["is a folder", () => ".", "this is a folder"],
     ["is no database", () => written("text.db", "x".repeat(5_000)), "no SQLite database"],
     ["is another application's", () => madeBy("theirs.db"), "another application"],
@@ -206,6 +207,11 @@ describe("reporthook inbox", () => {
     await loading;
     await app.receiver.idle({ timeoutMs: 60_000 });
 
+    const bytesOf = async (file: string): Promise<unknown> =>
+      (await cliJson<{ bytes: number }>(["inbox", "stats", "--db", file])).value.bytes;
+    linked("busy-link.db", busy);
+    expect(await bytesOf(join(folder, "busy-link.db"))).toBe(await bytesOf(busy));
+
     const id = await app.send("report.internal_error");
     sent.push(id);
     await app.receiver.idle({ timeoutMs: 60_000 });
@@ -225,6 +231,11 @@ describe("reporthook inbox", () => {
 
 function written(name: string, content: string): string {
   writeFileSync(join(folder, name), content);
+  return name;
+}
+
+function linked(name: string, target: string): string {
+  symlinkSync(target, join(folder, name));
   return name;
 }
 

@@ -26,6 +26,11 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["an unknown state", ["inbox", "list", "--db", "a", "--state", "lost"], "parked"],
     ["nothing to release", ["inbox", "release", "--db", "a"], "--reason"],
     ["both kinds", ["inbox", "release", "x", "--reason", "poison", "--db", "a"], "--reason"],
+    ["a receiver of no name", ["inbox", "list", "--db", "a", "--receiver", "a:b"], "option name"],
+    ["a prefix with a hyphen", ["dashboard", "--inbox", "redis://a", "--prefix", "a-b"], "dots or"],
+    ["an inbox that is none", ["dev", "--db", ":memory:"], "name a file"],
+    ["an inbox without a name", ["dev", "--db", ""], "name a file"],
+    ["a password in an address", ["trigger", "report", "--to", "http://u:p@a"], "leave them out"],
     ["a number that is none", ["doctor", "--to", "http://a", "--requests", "0"], "from 1 to"],
   ])("%s", async (_, args, hint) => {
     const { code, out, err } = await cli(args);
@@ -44,6 +49,8 @@ describe("a wrong command line ends with 2 and one sentence", () => {
       "REPORTS_URL",
     ],
     ["a key in brackets", ["dev"], { REPORTS_API_KEY: "[k]" }, "REPORTS_API_KEY"],
+    ["a bad inbox", ["inbox", "list"], { REPORTS_INBOX: "a" }, "REPORTS_INBOX takes a URL"],
+    ["an empty inbox", ["inbox", "list"], { REPORTS_INBOX: "" }, "either --db <file> or --inbox"],
     ["nothing to report on", ["request"], service, "--domain"],
     ["a month that is none", ["request", "--start-date", "2026-13"], service, "start_date"],
   ])("%s", async (_, args, env, hint) => {

@@ -43,12 +43,10 @@ export function queueNames(receiver: string, prefix = "reporthook"): readonly st
 
 /** The four queues of one receiver. */
 export class ReceiverQueues {
-  readonly receiver: string;
   readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
   readonly #gatherings = new Map<Place, Gathering>();
 
   constructor(engine: Engine, prefix: string, receiver: string) {
-    this.receiver = receiver;
     const queues = queueNames(receiver, prefix).map((name, index) => {
       const queue = engine.queue(name) as Queue<JobData>;
       queue.on("error", () => {});

@@ -12,7 +12,7 @@ import {
 } from "./inbox-source.ts";
 import { pairs } from "./layout.ts";
 import { listen, untilEnd } from "./listen.ts";
-import { integer, jsonOption, loopback, withExamples } from "./options.ts";
+import { integer, jsonOption, loopback, receiverName, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ShownOptions extends InboxSource {
@@ -29,7 +29,7 @@ export function addDashboard(program: Command, terminal: Terminal): void {
       "An inbox in a browser: look, release and retry, also while the app runs.\n" +
         "It answers this machine alone.",
     )
-    .option("--receiver <name>", "the receiver whose deliveries are shown", "reports")
+    .option("--receiver <name>", "the receiver whose deliveries are shown", receiverName, "reports")
     .option(
       "--port <port>",
       "where to listen; 0 takes a free one",

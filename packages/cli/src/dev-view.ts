@@ -1,4 +1,5 @@
 import { playgroundPort, program } from "./environment.ts";
+import { isDelivered } from "./exchange.ts";
 import { cut, duration, hang, milliseconds, pairs } from "./layout.ts";
 import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
 import { publicKey } from "./redact.ts";
@@ -84,8 +85,14 @@ export function happeningLines(
   const lines = hang(lead, textOf(happening, terminal), terminal, 20);
   if (what !== "parked" || "forward" in setting) return lines;
   const release = `${program()} inbox release ${happening.entry.id}`;
-  const isLong = `${release} --db ${setting.db}`.length > terminal.columns;
-  return [...lines, `${release} ${isLong ? "\\\n    " : ""}--db ${setting.db}`];
+  const db = `--db ${quoted(setting.db)}`;
+  const isLong = `${release} ${db}`.length > terminal.columns;
+  return [...lines, `${release} ${isLong ? "\\\n    " : ""}${db}`];
+}
+
+/** A path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function textOf(happening: Happening, terminal: Terminal): string {
@@ -125,7 +132,5 @@ function sentText({ url, name, status, durationMs, error }: Sent, terminal: Term
 }
 
 function isLost(happening: Happening): boolean {
-  if (happening.what !== "sent") return false;
-  const { status } = happening.sent;
-  return status === null || status < 200 || status > 299;
+  return happening.what === "sent" && !isDelivered(happening.sent);
 }

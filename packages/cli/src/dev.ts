@@ -5,7 +5,7 @@ import { happeningLines, letters, type Setting, welcome } from "./dev-view.ts";
 import { emulatorKey, playgroundPort } from "./environment.ts";
 import { endingOf, Failure, UsageError } from "./errors.ts";
 import { isLoopback, untilEnd } from "./listen.ts";
-import { integer, jsonOption, url, withExamples } from "./options.ts";
+import { file, integer, jsonOption, url, withExamples } from "./options.ts";
 import { type Happening, type Playground, startPlayground } from "./playground.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -37,7 +37,7 @@ export function addDev(program: Command, terminal: Terminal): void {
       playgroundPort,
     )
     .option("--host <host>", "the address to listen on", "127.0.0.1")
-    .option("--db <file>", `the playground's inbox (default: ${defaultFile})`)
+    .option("--db <file>", `the playground's inbox (default: ${defaultFile})`, file)
     .addOption(jsonOption())
     .action((options: DevOptions) => dev(terminal, options));
   withExamples(command, [
@@ -107,7 +107,9 @@ function listenTo(
     if (letter !== "") for (const line of letters(forwards)) terminal.print(line);
   };
   input.on("line", (line) => {
-    act(line.trim()).catch((error: unknown) => terminal.print(endingOf(error).message));
+    act(line.trim()).catch((error: unknown) =>
+      terminal.print(terminal.clean(endingOf(error).message)),
+    );
   });
   return input;
 }

@@ -52,7 +52,7 @@ export async function exchange(url: string, outgoing: Outgoing): Promise<Exchang
 }
 
 /** Whether it counts as delivered: answered 2xx within 5 seconds (the service's document, section Events). */
-export function isDelivered({ status }: Exchange): boolean {
+export function isDelivered({ status }: Pick<Exchange, "status">): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 

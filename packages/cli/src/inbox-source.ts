@@ -4,6 +4,7 @@ import type { Retention } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { Failure, UsageError } from "./errors.ts";
+import { queuePrefix } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Which inbox a command is about: that of a file, or the queues at a URL. */
@@ -21,14 +22,23 @@ export function withInboxSource(command: Command): Command {
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
     )
-    .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
+    .option(
+      "--prefix <name>",
+      "what the names of the queues begin with, if the app was told",
+      queuePrefix,
+    );
 }
 
 /** How messages name it: never with a password. */
-export function nameOf({ db, inbox = process.env["REPORTS_INBOX"] }: InboxSource): string {
+export function nameOf({ db, inbox = fromEnvironment() }: InboxSource): string {
   if (db !== undefined || inbox === undefined) return db ?? "";
   const { protocol, host, pathname } = new URL(inbox);
   return `${protocol}//${host}${pathname}`;
+}
+
+/** A variable that is empty is not set. */
+function fromEnvironment(): string | undefined {
+  return process.env["REPORTS_INBOX"] || undefined;
 }
 
 /**
@@ -52,7 +62,7 @@ async function made(
   { db, prefix, ...named }: InboxSource,
   options: { readonly retention?: Retention },
 ): Promise<Inbox> {
-  const inbox = named.inbox ?? (db === undefined ? process.env["REPORTS_INBOX"] : undefined);
+  const inbox = named.inbox ?? (db === undefined ? fromEnvironment() : undefined);
   if ((db === undefined) === (inbox === undefined)) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
   }
@@ -60,7 +70,7 @@ async function made(
     // Not quoted: it may hold a password.
     if (!/^(rediss?|postgres(ql)?):\/\//.test(inbox) || !URL.canParse(inbox)) {
       throw new UsageError(
-        "--inbox takes a URL that begins with redis://, rediss://, postgres:// or postgresql://",
+        `${named.inbox === undefined ? "REPORTS_INBOX" : "--inbox"} takes a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
       );
     }
     const bullmqInbox = await loadBullmq();
@@ -131,7 +141,19 @@ export async function warnOfOthers(
   terminal.tell(terminal.clean(text));
 }
 
-/** Bytes of a file; 0 when there is none. */
+/**
+ * Bytes of a file; 0 when there is none.
+ *
+ * @throws Failure `no_inbox` when it can't be looked at
+ */
 export function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(
+      "no_inbox",
+      `${file} can't be reached (${code}): run this as a user who may read and write it`,
+    );
+  }
 }

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import type { Inbox, State } from "@reporthook/core";
 import { parkedReasons } from "@reporthook/core/store";
 import { type Command, Option } from "commander";
@@ -17,7 +18,7 @@ import {
   withInboxSource,
 } from "./inbox-source.ts";
 import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
-import { type Example, integer, jsonOption, withExamples } from "./options.ts";
+import { type Example, integer, jsonOption, receiverName, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 const listed = ["received", "verified", "handled", "held", "rejected", "dead", "parked"] as const;
@@ -57,7 +58,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     ["the next page of all", "reporthook inbox list --limit 500 --after 01m7… --db inbox.db"],
   ])
     .addOption(new Option("--state <state>", "only these; parked is held or dead").choices(listed))
-    .option("--receiver <name>", ofReceiver)
+    .option("--receiver <name>", ofReceiver, receiverName)
     .option("--limit <count>", "at most so many", integer(1, 10_000), 100)
     .option("--after <id>", "only those after this one")
     .action((options: ListOptions) => list(terminal, options));
@@ -69,12 +70,12 @@ export function addInbox(program: Command, terminal: Terminal): void {
     releasedAll,
   ])
     .addOption(new Option("--reason <code>", "all parked for this reason").choices(parkedReasons))
-    .option("--receiver <name>", theirs, "reports")
+    .option("--receiver <name>", theirs, receiverName, "reports")
     .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
   add("retry <ids...>", "Have deliveries that wait for their next try tried at once.", [
     ["the service is back", "reporthook inbox retry 01m7… --db inbox.db"],
   ])
-    .option("--receiver <name>", theirs, "reports")
+    .option("--receiver <name>", theirs, receiverName, "reports")
     .action((ids: string[], options: OfReceiver) => retry(terminal, ids, options));
   add("discard <ids...>", "Delete held or dead deliveries.", [
     ["one that nobody needs", "reporthook inbox discard 01m7… --db inbox.db"],
@@ -82,7 +83,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
   add("stats", "Count deliveries by state, and parked ones by reason.", [
     ["for a script", "reporthook inbox stats --json --db inbox.db"],
   ])
-    .option("--receiver <name>", ofReceiver)
+    .option("--receiver <name>", ofReceiver, receiverName)
     .action((options: SourceOptions) => stats(terminal, options));
   add("prune", "Delete what is no longer kept; the app does so by itself while it runs.", [
     [
@@ -142,7 +143,7 @@ async function stats(terminal: Terminal, options: SourceOptions): Promise<void> 
     const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
     const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
     const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
-    const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${db}-wal`);
+    const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${realpathSync(db)}-wal`);
     const result = { counts, reasons, oldestWaitingMs, bytes };
     terminal.emit(result);
     for (const line of statsLines(result, terminal)) terminal.print(line);

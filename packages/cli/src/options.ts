@@ -1,9 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isLoopback } from "./listen.ts";
 
-/** An absolute http(s) address. */
+/** An absolute http(s) address, to be asked as it is. */
 export function url(given: string): string {
-  if (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)) return given;
+  if (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)) {
+    const { username, password } = new URL(given);
+    if (username === "" && password === "") return given;
+    throw new InvalidArgumentError("It must hold no user and no password: leave them out.");
+  }
   const hint = /^[\w.-]+(:\d+)?(\/\S*)?$/.test(given) ? `, like http://${given}` : "";
   throw new InvalidArgumentError(`It must be an absolute http(s) URL${hint}.`);
 }
@@ -23,6 +27,26 @@ export function integer(least: number, most: number): (given: string) => number 
     if (/^\d+$/.test(given) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   };
+}
+
+/** The name of a receiver. */
+export function receiverName(given: string): string {
+  if (/^[\w.-]{1,64}$/.test(given)) return given;
+  throw new InvalidArgumentError(
+    "It must be 1 to 64 letters, digits, dots, hyphens or underscores: the app's option name.",
+  );
+}
+
+/** What the names of queues begin with. */
+export function queuePrefix(given: string): string {
+  if (/^[\w.]{1,64}$/.test(given)) return given;
+  throw new InvalidArgumentError("It must be 1 to 64 letters, digits, dots or underscores.");
+}
+
+/** The path of a file that need not be there. */
+export function file(given: string): string {
+  if (given !== "" && given !== ":memory:") return given;
+  throw new InvalidArgumentError("It must name a file.");
 }
 
 /** Puts one more value into a list. */

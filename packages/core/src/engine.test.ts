@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
 import { DoNotRetry } from "./errors.ts";
-import type { Inbox } from "./inbox.ts";
+import type { Inbox, Policy } from "./inbox.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
@@ -68,6 +68,33 @@ describe("pruning", () => {
         fields: { receiver: "reports", error: "Error: busy", count: 1 },
         message: "What is no longer kept could not be deleted. Trying again.",
       },
+    ]);
+  });
+});
+
+describe("an inbox that fails at its work", () => {
+  it("is one line a minute with their number, until it says something else", async () => {
+    const policies: Policy[] = [];
+    const idle = { stop: async () => {}, abort: async () => {}, running: 0 };
+    const consume: Inbox["consume"] = (_stage, _work, policy) => {
+      policies.push(policy);
+      return idle;
+    };
+    const clock = virtualClock();
+    const { receiver, lines } = setUp({ inbox: inboxWith({ consume }), clock });
+    await receiver.start();
+    const fail = (words: string): void => {
+      for (const { onError } of policies) onError(new Error(words));
+    };
+    fail("locked");
+    fail("locked");
+    clock.advance(60_000);
+    fail("locked");
+    fail("full");
+    expect(lines.map(({ fields: { error, count } }) => [error, count])).toEqual([
+      ["Error: locked", 1],
+      ["Error: locked", 4],
+      ["Error: full", 1],
     ]);
   });
 });

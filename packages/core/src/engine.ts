@@ -73,11 +73,18 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   let prunedAt = Number.NEGATIVE_INFINITY;
   let alive: unknown;
 
+  const failedText = "Work on a delivery failed unexpectedly.";
   const onError = (error: unknown): void =>
-    logger.error(
-      { receiver: name, error: describe(error, clean) },
-      "Work on a delivery failed unexpectedly.",
-    );
+    logger.error({ receiver: name, error: describe(error, clean) }, failedText);
+  let said: string | undefined;
+  let inboxFailed = oncePerMinute(clock, logger.error);
+  /** What an inbox says of each delivery, or each second, is written once a minute until it says something else. */
+  const onInboxError = (thrown: unknown): void => {
+    const error = describe(thrown, clean);
+    if (error !== said) inboxFailed = oncePerMinute(clock, logger.error);
+    said = error;
+    inboxFailed({ receiver: name, error }, failedText);
+  };
 
   function report(job: Job, outcome: Outcome): void {
     observe(hooks, job, outcome, clock.now(), onError);
@@ -90,7 +97,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
       receiver: name,
       concurrency: settings.concurrency[stage],
       clock,
-      onError,
+      onError: onInboxError,
       onRecorded(job, outcome) {
         report(job, outcome);
         const goesOn = outcome.to === "verified" || outcome.to === "again";

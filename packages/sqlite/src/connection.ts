@@ -3,7 +3,7 @@ import type { Worker } from "node:worker_threads";
 import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { type Kept, newKept } from "@reporthook/core/store";
 import { beatMs, lostAfterMs } from "./leases.ts";
-import { addedOf, addOf, errorOf, type Leased, leasedOf, storedUnder } from "./messages.ts";
+import { addedOf, addOf, errorOf, type LeasedToLane, leasedOf, storedUnder } from "./messages.ts";
 import type {
   Add,
   AddResult,
@@ -29,7 +29,7 @@ export interface Listener {
   lanes(): readonly LaneState[];
   /** Counts have changed. */
   counted(numbers: Numbers): void;
-  leased(leased: readonly Leased[]): void;
+  leased(leased: readonly LeasedToLane[]): void;
   /** The leases that were held are gone. */
   lost(): void;
   /** `asOf` is when the lanes were told of which the thread knew. */

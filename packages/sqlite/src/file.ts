@@ -93,10 +93,10 @@ export function failureOfAll(error: unknown, path: string): Failure | null {
 /** Why a file can't be opened, which SQLite does not tell. */
 function whyUnopened(path: string): string {
   const folder = dirname(path);
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-    return `this is a folder: name a file in it, like ${join(path, "inbox.db")}`;
-  }
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      return `this is a folder: name a file in it, like ${join(path, "inbox.db")}`;
+    }
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
       return `the folder ${folder} is not there: create it, or name another path`;
     }

@@ -1,5 +1,6 @@
 import { type Added, type ErrorCode, type NewDelivery, ReporthookError } from "@reporthook/core";
 import type { Kept } from "@reporthook/core/store";
+import type { Leased } from "./ahead.ts";
 import type { Add, AddResult, Failure, Handed } from "./protocol.ts";
 import { changesOf, keptOf } from "./row.ts";
 
@@ -7,11 +8,8 @@ import { changesOf, keptOf } from "./row.ts";
 export type Stored = Exclude<AddResult, Failure>;
 
 /** What the thread leased to a lane. */
-export interface Leased {
+export interface LeasedToLane extends Leased {
   readonly lane: number;
-  readonly seq: number;
-  readonly owner: number;
-  readonly kept: Kept;
   /** How many of the lane's it takes. */
   readonly places: number;
 }
@@ -53,7 +51,7 @@ export function leasedOf(
   { lane, seq, row, receiver, places }: Handed,
   owner: number,
   inMemory: ReadonlyMap<number, Kept>,
-): Leased {
+): LeasedToLane {
   const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
   return { lane, seq, owner, kept, places };

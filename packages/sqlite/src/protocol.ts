@@ -47,15 +47,11 @@ export type Recorded = readonly [
   changes: readonly Value[],
 ];
 
-/** A consumer of one receiver's stage. */
-export interface Lane {
+/** How a lane, the consumer of one receiver's stage, stands; one that is not told of any more has ended. */
+export interface LaneState {
   readonly lane: number;
   readonly receiver: string;
   readonly stage: Stage;
-}
-
-/** How a lane stands; one that is not told of any more has ended. */
-export interface LaneState extends Lane {
   /** By its receiver's clock. */
   readonly now: number;
   /** How many more it takes than were told before; negative when it takes less. */

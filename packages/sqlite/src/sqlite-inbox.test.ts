@@ -80,6 +80,17 @@ describe("sqliteInbox", () => {
     await inbox.close();
   });
 
+  it("says what to do about a file that can't be looked at", async () => {
+    const path = join(folder, "loop.db");
+    symlinkSync("loop.db", path);
+    const inbox = sqliteInbox(path);
+    await expect(inbox.open()).rejects.toMatchObject({
+      code: "inbox_failed",
+      message: expect.stringMatching(/give the app the right to/),
+    });
+    await inbox.close();
+  });
+
   it("makes a file that only its owner can read", async () => {
     const path = join(folder, "private.db");
     const inbox = sqliteInbox(path);
