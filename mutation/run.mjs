@@ -27,12 +27,9 @@ const others = {
   ...of(`${life},receiver-before-ack,receiver-handle`, "inline"),
   ...of(`${life},receiver-verify,receiver`, "engine", "health"),
   ...of(`receiver-limits,${life},receiver-before-ack,receiver-verify,callback`, "receiver"),
-  ...of(
-    "receiver-verify,receiver-handle,receiver-before-ack,receiver",
-    "worker",
-    "within",
-    "verify",
-  ),
+  ...of("receiver-verify,receiver-handle,receiver-before-ack,receiver", "worker", "verify"),
+  ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "within"),
+  ...of(life, "names"),
   ...of(`settings,${life}`, "platform"),
 };
 

@@ -166,7 +166,8 @@ describe("close()", () => {
   it("is done again when somebody has looked into the inbox since, unless another uses it", async () => {
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close");
-    const [first, second] = [setUp({ inbox, name: "a" }), setUp({ inbox, name: "b" })];
+    const clock = virtualClock();
+    const [first, second] = [setUp({ inbox, name: "a", clock }), setUp({ inbox, name: "b" })];
     await first.receiver.close();
     await first.receiver.inbox.counts();
     expect(close).not.toHaveBeenCalled();
@@ -174,6 +175,8 @@ describe("close()", () => {
     expect(close).toHaveBeenCalledTimes(1);
     await Promise.all([first.receiver.inbox.list(), first.receiver.inbox.get("none")]);
     expect(close).toHaveBeenCalledTimes(2);
+    // A timer would keep the process alive.
+    expect(clock.pending).toBe(0);
   });
 
   it("lets none that wait for the key's probe hold it up", async () => {
