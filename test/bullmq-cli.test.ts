@@ -87,7 +87,7 @@ it("the command line makes no tables in a database that has none", async () => {
     (await pool.query("SELECT FROM pg_namespace WHERE nspname = 'bullmq'")).rows;
   const list = await cli("inbox", "list", "--inbox", server.url);
   expect(list.code).toBe(1);
-  expect(list.err).toContain("the app makes them when it opens the inbox");
+  expect(list.err).toContain("the app makes them when it opens the inbox without migrate: false");
   expect(await schemas()).toHaveLength(0);
   const inbox = bullmqInbox({ connection: server.url, logger: false });
   await inbox.open();

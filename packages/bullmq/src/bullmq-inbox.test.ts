@@ -43,6 +43,21 @@ onEachServer((server) => {
     await right.end();
   });
 
+  it("what is asked while it is closed comes to an end, and opens nothing again", async () => {
+    const inbox = open();
+    await inbox.open();
+    const one = { receiver: "a", id: "0".repeat(26), now: Date.now() };
+    const asked = [inbox.list(), inbox.counts("a"), inbox.get(one.id), inbox.release(one)];
+    const answers = Promise.allSettled([...asked, inbox.prune(new Date())]);
+    await inbox.close();
+    for (const answer of await answers) {
+      if (answer.status === "rejected")
+        expect(answer.reason).toMatchObject({
+          code: expect.stringMatching(/^(inbox_failed|not_found)$/),
+        });
+    }
+  });
+
   it("asking for a receiver that is none makes none known", async () => {
     const given = options();
     const { inbox, put, end } = bench(bullmqInbox(given));

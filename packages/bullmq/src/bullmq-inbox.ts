@@ -12,19 +12,18 @@ import type {
   NewDelivery,
   Policy,
   ReleaseQuery,
-  ReporthookError,
   Stage,
   Summary,
   SummaryQuery,
   Work,
 } from "@reporthook/core";
+import { ReporthookError } from "@reporthook/core";
 import { detailsOf, newKept, notFound, states } from "@reporthook/core/store";
 import { QueueConsumer } from "./consumer.ts";
 import { type Engine, openEngine } from "./engine.ts";
 import { explain } from "./explain.ts";
 import { list, oldestWaiting } from "./look.ts";
 import { type Change, countsOf, Meter, nothing, weightOf } from "./meter.ts";
-import type { Found, ReceiverQueues } from "./queues.ts";
 import { Receivers } from "./receivers.ts";
 import { type BullmqInboxOptions, type Settings, settingsOf } from "./settings.ts";
 import { discard, prune, release } from "./shelf.ts";
@@ -50,6 +49,8 @@ const reopenMs = 1_000;
 interface Open {
   readonly engine: Engine;
   readonly receivers: Receivers;
+  /** Those who wait for an answer. */
+  readonly asked: Set<(reason: unknown) => void>;
 }
 
 class BullmqInbox implements Inbox {
@@ -114,65 +115,73 @@ class BullmqInbox implements Inbox {
     return consumer;
   }
 
-  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    const found = await this.#find(id, receiver);
-    return found === null ? null : detailsOf(found.carried.kept);
+  get(id: string, receiver?: string): Promise<EntryDetails | null> {
+    return this.#ask(async ({ receivers }) => {
+      const found = await receivers.find(id, receiver);
+      return found === null ? null : detailsOf(found.carried.kept);
+    });
   }
 
-  async list(query: InboxQuery = {}): Promise<Entry[]> {
-    return list(await this.#queuesOf(query.receiver), query);
+  list(query: InboxQuery = {}): Promise<Entry[]> {
+    return this.#ask(async ({ receivers }) => list(await receivers.some(query.receiver), query));
   }
 
-  async summary(query: SummaryQuery): Promise<Summary> {
-    return summary(await this.#queuesOf(query.receiver), query);
+  summary(query: SummaryQuery): Promise<Summary> {
+    return this.#ask(async ({ receivers }) => summary(await receivers.some(query.receiver), query));
   }
 
-  async counts(receiver?: string): Promise<Counts> {
-    const all = await Promise.all((await this.#queuesOf(receiver)).map(countsOf));
-    const sum = (state: keyof Counts): number =>
-      all.reduce((total, counts) => total + counts[state], 0);
-    return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
+  counts(receiver?: string): Promise<Counts> {
+    return this.#ask(async ({ receivers }) => {
+      const all = await Promise.all((await receivers.some(receiver)).map(countsOf));
+      const sum = (state: keyof Counts): number =>
+        all.reduce((total, counts) => total + counts[state], 0);
+      return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
+    });
   }
 
   load(receiver: string): Load {
     return this.#meter(receiver).read();
   }
 
-  async oldestWaiting(receiver: string): Promise<Date | null> {
-    const [queues] = await this.#queuesOf(receiver);
-    return queues === undefined ? null : oldestWaiting(queues);
+  oldestWaiting(receiver: string): Promise<Date | null> {
+    return this.#ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
   }
 
-  async release(query: ReleaseQuery): Promise<number> {
-    const { receivers } = await this.#open();
-    return release(receivers.look(query.receiver), this.#meter(query.receiver), query);
+  release(query: ReleaseQuery): Promise<number> {
+    const { receiver } = query;
+    return this.#ask(({ receivers }) =>
+      release(receivers.look(receiver), this.#meter(receiver), query),
+    );
   }
 
-  async discard(id: string, receiver?: string): Promise<void> {
-    const found = await this.#find(id, receiver);
-    if (found === null) throw notFound(id);
-    const { receiver: name } = found.carried.kept;
-    const { receivers } = await this.#open();
-    await discard(receivers.look(name), this.#meter(name), found);
+  discard(id: string, receiver?: string): Promise<void> {
+    return this.#ask(async ({ receivers }) => {
+      const found = await receivers.find(id, receiver);
+      if (found === null) throw notFound(id);
+      const { receiver: name } = found.carried.kept;
+      await discard(receivers.look(name), this.#meter(name), found);
+    });
   }
 
-  async prune(now: Date): Promise<number> {
-    const { engine, receivers } = await this.#open();
-    await receivers.registerAgain();
-    let pruned = 0;
-    for (const queues of await this.#queuesOf(undefined)) {
-      await engine.forget(queues.of("verify").name, now.getTime());
-      pruned += await prune(queues, this.#settings.retention, now.getTime());
-    }
-    return pruned;
+  prune(now: Date): Promise<number> {
+    return this.#ask(async ({ engine, receivers }) => {
+      await receivers.registerAgain();
+      let pruned = 0;
+      for (const queues of await receivers.some(undefined)) {
+        await engine.forget(queues.of("verify").name, now.getTime());
+        pruned += await prune(queues, this.#settings.retention, now.getTime());
+      }
+      return pruned;
+    });
   }
 
   async health(): Promise<InboxHealth> {
     try {
-      const { receivers } = await this.#open();
-      // Reading would go on where writing does not.
-      await receivers.registerAgain();
-      await receivers.names();
+      await this.#ask(async ({ receivers }) => {
+        // Reading would go on where writing does not.
+        await receivers.registerAgain();
+        await receivers.names();
+      });
       return { ok: true };
     } catch (error) {
       return { ok: false, error: (await this.#explained(error)).message };
@@ -196,6 +205,7 @@ class BullmqInbox implements Inbox {
     this.#opening = null;
     this.#meters.clear();
     const open = await opening?.catch(() => null);
+    for (const end of open?.asked ?? []) end(closedMeanwhile());
     await open?.engine.close();
   }
 
@@ -227,21 +237,17 @@ class BullmqInbox implements Inbox {
         logger.warn({ inbox: place, [setting]: value }, message);
       }
     }
-    return { engine, receivers: new Receivers(engine, this.#settings.prefix) };
+    return { engine, receivers: new Receivers(engine, this.#settings.prefix), asked: new Set() };
   }
 
-  async #queuesOf(receiver: string | undefined): Promise<ReceiverQueues[]> {
-    const { receivers } = await this.#open();
-    if (receiver !== undefined) return [receivers.look(receiver)];
-    return (await receivers.names()).map((name) => receivers.look(name));
-  }
-
-  async #find(id: string, receiver: string | undefined): Promise<Found | null> {
-    for (const queues of await this.#queuesOf(receiver)) {
-      const found = await queues.find(id);
-      if (found !== null) return found;
-    }
-    return null;
+  /** Asks what `close()` ends: on PostgreSQL BullMQ lets it wait for good, on Redis it says nothing of closing. */
+  async #ask<T>(what: (open: Open) => Promise<T>): Promise<T> {
+    const open = await this.#open();
+    return new Promise((resolve, reject) => {
+      const done = (): void => void open.asked.delete(reject);
+      open.asked.add(reject);
+      what(open).then(resolve, reject).finally(done);
+    });
   }
 
   #meter(receiver: string): Meter {
@@ -251,4 +257,8 @@ class BullmqInbox implements Inbox {
     this.#meters.set(receiver, meter);
     return meter;
   }
+}
+
+function closedMeanwhile(): ReporthookError {
+  return new ReporthookError("inbox_failed", "The inbox was closed before this was done");
 }

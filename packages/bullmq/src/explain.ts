@@ -14,7 +14,7 @@ const ways: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /SchemaMigrationRequired/,
-    "BullMQ's tables are not there: the app makes them when it opens the inbox",
+    "BullMQ's tables are not there: the app makes them when it opens the inbox without migrate: false",
   ],
   [/SchemaVersionMismatch/, "BullMQ's tables are newer: update bullmq here"],
   [

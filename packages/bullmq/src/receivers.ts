@@ -1,6 +1,6 @@
 import type { Queue } from "bullmq";
 import type { Engine } from "./engine.ts";
-import { ReceiverQueues } from "./queues.ts";
+import { type Found, ReceiverQueues } from "./queues.ts";
 
 /** Whose deliveries there are: a queue that nobody consumes has a job for each receiver. */
 export class Receivers {
@@ -43,6 +43,21 @@ export class Receivers {
       this.#queues.get(receiver) ?? new ReceiverQueues(this.#engine, this.#prefix, receiver);
     this.#queues.set(receiver, queues);
     return queues;
+  }
+
+  /** The queues of one receiver, or of all. */
+  async some(receiver: string | undefined): Promise<ReceiverQueues[]> {
+    if (receiver !== undefined) return [this.look(receiver)];
+    return (await this.names()).map((name) => this.look(name));
+  }
+
+  /** A delivery, of this receiver if one is named. */
+  async find(id: string, receiver: string | undefined): Promise<Found | null> {
+    for (const queues of await this.some(receiver)) {
+      const found = await queues.find(id);
+      if (found !== null) return found;
+    }
+    return null;
   }
 
   /** All names, of all processes. */

@@ -93,30 +93,70 @@ onEachServer((server, { kind }) => {
       const again = release(queues, meter, query);
       await expect(again).rejects.toMatchObject({
         code: "not_releasable",
-        message: expect.stringMatching(/is verified/),
+        message: expect.stringMatching(/just been released by another/),
       });
       queues.find = find;
     }
     await end();
   });
 
-  it("discard() of one that another has released meanwhile says so, and it is worked on", async () => {
+  it("release() that comes too late undoes nothing of what has been recorded since", async () => {
     const opened = await open();
-    const { inbox, queues, meter, work, end } = opened;
-    const id = await parked(opened);
-    const found = await queues.find(id);
-    if (found === null) throw new Error("It is there");
-    await release(queues, meter, { receiver: "a", id, now: Date.now() });
-    await expect(discard(queues, meter, found)).rejects.toMatchObject({
-      code: "not_parked",
-      message: expect.stringMatching(/is verified/),
-    });
+    const { inbox, queues, meter, put, work, end } = opened;
+    const id = await put();
+    await work("verify", valid);
     await work("handle", handled);
-    expect((await inbox.get(id))?.state).toBe("handled");
+    const found = await queues.find(id);
+    const query = { receiver: "a", id, now: Date.now() };
+    await release(queues, meter, query);
+    await work("handle", later(60_000));
+    const before = await inbox.get(id);
+    queues.find = async () => found;
+    await expect(release(queues, meter, query)).rejects.toMatchObject({ code: "not_releasable" });
+    expect(await inbox.get(id)).toEqual(before);
+    expect(before?.attempts).toBe(1);
     await end();
   });
 
-  it("release() of one that another discards at the same moment finds it gone, or runs it", async () => {
+  it("discard() of one that another has released meanwhile says so, and it is worked on", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, put, work, end } = opened;
+    const ids = [await parked(opened), await put()];
+    await work("verify", left("held", "not_verified"));
+    for (const [id, state] of [
+      [ids[0] ?? "", "verified"],
+      [ids[1] ?? "", "received"],
+    ] as const) {
+      const found = await queues.find(id);
+      if (found === null) throw new Error("It is there");
+      await release(queues, meter, { receiver: "a", id, now: Date.now() });
+      await expect(discard(queues, meter, found)).rejects.toMatchObject({
+        code: "not_parked",
+        message: expect.stringMatching(`is ${state}:`),
+      });
+      if (state === "received") await work("verify", valid);
+      await work("handle", handled);
+      expect((await inbox.get(id))?.state).toBe("handled");
+    }
+    await end();
+  });
+
+  it("retry() of one that another has had tried, or that has just come due, says so", async () => {
+    const opened = await open();
+    const { put, queues, meter, work, end } = opened;
+    const id = await put();
+    await work("verify", later(60_000));
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    queues.find = async () => found;
+    found.job.isDelayed = async () => true;
+    const query = { receiver: "a", retry: id, now: Date.now() };
+    await release(queues, meter, query);
+    await expect(release(queues, meter, query)).rejects.toMatchObject({ code: "not_releasable" });
+    await end();
+  });
+
+  it("of those who release and discard one at the same moment, the one who releases it wins", async () => {
     const opened = await open();
     const { queues, meter, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
@@ -136,7 +176,7 @@ onEachServer((server, { kind }) => {
       answers.push(await release(queues, meter, query).catch(({ code }) => code));
       answers.push((await queues.find(id))?.state);
     }
-    expect(answers).toEqual(["not_parked", 1, "verified", undefined, "not_found", undefined]);
+    expect(answers).toEqual(["not_parked", 1, "verified", "not_parked", 1, "received"]);
     await end();
   });
 

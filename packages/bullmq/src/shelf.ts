@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ReasonCode, ReleaseQuery } from "@reporthook/core";
+import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
 import {
   dayMs,
   isParked,
@@ -11,7 +11,6 @@ import {
   type Retention,
   rerun,
 } from "@reporthook/core/store";
-import type { Queue } from "bullmq";
 import { type Meter, nothing, weightOf } from "./meter.ts";
 import { parkedPriorities } from "./priority.ts";
 import {
@@ -23,7 +22,7 @@ import {
   type ReceiverQueues,
   shelves,
 } from "./queues.ts";
-import { type Carried, dataOf, type JobData } from "./record.ts";
+import { type Carried, dataOf } from "./record.ts";
 import { goneOn, isLost } from "./settle.ts";
 
 const atOnce = 100;
@@ -42,7 +41,7 @@ export async function release(
   const found = await queues.find(id);
   if (found === null) throw notFound(id);
   if ("retry" in query) await retry(found, query.now);
-  else if (!(await isRun(queues, meter, found, query.now))) mustBeReleasable(found.carried.kept);
+  else if (!(await isRun(queues, meter, found, query.now))) throw releasedMeanwhile(id);
   return 1;
 }
 
@@ -78,26 +77,38 @@ async function isRun(
     rerun(kept, now);
     const isOurs = isParked(state)
       ? await isTakenOff(queues, place, carried)
-      : await isRetried(queues.of(place), job, carried);
+      : await isRetried(queues, job, carried);
     if (isOurs) change(before, weightOf(kept));
     return isOurs;
   });
 }
 
+/** Looks once more: what has begun again since has written down how it fares. */
 async function isRetried(
-  { backend }: Queue<JobData>,
+  queues: ReceiverQueues,
   job: DeliveryJob,
   carried: Carried,
 ): Promise<boolean> {
+  const there = await queues.look("handle", carried.kept.id);
+  if (there?.state !== "handled") return false;
   carried.losses = job.stalledCounter;
   try {
-    await backend.updateData(job, dataOf(carried));
+    await queues.of("handle").backend.updateData(job, dataOf(carried));
     await job.retry("completed");
     return true;
   } catch (error) {
     if (isLost(error)) return false;
     throw error;
   }
+}
+
+/** Somebody else had it tried at once, or has begun with it. */
+function unlessLost(error: unknown): void {
+  if (!isLost(error)) throw error;
+}
+
+function releasedMeanwhile(id: string): ReporthookError {
+  return new ReporthookError("not_releasable", `Delivery ${id} has just been released by another`);
 }
 
 /**
@@ -119,12 +130,7 @@ async function isTakenOff(
   if (added !== null && added.carried.nonce !== nonce) return false;
   if (added === null || performance.now() - began > releaseMs / 2) return true;
   await queues.of(shelf).remove(id);
-  try {
-    await queues.of(next).backend.promote(id);
-  } catch (error) {
-    if (!isLost(error)) throw error;
-    if ((await queues.find(id)) === null) throw notFound(id);
-  }
+  await queues.of(next).backend.promote(id).catch(unlessLost);
   return true;
 }
 
@@ -134,7 +140,9 @@ async function retry(found: Found, now: number): Promise<void> {
   if (kept.dueAt <= now || !(await job.isDelayed())) {
     throw notWaiting(kept.id);
   }
-  await job.promote();
+  await job.promote().catch((error: unknown) => {
+    throw isLost(error) ? notWaiting(kept.id) : error;
+  });
 }
 
 /** Deletes a parked one; of those who release and discard it at once, the one who releases it wins. */
@@ -152,12 +160,14 @@ export async function discard(queues: ReceiverQueues, meter: Meter, found: Found
 
 /** First the key, or a crash between the two would swallow its copy. */
 async function forget(queues: ReceiverQueues, { carried, place }: Found): Promise<void> {
-  const { key, kept } = carried;
+  const { key, kept, step } = carried;
   const verify = queues.of("verify");
   if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
     await verify.removeDeduplicationKey(key);
   }
-  await verify.remove(kept.id);
+  // What a crash has left there; but what has been released meanwhile is there, too.
+  const left = await queues.look("verify", kept.id);
+  if (left !== null && left.carried.step <= step) await verify.remove(kept.id);
   await queues.of(place).remove(kept.id);
 }
 

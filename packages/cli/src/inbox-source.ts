@@ -153,7 +153,7 @@ export function sizeOf(file: string): number {
     const { code } = error as NodeJS.ErrnoException;
     throw new Failure(
       "no_inbox",
-      `${file} can't be reached (${code}): run this as a user who may read and write it`,
+      `${file} can't be reached (${code}): name another file, or run this as a user who may read and write it`,
     );
   }
 }

@@ -73,7 +73,7 @@ describe("pruning", () => {
 });
 
 describe("an inbox that fails at its work", () => {
-  it("is one line a minute with their number, until it says something else", async () => {
+  it("is one line a minute with their number, for each thing that it says", async () => {
     const policies: Policy[] = [];
     const idle = { stop: async () => {}, abort: async () => {}, running: 0 };
     const consume: Inbox["consume"] = (_stage, _work, policy) => {
@@ -88,13 +88,14 @@ describe("an inbox that fails at its work", () => {
     };
     fail("locked");
     fail("locked");
+    fail("full");
+    fail("locked");
     clock.advance(60_000);
     fail("locked");
-    fail("full");
     expect(lines.map(({ fields: { error, count } }) => [error, count])).toEqual([
       ["Error: locked", 1],
-      ["Error: locked", 4],
       ["Error: full", 1],
+      ["Error: locked", 6],
     ]);
   });
 });

@@ -5,6 +5,7 @@ import { logOutcome } from "./decisions.ts";
 import type { Job, Outcome, Stage } from "./delivery.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
+import { silentMs } from "./inbox-use.ts";
 import { oncePerMinute } from "./log.ts";
 import { observe } from "./observe.ts";
 import { isTiedToRequests } from "./platform.ts";
@@ -38,9 +39,6 @@ export interface Engine {
   report(job: Job, outcome: Outcome): void;
 }
 
-/** How long an inbox that gives no answer, as when its disk hangs, may hold up `idle()` and `close()`, in milliseconds. */
-export const silentMs = 2_000;
-
 /** Who waits for the first attempt to handle a delivery. */
 interface Watcher {
   readonly over: Promise<void>;
@@ -49,6 +47,8 @@ interface Watcher {
 
 const pruneEveryMs = 60_000;
 const pollMs = 5;
+/** Of what inboxes say so much is remembered. */
+const mostTexts = 8;
 const longestAttemptMs = 25_000;
 // The real timers, whatever a test replaces later: idle() must not wait for a virtual clock.
 const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
@@ -76,14 +76,14 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   const failedText = "Work on a delivery failed unexpectedly.";
   const onError = (error: unknown): void =>
     logger.error({ receiver: name, error: describe(error, clean) }, failedText);
-  let said: string | undefined;
-  let inboxFailed = oncePerMinute(clock, logger.error);
-  /** What an inbox says of each delivery, or each second, is written once a minute until it says something else. */
+  const inboxFailed = new Map<string, ReturnType<typeof oncePerMinute>>();
+  /** What an inbox says of each delivery, or each second, is written once a minute. */
   const onInboxError = (thrown: unknown): void => {
     const error = describe(thrown, clean);
-    if (error !== said) inboxFailed = oncePerMinute(clock, logger.error);
-    said = error;
-    inboxFailed({ receiver: name, error }, failedText);
+    if (inboxFailed.size >= mostTexts) inboxFailed.clear();
+    const write = inboxFailed.get(error) ?? oncePerMinute(clock, logger.error);
+    inboxFailed.set(error, write);
+    write({ receiver: name, error }, failedText);
   };
 
   function report(job: Job, outcome: Outcome): void {
@@ -128,6 +128,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     if (!isDue(everyMs)) return;
     prunedAt = clock.now();
     await inbox.prune(new Date(prunedAt)).catch((error: unknown) => {
+      if (closing) return;
       const fields = { receiver: name, error: describe(error, clean) };
       unpruned(fields, "What is no longer kept could not be deleted. Trying again.");
     });

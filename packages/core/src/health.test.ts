@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { setUp } from "../../../test/receiver-setup.ts";
+import { gate, setUp, turns } from "../../../test/receiver-setup.ts";
+import { noCounts } from "./look.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
@@ -46,6 +47,29 @@ describe("health()", () => {
     clock.advance(4_000);
     const inbox = { ok: false, error: "Error: The inbox gave no answer within 4000 ms" };
     expect(await asked).toMatchObject({ ready: false, inbox, oldestWaitingMs: null });
+  });
+
+  it("is ready while it takes longer to count, and tells what was counted last", async () => {
+    const clock = virtualClock();
+    const inbox = memoryInbox();
+    const { receiver, send } = setUp({ inbox, clock, autostart: false });
+    await send("report");
+    expect(await receiver.health()).toMatchObject({ ready: true, counts: { received: 1 } });
+    const slow = gate();
+    const counts = vi.spyOn(inbox, "counts").mockImplementation(() => slow.opened.then(noCounts));
+    for (const oldestWaitingMs of [4_000, 8_000]) {
+      const asked = receiver.health();
+      await turns();
+      clock.advance(4_000);
+      expect(await asked).toMatchObject({ ready: true, oldestWaitingMs, counts: { received: 1 } });
+    }
+    // It is not asked to count while it does.
+    expect(counts).toHaveBeenCalledTimes(1);
+    slow.open();
+    counts.mockRestore();
+    await send("report");
+    await turns();
+    expect(await receiver.health()).toMatchObject({ ready: true, counts: { received: 2 } });
   });
 
   it("is not ready when the inbox says so, or fails to say anything", async () => {

@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { describe } from "./errors.ts";
 import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
 import { noCounts } from "./look.ts";
-import { within } from "./within.ts";
+import { isDoneIn, within } from "./within.ts";
 
 /** How a receiver is doing. */
 export interface Health {
@@ -18,31 +18,56 @@ export interface Health {
 }
 
 // Longer than an inbox takes to find out that it fails.
-const silentMs = 4_000;
+const answerMs = 4_000;
 
-/**
- * Asks an inbox how it is doing, unless it is closed: that would open it again. One that gives no answer within 4 seconds
- * fails. Rejects never, whatever the inbox does.
- */
-export async function healthOf(
-  { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
+/** Asks how a receiver is doing: its service, whether it closes, and whether its inbox is closed. Rejects never. */
+export type AskHealth = (
   service: Health["service"],
   closing: boolean,
   closed: () => boolean,
-): Promise<Health> {
-  const late = `The inbox gave no answer within ${silentMs} ms`;
-  const ask = async (): Promise<Health> => {
-    const health = closed() ? { ok: true } : await inbox.health();
-    if (!health.ok || closed()) return failing(health, service);
-    const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
-    const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
-    return { ready: !closing, inbox: health, service, oldestWaitingMs, counts };
-  };
-  try {
-    return await within({ clock, ms: silentMs, late }, ask);
-  } catch (error) {
-    return failing({ ok: false, error: describe(error) }, service);
+) => Promise<Health>;
+
+/**
+ * Asks an inbox how it is doing, unless it is closed: that would open it again. One that gives no answer within 4 seconds
+ * fails. One that only takes longer to count, as with millions of deliveries on PostgreSQL, does not: what it counted
+ * last is told.
+ */
+export function watchHealth({
+  inbox,
+  name,
+  clock,
+}: {
+  readonly inbox: Inbox;
+  readonly name: string;
+  readonly clock: Clock;
+}): AskHealth {
+  let counted: { readonly oldest: Date | null; readonly counts: Counts } | undefined;
+  let counting: Promise<void> | undefined;
+
+  async function count(): Promise<void> {
+    try {
+      const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
+      counted = { oldest, counts };
+    } finally {
+      counting = undefined;
+    }
   }
+
+  return async (service, closing, closed) => {
+    const late = `The inbox gave no answer within ${answerMs} ms`;
+    try {
+      const asked = (): Promise<InboxHealth> => inbox.health();
+      const health = closed() ? { ok: true } : await within({ clock, ms: answerMs, late }, asked);
+      if (!health.ok || closed()) return failing(health, service);
+      counting ??= count();
+      await isDoneIn(clock, answerMs, counting);
+      const { oldest, counts } = counted ?? { oldest: null, counts: noCounts() };
+      const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
+      return { ready: !closing, inbox: health, service, oldestWaitingMs, counts };
+    } catch (error) {
+      return failing({ ok: false, error: describe(error) }, service);
+    }
+  };
 }
 
 function failing(inbox: InboxHealth, service: Health["service"]): Health {

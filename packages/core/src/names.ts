@@ -1,4 +1,3 @@
-import { describe, ReporthookError } from "./errors.ts";
 import type { Inbox } from "./inbox.ts";
 
 const key = Symbol.for("reporthook.names");
@@ -15,11 +14,10 @@ const everywhere = key;
  * @throws TypeError when another receiver of this process has it
  */
 export function takeName(
-  inbox: Inbox,
+  { identity }: Pick<Inbox, "identity">,
   name: string,
   isChosen: boolean,
-): { giveBack(): Promise<void> } {
-  const { identity } = inbox;
+): { giveBack(): void } {
   const places = isChosen ? [identity, everywhere] : [identity];
   if (places.some((place) => registry.get(place)?.has(name))) {
     throw new TypeError(
@@ -28,15 +26,9 @@ export function takeName(
   }
   for (const place of places) registry.set(place, (registry.get(place) ?? new Set()).add(name));
   return {
-    /** The last one closes the inbox, each time that it is called: somebody may have opened it again to look. */
-    async giveBack() {
-      for (const place of places.splice(0)) registry.get(place)?.delete(name);
-      if ((registry.get(identity)?.size ?? 0) > 0) return;
-      registry.delete(identity);
-      await inbox.close().catch((error: unknown) => {
-        const message = `The inbox could not be closed: ${describe(error)}`;
-        throw new ReporthookError("inbox_failed", message, { cause: error });
-      });
+    giveBack() {
+      for (const place of places) registry.get(place)?.delete(name);
+      if (registry.get(identity)?.size === 0) registry.delete(identity);
     },
   };
 }

@@ -160,7 +160,7 @@ describe("close()", () => {
     }
     await ended;
     inbox.close = async () => {};
-    expect(setUp().receiver.name).toBe("reports");
+    expect(setUp({ inbox }).receiver.name).toBe("reports");
   });
 
   it("is done again when somebody has looked into the inbox since, unless another uses it", async () => {

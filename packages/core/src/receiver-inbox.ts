@@ -23,21 +23,12 @@ export interface ReceiverInbox {
   discard(id: string): Promise<void>;
 }
 
-/** Makes that view of an inbox; `prune` comes before each look, and `looked` when the last one is over. */
+/** Makes that view of an inbox; `prune` comes before what looks for something, and all is asked within `ask`. */
 export function receiverInbox(
   { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
   prune: () => Promise<void>,
-  looked = async (): Promise<void> => {},
+  ask: <T>(what: () => Promise<T>) => Promise<T> = (what) => what(),
 ): ReceiverInbox {
-  let asking = 0;
-  async function ask<T>(what: () => Promise<T>): Promise<T> {
-    asking++;
-    try {
-      return await what();
-    } finally {
-      if (--asking === 0) await looked();
-    }
-  }
   const kept = <T>(look: () => Promise<T>): Promise<T> => ask(() => prune().then(look));
   return {
     list: async (query = {}) => {

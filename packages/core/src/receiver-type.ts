@@ -35,7 +35,10 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
    * when the inbox can't be closed, or gives no answer for 2 seconds.
    */
   close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
-  /** For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds. */
+  /**
+   * For tests: resolves when nothing is waiting; rejects `not_idle` after `timeoutMs` (5,000) milliseconds, and at most
+   * 2,000 more when the inbox gives no answer.
+   */
   idle(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   /** Whether it takes notifications, and how its inbox and the service fare. Never rejects. */
   health(): Promise<Health>;

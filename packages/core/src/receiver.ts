@@ -5,12 +5,13 @@ import { Deadline } from "./deadline.ts";
 import { logAnswer } from "./decisions.ts";
 import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
-import { createEngine, silentMs } from "./engine.ts";
+import { createEngine } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { NoSchemas, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
-import { healthOf } from "./health.ts";
+import { watchHealth } from "./health.ts";
 import { newId } from "./id.ts";
+import { useOf } from "./inbox-use.ts";
 import { type Answer, type Incoming, plainHeaders } from "./incoming.ts";
 import { arrivalAfter, handleInline } from "./inline.ts";
 import { deliveryOf, entryAtArrival, keyOf, newJob, verifiedJob } from "./job.ts";
@@ -24,7 +25,7 @@ import type { Receiver } from "./receiver-type.ts";
 import { register } from "./register.ts";
 import { settingsOf } from "./settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
-import { isDoneIn, within } from "./within.ts";
+import { within } from "./within.ts";
 import { createWorker } from "./worker.ts";
 
 // What is kept free for storing, when authorize is asked first.
@@ -46,12 +47,15 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const settings = settingsOf(options as ReceiverOptions);
   const { clean, clock, inbox, limits, logger, name } = settings;
   const takenName = takeName(inbox, name, options.name !== undefined);
+  const use = useOf(inbox);
+  use.begin();
   if (settings.ack === "stored" && options.inbox === undefined) {
     logger.warn({ receiver: name }, "No inbox is given: a crash loses what was acknowledged.");
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
-  const health = () => healthOf(settings, worker.service, engine.closing, () => drained);
+  const watched = watchHealth(settings);
+  const health = () => watched(worker.service, engine.closing, () => drained);
   const around = settings.seam?.({ name, health, clean });
   const worker = createWorker({ ...settings, registrations, around });
   const engine = createEngine(settings, worker, around);
@@ -230,17 +234,13 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     try {
       around?.end();
     } finally {
-      await giveBack();
+      takenName.giveBack();
+      await use.end(clock);
     }
   }
 
-  async function giveBack(): Promise<void> {
-    if (await isDoneIn(clock, silentMs, takenName.giveBack())) return;
-    throw new ReporthookError("inbox_failed", "The inbox could not be closed: it gives no answer");
-  }
-
-  async function looked(): Promise<void> {
-    if (drained) await giveBack();
+  function look<T>(what: () => Promise<T>): Promise<T> {
+    return use.look(what, clock, engine.onError);
   }
 
   const receiver: Receiver<Context, S> = {
@@ -270,7 +270,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       return callbacks.url(base, context);
     },
     health,
-    inbox: receiverInbox(settings, () => engine.prune(lookMs), looked),
+    inbox: receiverInbox(settings, () => engine.prune(lookMs), look),
   };
   return Object.freeze(receiver);
 }

@@ -24,7 +24,7 @@ export {
 } from "./entry.ts";
 export { describe } from "./errors.ts";
 export { onlyKnown } from "./given.ts";
-export { healthOf } from "./health.ts";
+export { watchHealth } from "./health.ts";
 export { idAt, timeOf } from "./id.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
 export { receiverInbox } from "./receiver-inbox.ts";

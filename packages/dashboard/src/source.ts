@@ -1,5 +1,5 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
-import { healthOf, onlyKnown, receiverInbox, systemClock } from "@reporthook/core/store";
+import { onlyKnown, receiverInbox, systemClock, watchHealth } from "@reporthook/core/store";
 
 /** What a dashboard shows: a receiver, or an inbox without one by {@link ofInbox}. */
 export interface Source {
@@ -46,8 +46,9 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   onlyKnown("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
+  const health = watchHealth(of);
   return {
-    health: () => healthOf(of, "unknown", false, () => false),
+    health: () => health("unknown", false, () => false),
     inbox: receiverInbox(of, async () => {}),
   };
 }

@@ -144,8 +144,10 @@ class SqliteInbox implements Inbox {
 
   async release(query: ReleaseQuery): Promise<number> {
     let [all, after] = [0, ""];
+    // One that is closed meanwhile is not opened again for the rest.
+    const connection = this.#connect();
     for (;;) {
-      const step = await this.#connect().call({ ask: "release", query, after });
+      const step = await connection.call({ ask: "release", query, after });
       const { released, last } = step as Released;
       all += released;
       after = last;
@@ -159,8 +161,9 @@ class SqliteInbox implements Inbox {
 
   async prune(now: Date): Promise<number> {
     let deleted = 0;
+    const connection = this.#connect();
     for (;;) {
-      const step = await this.#connect().call({ ask: "prune", now: now.getTime() });
+      const step = await connection.call({ ask: "prune", now: now.getTime() });
       const { pruned, more } = step as Pruned;
       deleted += pruned;
       if (!more) return deleted;

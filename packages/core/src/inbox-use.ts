@@ -1,0 +1,77 @@
+import type { Clock } from "./clock.ts";
+import { describe, ReporthookError } from "./errors.ts";
+import type { Inbox } from "./inbox.ts";
+import { isDoneIn } from "./within.ts";
+
+const key = Symbol.for("reporthook.inboxes");
+const shared = globalThis as { [key: symbol]: WeakMap<Inbox, InboxUse> | undefined };
+// One for all copies of this package in the process.
+const uses: WeakMap<Inbox, InboxUse> = shared[key] ?? new WeakMap();
+shared[key] = uses;
+
+/** How long an inbox that gives no answer, as when its disk hangs, may hold up who waits for it, in milliseconds. */
+export const silentMs = 2_000;
+
+/** Who uses an inbox in this process: the receivers made on it, and whoever looks into it. */
+export class InboxUse {
+  readonly #inbox: Inbox;
+  #receivers = 0;
+  #looks = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(inbox: Inbox) {
+    this.#inbox = inbox;
+  }
+
+  /** One more receiver is made on it. */
+  begin(): void {
+    this.#receivers++;
+  }
+
+  /** A receiver is closed: the last one closes the inbox. Rejects `inbox_failed` when that fails, or takes over 2 seconds. */
+  async end(clock: Clock): Promise<void> {
+    if (--this.#receivers === 0) await this.#close(clock);
+  }
+
+  /**
+   * Has somebody look into it. With the last receiver closed, that opens it once more: whoever looks last closes it
+   * again, and `failed` is told when that fails.
+   */
+  async look<T>(
+    what: () => Promise<T>,
+    clock: Clock,
+    failed: (error: unknown) => void,
+  ): Promise<T> {
+    this.#looks++;
+    try {
+      await this.#closing?.catch(() => {});
+      return await what();
+    } finally {
+      if (--this.#looks === 0 && this.#receivers === 0) await this.#close(clock).catch(failed);
+    }
+  }
+
+  #close(clock: Clock): Promise<void> {
+    const closing = this.#closeIn(clock).finally(() => {
+      if (this.#closing === closing) this.#closing = undefined;
+    });
+    this.#closing = closing;
+    return closing;
+  }
+
+  async #closeIn(clock: Clock): Promise<void> {
+    const words = "The inbox could not be closed:";
+    const closed = this.#inbox.close().catch((cause: unknown) => {
+      throw new ReporthookError("inbox_failed", `${words} ${describe(cause)}`, { cause });
+    });
+    if (await isDoneIn(clock, silentMs, closed)) return;
+    throw new ReporthookError("inbox_failed", `${words} it gives no answer`);
+  }
+}
+
+/** How an inbox is used in this process. */
+export function useOf(inbox: Inbox): InboxUse {
+  const use = uses.get(inbox) ?? new InboxUse(inbox);
+  uses.set(inbox, use);
+  return use;
+}
