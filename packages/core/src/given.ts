@@ -18,6 +18,12 @@ export function onlyKnown(
   }
 }
 
+/** Throws a `TypeError` unless it is a number of milliseconds, which may be Infinity. */
+export function checkMs(call: string, name: string, given: unknown): void {
+  if (typeof given === "number" && given >= 0) return;
+  throw new TypeError(`${call}: ${name} must be milliseconds from 0, not ${shown(given)}`);
+}
+
 /** A value in few words. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : quotable(value);

@@ -144,6 +144,16 @@ describe("close()", () => {
     await receiver.close({ timeoutMs: 1 });
   });
 
+  it.each([Number.NaN, -1, "5", null])("refuses a time of %j, as idle() does", async (given) => {
+    const { receiver } = setUp();
+    const timeoutMs = given as number;
+    for (const call of ["close", "idle"] as const) {
+      const refused = `${call}: timeoutMs must be milliseconds from 0, not `;
+      await expect(receiver[call]({ timeoutMs })).rejects.toThrow(refused);
+    }
+    expect((await receiver.health()).ready).toBe(true);
+  });
+
   it("goes on without an inbox that gives no answer, and says so", async () => {
     const inbox = Object.assign(memoryInbox(), {
       consume: () => ({ stop: never, abort: never, running: 1 }),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { setUp, standStill } from "../../../test/receiver-setup.ts";
+import type { ReasonCode } from "./delivery.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 
 describe("inbox", () => {
@@ -31,6 +32,8 @@ describe("inbox", () => {
   it.each([
     ["status is no option; these are: state, type, ", { status: "held" }],
     ["state must be parked or one of received, ", { state: "lost" }],
+    ["after must be a string, not 5", { after: 5 }],
+    ["reportId must be a string, not an object", { reportId: {} }],
     ["limit must be an integer from 1, or Infinity, not 0", { limit: 0 }],
     ["limit must be an integer from 1, or Infinity, not NaN", { limit: Number.NaN }],
     ["limit must be an integer from 1, or Infinity, not 1.5", { limit: 1.5 }],
@@ -47,6 +50,8 @@ describe("inbox", () => {
 
   it("refuses an id that is no text, and a summary without its dates", async () => {
     const { inbox } = setUp().receiver;
+    const all = inbox.releaseAll(7 as unknown as ReasonCode);
+    await expect(all).rejects.toThrow("releaseAll: reason must be a string, not 7");
     for (const call of ["get", "release", "retry", "discard"] as const) {
       const calling = inbox[call](undefined as unknown as string);
       await expect(calling).rejects.toThrow(`${call}: id must be a string, not undefined`);

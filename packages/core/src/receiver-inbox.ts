@@ -36,7 +36,7 @@ export function receiverInbox(
       return kept(() => inbox.list({ ...query, receiver: name }));
     },
     get: async (id) => {
-      checkId("get", id);
+      checkText("get", "id", id);
       return kept(() => inbox.get(id, name));
     },
     counts: () => kept(() => inbox.counts(name)),
@@ -46,16 +46,19 @@ export function receiverInbox(
       return kept(() => inbox.summary({ ...query, receiver: name }));
     },
     release: async (id) => {
-      checkId("release", id);
+      checkText("release", "id", id);
       await ask(() => inbox.release({ receiver: name, id, now: clock.now() }));
     },
-    releaseAll: (reason) => ask(() => inbox.release({ receiver: name, reason, now: clock.now() })),
+    releaseAll: async (reason) => {
+      checkText("releaseAll", "reason", reason);
+      return ask(() => inbox.release({ receiver: name, reason, now: clock.now() }));
+    },
     retry: async (id) => {
-      checkId("retry", id);
+      checkText("retry", "id", id);
       await ask(() => inbox.release({ receiver: name, retry: id, now: clock.now() }));
     },
     discard: async (id) => {
-      checkId("discard", id);
+      checkText("discard", "id", id);
       await ask(() => inbox.discard(id, name));
     },
   };
@@ -81,6 +84,9 @@ function checkList(query: Omit<InboxQuery, "receiver">): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate("list", date, query[date]);
   }
+  for (const text of ["type", "reportId", "reason", "idPrefix", "after"] as const) {
+    checkText("list", text, query[text] ?? "");
+  }
 }
 
 function checkDate(call: string, name: string, date: unknown): void {
@@ -88,7 +94,7 @@ function checkDate(call: string, name: string, date: unknown): void {
   throw new TypeError(`${call}: ${name} must be a valid Date, not ${shown(date)}`);
 }
 
-function checkId(call: string, id: unknown): void {
-  if (typeof id === "string") return;
-  throw new TypeError(`${call}: id must be a string, not ${shown(id)}`);
+function checkText(call: string, name: string, given: unknown): void {
+  if (typeof given === "string") return;
+  throw new TypeError(`${call}: ${name} must be a string, not ${shown(given)}`);
 }

@@ -9,6 +9,7 @@ import { createEngine } from "./engine.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { NoSchemas, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
+import { checkMs } from "./given.ts";
 import { watchHealth } from "./health.ts";
 import { newId } from "./id.ts";
 import { useOf } from "./inbox-use.ts";
@@ -260,11 +261,15 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       return answer;
     },
     start: engine.start,
-    close({ timeoutMs = 25_000 } = {}) {
+    async close({ timeoutMs = 25_000 } = {}) {
+      checkMs("close", "timeoutMs", timeoutMs);
       closed ??= shutDown(timeoutMs);
-      return closed;
+      await closed;
     },
-    idle: ({ timeoutMs = 5_000 } = {}) => engine.idle(timeoutMs),
+    async idle({ timeoutMs = 5_000 } = {}) {
+      checkMs("idle", "timeoutMs", timeoutMs);
+      await engine.idle(timeoutMs);
+    },
     async callbackUrl(base, { context } = {}) {
       if (callbacks === null) throw new TypeError("callbackUrl needs the option callback");
       return callbacks.url(base, context);
