@@ -6,7 +6,7 @@ import type { Job, Outcome, Stage } from "./delivery.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { Consumer } from "./inbox.ts";
 import { silentMs } from "./inbox-use.ts";
-import { oncePerMinute } from "./log.ts";
+import { oncePerMinute, oncePerMinuteEach } from "./log.ts";
 import { observe } from "./observe.ts";
 import { isTiedToRequests } from "./platform.ts";
 import type { Settings } from "./settings.ts";
@@ -47,8 +47,6 @@ interface Watcher {
 
 const pruneEveryMs = 60_000;
 const pollMs = 5;
-/** Of what inboxes say so much is remembered. */
-const mostTexts = 8;
 const longestAttemptMs = 25_000;
 // The real timers, whatever a test replaces later: idle() must not wait for a virtual clock.
 const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
@@ -64,6 +62,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   const { parked, ...others } = settings.observe;
   const hooks = keeps ? settings.observe : others;
   const unpruned = oncePerMinute(clock, logger.error);
+  const inboxFailed = oncePerMinuteEach(clock, logger.error);
   let consumers: Consumer[] = [];
   let started = false;
   let closing = false;
@@ -73,18 +72,17 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   let prunedAt = Number.NEGATIVE_INFINITY;
   let alive: unknown;
 
-  const failedText = "Work on a delivery failed unexpectedly.";
   const onError = (error: unknown): void =>
-    logger.error({ receiver: name, error: describe(error, clean) }, failedText);
-  const inboxFailed = new Map<string, ReturnType<typeof oncePerMinute>>();
-  /** What an inbox says of each delivery, or each second, is written once a minute. */
-  const onInboxError = (thrown: unknown): void => {
-    const error = describe(thrown, clean);
-    if (inboxFailed.size >= mostTexts) inboxFailed.clear();
-    const write = inboxFailed.get(error) ?? oncePerMinute(clock, logger.error);
-    inboxFailed.set(error, write);
-    write({ receiver: name, error }, failedText);
-  };
+    logger.error(
+      { receiver: name, error: describe(error, clean) },
+      "Work on a delivery failed unexpectedly.",
+    );
+  // It says so of each delivery, or each second.
+  const onInboxError = (error: unknown): void =>
+    inboxFailed(
+      { receiver: name, error: describe(error, clean) },
+      "The inbox failed at its work on deliveries. Trying again.",
+    );
 
   function report(job: Job, outcome: Outcome): void {
     observe(hooks, job, outcome, clock.now(), onError);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { consoleLogger, oncePerMinute, safely, silentLogger } from "./log.ts";
+import { consoleLogger, oncePerMinute, oncePerMinuteEach, safely, silentLogger } from "./log.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -75,5 +75,27 @@ describe("oncePerMinute", () => {
     line({ id: 4 }, "four");
     expect(write).toHaveBeenLastCalledWith({ id: 4, count: 3 }, "four");
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe("oncePerMinuteEach", () => {
+  it("oncePerMinuteEach() does so for each error, and forgets them all after eight others", () => {
+    const clock = virtualClock();
+    const write = vi.fn();
+    const line = oncePerMinuteEach(clock, write);
+    const written = () => write.mock.calls.splice(0).map(([{ error, count }]) => [error, count]);
+    for (const error of ["a", "b", "a", "b"]) line({ error }, "failed");
+    expect(written()).toEqual([
+      ["a", 1],
+      ["b", 1],
+    ]);
+    for (let error = 3; error <= 8; error++) line({ error }, "failed");
+    line({ error: "a" }, "failed");
+    expect(written()).toHaveLength(6);
+    for (const error of [9, "a"]) line({ error }, "failed");
+    expect(written()).toEqual([
+      [9, 1],
+      ["a", 1],
+    ]);
   });
 });

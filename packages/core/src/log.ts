@@ -36,10 +36,7 @@ export function safely(logger: Logger): Logger {
 }
 
 /** Writes a line at once and then at most one a minute, each with their number since the one before. */
-export function oncePerMinute(
-  clock: Clock,
-  write: Logger["warn"],
-): (fields: Readonly<Record<string, unknown>>, message: string) => void {
+export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn"] {
   let last = Number.NEGATIVE_INFINITY;
   let count = 0;
   return (fields, message) => {
@@ -49,5 +46,19 @@ export function oncePerMinute(
     write({ ...fields, count }, message);
     last = clock.now();
     count = 0;
+  };
+}
+
+const mostErrors = 8;
+
+/** The same for each `error` by itself; of many at a time, the first ones are forgotten. */
+export function oncePerMinuteEach(clock: Clock, write: Logger["warn"]): Logger["warn"] {
+  const lines = new Map<unknown, Logger["warn"]>();
+  return (fields, message) => {
+    const { error } = fields;
+    if (lines.size >= mostErrors && !lines.has(error)) lines.clear();
+    const line = lines.get(error) ?? oncePerMinute(clock, write);
+    lines.set(error, line);
+    line(fields, message);
   };
 }
