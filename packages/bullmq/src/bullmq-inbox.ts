@@ -246,7 +246,7 @@ class BullmqInbox implements Inbox {
     return new Promise((resolve, reject) => {
       const done = (): void => void open.asked.delete(reject);
       open.asked.add(reject);
-      what(open).then(resolve, reject).finally(done);
+      Promise.resolve(open).then(what).then(resolve, reject).finally(done);
     });
   }
 

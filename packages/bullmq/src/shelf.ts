@@ -151,6 +151,9 @@ export async function discard(queues: ReceiverQueues, meter: Meter, found: Found
   const { kept } = carried;
   mustBeParked({ id: kept.id, state });
   await meter.change(async (change) => {
+    const there = await queues.find(kept.id);
+    if (there === null) throw notFound(kept.id);
+    mustBeParked(there.carried.kept);
     await forget(queues, found);
     const released = await queues.find(kept.id);
     if (released !== null) mustBeParked(released.carried.kept);

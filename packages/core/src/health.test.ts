@@ -55,13 +55,20 @@ describe("health()", () => {
     const { receiver, send } = setUp({ inbox, clock, autostart: false });
     await send("report");
     expect(await receiver.health()).toMatchObject({ ready: true, counts: { received: 1 } });
+    const at = new Date(clock.now()).toISOString();
+    const late = `It takes over 4000 ms to count: counts are of ${at}`;
     const slow = gate();
     const counts = vi.spyOn(inbox, "counts").mockImplementation(() => slow.opened.then(noCounts));
     for (const oldestWaitingMs of [4_000, 8_000]) {
       const asked = receiver.health();
       await turns();
       clock.advance(4_000);
-      expect(await asked).toMatchObject({ ready: true, oldestWaitingMs, counts: { received: 1 } });
+      const counted = { oldestWaitingMs, counts: { received: 1 } };
+      expect(await asked).toMatchObject({
+        ready: true,
+        inbox: { ok: true, error: late },
+        ...counted,
+      });
     }
     // It is not asked to count while it does.
     expect(counts).toHaveBeenCalledTimes(1);
@@ -69,7 +76,55 @@ describe("health()", () => {
     counts.mockRestore();
     await send("report");
     await turns();
-    expect(await receiver.health()).toMatchObject({ ready: true, counts: { received: 2 } });
+    const known = { inbox: { ok: true }, counts: { received: 2 } };
+    expect(await receiver.health()).toMatchObject(known);
+  });
+
+  it("is not ready when counting fails, except to those who came while it went on", async () => {
+    const clock = virtualClock();
+    const inbox = memoryInbox();
+    const { receiver } = setUp({ inbox, clock });
+    const none = { inbox: { ok: true, error: expect.stringMatching("none are known") } };
+    const failed = { ready: false, inbox: { ok: false, error: "Error: too long" } };
+    let fail = (): void => {};
+    vi.spyOn(inbox, "counts").mockImplementation(
+      () =>
+        new Promise((_, reject) => {
+          fail = () => reject(new Error("too long"));
+        }),
+    );
+    const [first, second] = [receiver.health(), receiver.health()];
+    await turns();
+    fail();
+    expect(await first).toMatchObject(failed);
+    expect(await second).toMatchObject({ ready: true, ...none });
+    const third = receiver.health();
+    await turns();
+    clock.advance(4_000);
+    expect(await third).toMatchObject({ ready: true, ...none });
+    const fourth = receiver.health();
+    await turns();
+    fail();
+    expect(await fourth).toMatchObject({ ready: true, ...none });
+  });
+
+  it("gives up a count that never ends after a minute, and says nothing once it is closed", async () => {
+    const clock = virtualClock();
+    const inbox = memoryInbox();
+    const { receiver, send } = setUp({ inbox, clock, autostart: false });
+    await send("report");
+    const counts = vi.spyOn(inbox, "counts").mockReturnValueOnce(new Promise(() => {}));
+    const first = receiver.health();
+    await turns();
+    clock.advance(60_000);
+    await first;
+    expect((await receiver.health()).counts.received).toBe(1);
+    counts.mockReturnValueOnce(new Promise(() => {}));
+    const last = receiver.health();
+    await turns();
+    await receiver.close();
+    clock.advance(4_000);
+    expect(await last).toMatchObject({ ready: false, counts: { received: 0 } });
   });
 
   it("is not ready when the inbox says so, or fails to say anything", async () => {

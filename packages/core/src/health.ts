@@ -13,18 +13,19 @@ export interface Health {
   readonly service: "unknown" | "ok" | "unreachable" | "refused";
   /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
   readonly oldestWaitingMs: number | null;
-  /** All zero when the inbox fails, or is closed with the receiver. */
+  /** All zero when the inbox fails, or is closed with the receiver; `inbox.error` tells when they are old. */
   readonly counts: Counts;
 }
 
 // Longer than an inbox takes to find out that it fails.
 const answerMs = 4_000;
+// Longer than a server is let count.
+const countMs = 60_000;
 
-/** Asks how a receiver is doing: its service, whether it closes, and whether its inbox is closed. Rejects never. */
+/** Asks how a receiver is doing, given what is known of the service and whether it closes. Rejects never. */
 export type AskHealth = (
   service: Health["service"],
-  closing: boolean,
-  closed: () => boolean,
+  state: { readonly closing: boolean; readonly closed: boolean },
 ) => Promise<Health>;
 
 /**
@@ -41,33 +42,55 @@ export function watchHealth({
   readonly name: string;
   readonly clock: Clock;
 }): AskHealth {
-  let counted: { readonly oldest: Date | null; readonly counts: Counts } | undefined;
+  let counted: Counted = { at: null, oldest: null, counts: noCounts() };
   let counting: Promise<void> | undefined;
 
   async function count(): Promise<void> {
-    try {
-      const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
-      counted = { oldest, counts };
-    } finally {
-      counting = undefined;
-    }
+    const at = clock.now();
+    const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
+    counted = { at, oldest, counts };
   }
 
-  return async (service, closing, closed) => {
+  /** Resolves to whether it is counted anew; who only joins is not told that it failed. */
+  async function isCounted(ms: number): Promise<boolean> {
+    const isJoined = counting !== undefined;
+    counting ??= within({ clock, ms: countMs, late: "It took too long" }, count).finally(() => {
+      counting = undefined;
+    });
+    const done = isDoneIn(clock, ms, counting);
+    return isJoined ? done.catch(() => false) : done;
+  }
+
+  return async (service, state) => {
+    const began = clock.now();
     const late = `The inbox gave no answer within ${answerMs} ms`;
     try {
       const asked = (): Promise<InboxHealth> => inbox.health();
-      const health = closed() ? { ok: true } : await within({ clock, ms: answerMs, late }, asked);
-      if (!health.ok || closed()) return failing(health, service);
-      counting ??= count();
-      await isDoneIn(clock, answerMs, counting);
-      const { oldest, counts } = counted ?? { oldest: null, counts: noCounts() };
+      const health = state.closed
+        ? { ok: true }
+        : await within({ clock, ms: answerMs, late }, asked);
+      if (!health.ok || state.closed) return failing(health, service);
+      const isNew = await isCounted(Math.max(0, began + answerMs - clock.now()));
+      if (state.closed) return failing(health, service);
+      const { at, oldest, counts } = counted;
       const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
-      return { ready: !closing, inbox: health, service, oldestWaitingMs, counts };
+      const told = isNew ? health : { ...health, error: outdated(at) };
+      return { ready: !state.closing, inbox: told, service, oldestWaitingMs, counts };
     } catch (error) {
       return failing({ ok: false, error: describe(error) }, service);
     }
   };
+}
+
+interface Counted {
+  readonly at: number | null;
+  readonly oldest: Date | null;
+  readonly counts: Counts;
+}
+
+function outdated(at: number | null): string {
+  const since = at === null ? "none are known" : `counts are of ${new Date(at).toISOString()}`;
+  return `It takes over ${answerMs} ms to count: ${since}`;
 }
 
 function failing(inbox: InboxHealth, service: Health["service"]): Health {

@@ -63,6 +63,22 @@ describe("InboxUse", () => {
     expect(seen).toEqual(["looked"]);
   });
 
+  it("is not closed again for one who looked while it was, once there is a receiver again", async () => {
+    const { close, use, end, look } = used(1);
+    const [slow, looked] = [gate(), gate()];
+    close.mockImplementationOnce(() => slow.opened);
+    const looking = look(() => looked.opened);
+    const ending = end();
+    looked.open();
+    await new Promise((resolve) => setImmediate(resolve));
+    use.begin();
+    slow.open();
+    await Promise.all([ending, looking]);
+    expect(close).toHaveBeenCalledTimes(1);
+    await end();
+    expect(close).toHaveBeenCalledTimes(2);
+  });
+
   it("says when closing fails, and gives what was seen all the same", async () => {
     const { close, failed, end, look } = used(1);
     const unclosed = {

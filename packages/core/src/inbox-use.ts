@@ -30,7 +30,8 @@ export class InboxUse {
 
   /** A receiver is closed: the last one closes the inbox. Rejects `inbox_failed` when that fails, or takes over 2 seconds. */
   async end(clock: Clock): Promise<void> {
-    if (--this.#receivers === 0) await this.#close(clock);
+    this.#receivers--;
+    await this.#close(clock, () => this.#receivers > 0);
   }
 
   /**
@@ -44,30 +45,40 @@ export class InboxUse {
   ): Promise<T> {
     this.#looks++;
     try {
-      await this.#closing?.catch(() => {});
+      if (this.#closing !== undefined)
+        await isDoneIn(
+          clock,
+          silentMs,
+          this.#closing.catch(() => {}),
+        );
       return await what();
     } finally {
-      if (--this.#looks === 0 && this.#receivers === 0) await this.#close(clock).catch(failed);
+      this.#looks--;
+      await this.#close(clock, () => this.#receivers > 0 || this.#looks > 0).catch(failed);
     }
   }
 
-  #close(clock: Clock): Promise<void> {
-    const closing = this.#closeIn(clock).finally(() => {
-      if (this.#closing === closing) this.#closing = undefined;
-    });
-    this.#closing = closing;
-    return closing;
-  }
-
-  async #closeIn(clock: Clock): Promise<void> {
-    const words = "The inbox could not be closed:";
-    const closed = this.#inbox.close().catch((cause: unknown) => {
-      throw new ReporthookError("inbox_failed", `${words} ${describe(cause)}`, { cause });
-    });
-    if (await isDoneIn(clock, silentMs, closed)) return;
+  async #close(clock: Clock, isUsed: () => boolean): Promise<void> {
+    if (isUsed() || (await isDoneIn(clock, silentMs, this.#closeUnless(isUsed)))) return;
     throw new ReporthookError("inbox_failed", `${words} it gives no answer`);
   }
+
+  /** One after the other: an inbox that is closed twice would end what somebody began after the first time. */
+  async #closeUnless(isUsed: () => boolean): Promise<void> {
+    while (this.#closing !== undefined) await this.#closing.catch(() => {});
+    if (isUsed()) return;
+    this.#closing = this.#inbox.close();
+    try {
+      await this.#closing;
+    } catch (cause) {
+      throw new ReporthookError("inbox_failed", `${words} ${describe(cause)}`, { cause });
+    } finally {
+      this.#closing = undefined;
+    }
+  }
 }
+
+const words = "The inbox could not be closed:";
 
 /** How an inbox is used in this process. */
 export function useOf(inbox: Inbox): InboxUse {

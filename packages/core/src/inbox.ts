@@ -129,7 +129,7 @@ export type ReleaseQuery =
 /** Whether an inbox can store at this moment. */
 export interface InboxHealth {
   readonly ok: boolean;
-  /** What is wrong and what to do, when it is not. */
+  /** What is wrong and what to do, when it is not; that it takes long to count, when it is. */
   readonly error?: string;
 }
 

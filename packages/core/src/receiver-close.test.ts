@@ -155,9 +155,10 @@ describe("close()", () => {
   });
 
   it("goes on without an inbox that gives no answer, and says so", async () => {
+    const closed = gate();
     const inbox = Object.assign(memoryInbox(), {
       consume: () => ({ stop: never, abort: never, running: 1 }),
-      close: (): Promise<void> => never(),
+      close: () => closed.opened,
     });
     const clock = virtualClock();
     const { receiver } = setUp({ inbox, clock });
@@ -169,7 +170,7 @@ describe("close()", () => {
       await turns();
     }
     await ended;
-    inbox.close = async () => {};
+    closed.open();
     expect(setUp({ inbox }).receiver.name).toBe("reports");
   });
 

@@ -56,7 +56,15 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
   const watched = watchHealth(settings);
-  const health = () => watched(worker.service, engine.closing, () => drained);
+  const state = {
+    get closing() {
+      return engine.closing;
+    },
+    get closed() {
+      return drained;
+    },
+  };
+  const health = () => watched(worker.service, state);
   const around = settings.seam?.({ name, health, clean });
   const worker = createWorker({ ...settings, registrations, around });
   const engine = createEngine(settings, worker, around);

@@ -48,7 +48,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   const of = { inbox, name: receiver, clock: systemClock };
   const health = watchHealth(of);
   return {
-    health: () => health("unknown", false, () => false),
+    health: () => health("unknown", { closing: false, closed: false }),
     inbox: receiverInbox(of, async () => {}),
   };
 }

@@ -69,7 +69,8 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
 
   const observe: BatchObservableCallback = async (result) => {
     const { counts, oldestWaitingMs, inbox } = await receiver.health();
-    if (!inbox.ok) return;
+    // What is not known, or no longer true, is no number.
+    if (!inbox.ok || inbox.error !== undefined) return;
     for (const state of ["received", "verified"] as const) {
       result.observe(waiting, counts[state], { ...base, [names.state]: state });
     }
