@@ -45,12 +45,8 @@ export class InboxUse {
   ): Promise<T> {
     this.#looks++;
     try {
-      if (this.#closing !== undefined)
-        await isDoneIn(
-          clock,
-          silentMs,
-          this.#closing.catch(() => {}),
-        );
+      const closing = this.#closing?.catch(() => {});
+      if (closing !== undefined) await isDoneIn(clock, silentMs, closing);
       return await what();
     } finally {
       this.#looks--;
