@@ -70,7 +70,7 @@ describe("inboxContract", () => {
       await failures({ list: () => new Promise(() => {}), prune: async () => -1 }),
     ).not.toEqual([]);
     // Nothing hangs: each comes to its end, in which it looks for what is left.
-    expect(await failures({ close: async () => {} }, 60_000)).toEqual(
+    expect(await failures({ close: async () => {} }, 10_000)).toEqual(
       expect.arrayContaining([expect.stringMatching(/Timers still set|Work still running/)]),
     );
   });
