@@ -52,8 +52,10 @@ it.skipIf(noRedis !== null)(
       cli("inbox", "show", "no-such", "--inbox", url),
       cli("inbox", "list", "--inbox", url.replace("open-sesame", "wrong")),
       cli("inbox", "list", "--inbox", url.replace("redis:", "mysql:")),
+      cli("inbox", "list", "--inbox", url, "--prefix", "a-b"),
     ]);
-    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2]);
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2, 2]);
+    expect(results.at(-1)?.err).toMatch(/^reporthook: --prefix must be .* dots or underscores\n$/);
     expect(JSON.parse(results[0]?.out ?? "").entries).toMatchObject([{ id, state: "held" }]);
     expect(results[2]?.out).toContain("1 unsigned");
     results.push(await cli("inbox", "release", id, "--inbox", url));

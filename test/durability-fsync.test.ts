@@ -130,10 +130,11 @@ for (const [name, orders, why] of [
 
 test("a disk that gives no answer: not acknowledged, not ready, and close() does not wait for it", async () => {
   const site = new Site(root, "hung");
-  const { url, ask } = await site.start();
+  const { url, ask } = await site.start({ ackMs: 4_000, works: false });
   expect((await post(url)).status).toBe(200);
   site.order("hold");
   const sent = post(url);
+  await until(async () => (await ask("waiting")) === 2, "the second one to be with the inbox");
   expect(await ask("health")).toMatchObject({
     ready: false,
     inbox: { ok: false, error: "Error: The inbox gave no answer within 4000 ms" },

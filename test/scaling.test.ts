@@ -66,6 +66,13 @@ it.skipIf(noRedis !== null)(
     await receiver.idle({ timeoutMs: 60_000 });
     expect(handled.sort()).toEqual([later, fresh, released].sort());
     expect(await inbox.get(parked)).toBe(null);
+
+    // As after an end between the two: it is in the queues, and in the file it still waits.
+    await source.release({ receiver: "reports", id: released, now: Date.now() });
+    await source.close();
+    expect((await carry()).stdout).toContain("Carried over: 1.");
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(handled.length).toBe(3);
     await receiver.close();
     await server.stop();
     await rm(folder, { recursive: true });

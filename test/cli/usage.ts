@@ -27,7 +27,6 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["nothing to release", ["inbox", "release", "--db", "a"], "--reason"],
     ["both kinds", ["inbox", "release", "x", "--reason", "poison", "--db", "a"], "--reason"],
     ["a receiver of no name", ["inbox", "list", "--db", "a", "--receiver", "a:b"], "option name"],
-    ["a prefix with a hyphen", ["dashboard", "--inbox", "redis://a", "--prefix", "a-b"], "dots or"],
     ["an inbox that is none", ["dev", "--db", ":memory:"], "name a file"],
     ["an inbox without a name", ["dev", "--db", ""], "name a file"],
     ["a password in an address", ["trigger", "report", "--to", "http://u:p@a"], "leave them out"],

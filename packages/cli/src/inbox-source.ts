@@ -4,7 +4,6 @@ import type { Retention } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { Failure, UsageError } from "./errors.ts";
-import { queuePrefix } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Which inbox a command is about: that of a file, or the queues at a URL. */
@@ -22,11 +21,7 @@ export function withInboxSource(command: Command): Command {
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
     )
-    .option(
-      "--prefix <name>",
-      "what the names of the queues begin with, if the app was told",
-      queuePrefix,
-    );
+    .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
 }
 
 /** How messages name it: never with a password. */
@@ -77,7 +72,12 @@ async function made(
     const begins = prefix === undefined ? {} : { prefix };
     const isRedis = inbox.startsWith("redis");
     const connection = isRedis ? inbox : { connectionString: inbox, migrate: false };
-    return bullmqInbox({ connection, logger: false, ...begins, ...options });
+    try {
+      return bullmqInbox({ connection, logger: false, ...begins, ...options });
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      throw new UsageError(error.message.replace("bullmqInbox: ", "--"));
+    }
   }
   if (db === undefined || db === "" || sizeOf(db) === 0) {
     throw new Failure(

@@ -37,12 +37,6 @@ export function receiverName(given: string): string {
   );
 }
 
-/** What the names of queues begin with. */
-export function queuePrefix(given: string): string {
-  if (/^[\w.]{1,64}$/.test(given)) return given;
-  throw new InvalidArgumentError("It must be 1 to 64 letters, digits, dots or underscores.");
-}
-
 /** The path of a file that need not be there. */
 export function file(given: string): string {
   if (given !== "" && given !== ":memory:") return given;
