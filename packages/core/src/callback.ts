@@ -106,6 +106,7 @@ function jsonOf(context: unknown): string {
 
 /** The first token of a path and query, and all that is no token. */
 export function split(url: string): { readonly rest: string; readonly token: string | null } {
+  if (!url.includes(`${parameter}=`)) return { rest: url, token: null };
   const [path = "", query] = cut(url, "?");
   const parts = query?.split("&") ?? [];
   const isToken = (part: string): boolean => part.startsWith(`${parameter}=`);

@@ -7,23 +7,22 @@ export const none = -1;
  */
 export class Chains {
   readonly #shift: number;
-  readonly #firsts: Int32Array;
-  readonly #lasts: Int32Array;
+  // The first and the last slot of each chain, side by side: what is read together is fetched from memory together.
+  readonly #ends: Int32Array;
   readonly #before: Int32Array;
   readonly #after: Int32Array;
 
   /** For so many slots, in so many chains: a power of two above 1. */
   constructor(slots: number, places: number = slots) {
     this.#shift = 32 - Math.log2(places);
-    this.#firsts = new Int32Array(places).fill(none);
-    this.#lasts = new Int32Array(places).fill(none);
+    this.#ends = new Int32Array(2 * places).fill(none);
     this.#before = new Int32Array(slots);
     this.#after = new Int32Array(slots);
   }
 
   /** The first of those with this hash, among which others may be. */
   first(hash: number): number {
-    return this.#firsts[this.#placeOf(hash)] ?? none;
+    return this.#ends[this.#firstOf(hash)] ?? none;
   }
 
   /** The next of those among which `slot` is. */
@@ -32,28 +31,28 @@ export class Chains {
   }
 
   add(hash: number, slot: number): void {
-    const place = this.#placeOf(hash);
-    const last = this.#lasts[place] ?? none;
-    if (last === none) this.#firsts[place] = slot;
+    const first = this.#firstOf(hash);
+    const last = this.#ends[first + 1] ?? none;
+    if (last === none) this.#ends[first] = slot;
     else this.#after[last] = slot;
-    this.#lasts[place] = slot;
+    this.#ends[first + 1] = slot;
     this.#before[slot] = last;
     this.#after[slot] = none;
   }
 
   /** Takes out a slot that was added with this hash. */
   remove(hash: number, slot: number): void {
-    const place = this.#placeOf(hash);
+    const first = this.#firstOf(hash);
     const before = this.#before[slot] ?? none;
     const after = this.#after[slot] ?? none;
-    if (before === none) this.#firsts[place] = after;
+    if (before === none) this.#ends[first] = after;
     else this.#after[before] = after;
-    if (after === none) this.#lasts[place] = before;
+    if (after === none) this.#ends[first + 1] = before;
     else this.#before[after] = before;
   }
 
-  #placeOf(hash: number): number {
-    return hash >>> this.#shift;
+  #firstOf(hash: number): number {
+    return 2 * (hash >>> this.#shift);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ById } from "./by-id.ts";
 import { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./deciding.ts";
 import {
   type Arrival,
@@ -68,7 +69,7 @@ const unsigned: Known = {};
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new ById<Kept>();
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
   readonly #lanes = new Map<string, Readonly<Record<Stage, Lane>>>();
@@ -98,7 +99,7 @@ class MemoryInbox implements Inbox {
 
     const place = key === null ? undefined : this.#window.add(key, id, receivedAt);
     const kept = newKept(delivery, arrival, sameSignatureAs ?? null, place);
-    this.#kept.set(id, kept);
+    this.#kept.add(id, kept);
     this.#tally.add(receiver, kept);
     const waits = !isParked(kept.state);
     if (!waits) this.#room.end(kept);

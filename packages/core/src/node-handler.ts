@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import {
   type Answer,
@@ -70,10 +70,11 @@ export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): I
  */
 export function send(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
   if (res.headersSent || res.destroyed) return;
-  res.writeHead(answer.status, {
-    ...answer.headers,
-    "Content-Length": Buffer.byteLength(answer.body),
-  });
+  // Not spread: in front of another property that makes V8 describe the object anew for each answer.
+  const headers: OutgoingHttpHeaders = {};
+  for (const name of Object.keys(answer.headers)) headers[name] = answer.headers[name];
+  headers["Content-Length"] = Buffer.byteLength(answer.body);
+  res.writeHead(answer.status, headers);
   const body = bodyOf(req, answer);
   if (typeof body === "string") res.end(body);
   else body.pipe(res);
@@ -122,6 +123,7 @@ function parsedOf(req: IncomingMessage): AlreadyParsed {
 function readStream(req: IncomingMessage, limit: number): BodyReading {
   const chunks: Buffer[] = [];
   let size = 0;
+  let over = false;
   let settle = (_result: Uint8Array | BodyFailure): void => {};
   const onData = (chunk: Buffer): void => {
     size += chunk.byteLength;
@@ -129,15 +131,19 @@ function readStream(req: IncomingMessage, limit: number): BodyReading {
     else chunks.push(chunk);
   };
   const onEnd = (): void => {
+    over = true;
     const [first] = chunks;
     settle(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
   };
   const fail = (why: BodyFailure): void => {
-    if (!req.readableEnded) req.off("data", onData).off("end", onEnd).pause();
+    over = true;
+    req.off("data", onData).off("end", onEnd).pause();
     settle(why);
   };
-  // Also at the end of every request that was read, when it changes nothing: to stop listening would cost more.
-  const onCut = (): void => fail("cut_off");
+  // Also at the end of every request that was read: to stop listening would cost more, and so does settling once more.
+  const onCut = (): void => {
+    if (!over) fail("cut_off");
+  };
   const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
     settle = resolve;
   });

@@ -146,13 +146,13 @@ function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undef
 }
 
 function kept({ headers }: Incoming): KeptHeaders {
-  const result: Record<string, string> = {};
-  for (const name of keptHeaders) {
-    const value = headerOf(headers, name);
-    if (value !== null) result[name] = value.slice(0, 1_024);
+  const given = (name: string) => headerOf(headers, name)?.slice(0, 1_024);
+  if (keptHeaders.some((name) => given(name) !== commonHeaders[name])) {
+    const values = keptHeaders.map((name) => [name, given(name)]);
+    commonHeaders = Object.freeze(
+      Object.fromEntries(values.filter(([, value]) => value !== undefined)),
+    );
   }
-  const isCommon = keptHeaders.every((name) => result[name] === commonHeaders[name]);
-  if (!isCommon) commonHeaders = Object.freeze(result);
   return commonHeaders;
 }
 
