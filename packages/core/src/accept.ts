@@ -12,11 +12,11 @@ export async function accept(
   arrival: Arrival,
   deadline: Deadline,
 ): Promise<Accepted> {
-  const ms = deadline.leftMs;
   try {
-    const added = await deadline.race(inbox.add(delivery, arrival), ms);
+    const added = await deadline.race(inbox.add(delivery, arrival));
     if (added !== "late") return added;
-    return { status: "failed", error: new Error(`The inbox gave no answer within ${ms} ms`) };
+    const error = new Error(`The inbox gave no answer within ${deadline.ms} ms`);
+    return { status: "failed", error };
   } catch (error) {
     return { status: "failed", error };
   }

@@ -3,8 +3,9 @@ import { type Clock, quietTimeout } from "./clock.ts";
 /** The time that one request has. Its steps share one timer, because a timer costs as much as hashing a body. */
 export class Deadline {
   readonly startedAt: number;
+  /** Milliseconds that it has in all. */
+  readonly ms: number;
   readonly #clock: Clock;
-  readonly #ms: number;
   #timer: unknown;
   #firesAt = 0;
   #lateAt = 0;
@@ -15,7 +16,7 @@ export class Deadline {
   constructor(clock: Clock, startedAt: number, ms: number) {
     this.#clock = clock;
     this.startedAt = startedAt;
-    this.#ms = ms;
+    this.ms = ms;
   }
 
   /** Milliseconds since it began. */
@@ -25,15 +26,17 @@ export class Deadline {
 
   /** Milliseconds, never more than there were; below zero when it is over. */
   get leftMs(): number {
-    return Math.min(this.#ms, this.startedAt + this.#ms - this.#clock.now());
+    return this.#left(this.ms, this.#clock.now());
   }
 
-  /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds are over; one step at a time. */
-  race<T>(step: Promise<T>, ms: number): Promise<T | "late"> {
+  /** Settles as `step` does, or resolves to `"late"` when `ms` milliseconds or all are over; one step at a time. */
+  race<T>(step: Promise<T>, ms: number = this.ms): Promise<T | "late"> {
     return new Promise((resolve, reject) => {
+      const now = this.#clock.now();
+      const left = this.#left(ms, now);
       this.#late = resolve;
-      this.#lateAt = this.#clock.now() + ms;
-      if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(ms);
+      this.#lateAt = now + left;
+      if (this.#timer === undefined || this.#lateAt < this.#firesAt) this.#arm(left);
       step.then(resolve, reject);
     });
   }
@@ -41,6 +44,10 @@ export class Deadline {
   /** To be called when the request is answered. */
   end(): void {
     this.#clock.clearTimeout(this.#timer);
+  }
+
+  #left(most: number, now: number): number {
+    return Math.min(most, this.startedAt + this.ms - now);
   }
 
   #arm(ms: number): void {

@@ -26,7 +26,7 @@ const job = (part: Partial<Job> = {}): Job => ({
 describe("logAnswer()", () => {
   const answered = (decision: Decision, info = true): Line[] => {
     const lines: Line[] = [];
-    logAnswer({ logger: noting(lines, info), name: receiver }, "a", decision, 12);
+    logAnswer({ logger: noting(lines, info), name: receiver }, "a", decision, { elapsedMs: 12 });
     return lines;
   };
 

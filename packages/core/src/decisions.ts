@@ -1,4 +1,5 @@
 import type { Decision } from "./acknowledge.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Job, Outcome } from "./delivery.ts";
 import type { Logger } from "./log.ts";
 
@@ -7,9 +8,10 @@ export function logAnswer(
   { logger, name: receiver }: { readonly logger: Logger; readonly name: string },
   id: string,
   decision: Decision,
-  ms: number,
+  deadline: Pick<Deadline, "elapsedMs">,
 ): void {
   if (logger.info === undefined) return;
+  const ms = deadline.elapsedMs;
   if ("refused" in decision) {
     logger.info({ receiver, id, code: decision.refused, ms }, "A notification is refused.");
   } else {

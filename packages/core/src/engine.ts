@@ -250,6 +250,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   }
 
   function forget(id: string): void {
+    if (watchers.size === 0) return;
     watchers.get(id)?.end();
     watchers.delete(id);
   }

@@ -33,8 +33,10 @@ export interface Answer {
 /** The value of the header `name` (lower case), several joined by a comma, or null. */
 export function headerOf(headers: IncomingHeaders, name: string): string | null {
   if (isWebStandard(headers)) return headers.get(name);
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  return typeof value === "string" ? value : value === undefined ? null : value.join(", ");
+  const value = headers[name];
+  if (typeof value === "string") return value;
+  // What a plain object inherits is neither.
+  return Array.isArray(value) ? value.join(", ") : null;
 }
 
 /** All headers as a plain object with lower-case names. */

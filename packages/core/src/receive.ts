@@ -25,6 +25,7 @@ export type SignatureSource =
 
 /** What reading a request needs to know. */
 export interface ReceiveOptions {
+  /** A header's name in lower case. */
   readonly signature: SignatureSource;
   readonly parse?: Parse | undefined;
   /** Most bytes of a body. */
@@ -66,8 +67,7 @@ export async function receive(
   deadline: Deadline,
 ): Promise<Notification | ProblemCode> {
   const { headers } = incoming;
-  const named =
-    typeof source === "string" ? nonBlank(headerOf(headers, source.toLowerCase())) : undefined;
+  const named = typeof source === "string" ? nonBlank(headerOf(headers, source)) : undefined;
   // Without a signature not even as much as a signed body is kept in memory.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
   if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";

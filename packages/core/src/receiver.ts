@@ -229,7 +229,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     }
     deadline.end();
     requests.delete(deciding);
-    logAnswer(settings, id, decision, deadline.elapsedMs);
+    logAnswer(settings, id, decision, deadline);
     const works = engine.started && !engine.closing;
     const goesOn = "id" in decision && decision.id === id && works;
     if (!goesOn || settings.ack === "handled") engine.forget(id);

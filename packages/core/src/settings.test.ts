@@ -30,7 +30,7 @@ describe("settingsOf", () => {
     expect(inbox.guarantees.durability).toBe("process");
     expect(rest).toMatchObject({
       ...{ client, name: "reports", ack: "stored", verify: "after-ack" },
-      ...{ signature: "X-svc-authorization", unsignedTests: "accept", unsigned: "hold" },
+      ...{ signature: "x-svc-authorization", unsignedTests: "accept", unsigned: "hold" },
       ...{ expired: "hold", reusedSignature: "accept", parse: undefined, schemas: undefined },
       retry: { attempts: 10, minMs: 1_000, maxMs: 3_600_000 },
       limits: {

@@ -22,6 +22,7 @@ export interface Settings {
   readonly name: string;
   readonly ack: "stored" | "handled";
   readonly verify: "after-ack" | "before-ack";
+  /** A header's name in lower case. */
   readonly signature: SignatureSource;
   readonly unsignedTests: "accept" | "refuse";
   readonly unsigned: "hold" | "refuse";
@@ -144,9 +145,9 @@ function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold"
 }
 
 function signatureOf(source: SignatureSource): SignatureSource {
-  const name = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
-  return name || typeof source === "function"
-    ? source
+  if (typeof source === "function") return source;
+  return typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source)
+    ? source.toLowerCase()
     : wrong("signature", "a header's name or a function", shown(source));
 }
 

@@ -84,18 +84,20 @@ export class Engine {
   turn(requests: readonly Request[]): Reply {
     for (const { lanes } of requests) this.#handOut.lanes.enter(lanes);
     this.#handOut.begin();
-    let done: Results & HandedOut;
+    let results: Results;
+    let handedOut = nothingHanded;
     let error: Failure | null = null;
     try {
-      done = this.#transaction(() => {
+      [results, handedOut] = this.#transaction(() => {
         // That nothing was asked for does not mean that it could be done again.
         this.#probe();
         const lost = !this.#leases.beat(this.#monotonic());
-        const results = this.#perform(requests, (step) => step(), false);
+        const performed = this.#perform(requests, (step) => step(), false);
         const poisoned = requests.length === 0 ? this.#takeBack() : [];
         const handed = this.#handOut.finish();
         const { owner } = this.#leases;
-        return { ...results, handed, owner, due: this.#handOut.lanes.due(), poisoned, lost };
+        const due = this.#handOut.lanes.due();
+        return [performed, { handed, owner, due, poisoned, lost }];
       });
       this.#failing = false;
       this.#handOut.commit();
@@ -113,11 +115,14 @@ export class Engine {
           return failureOf(thrown, this.#path);
         }
       };
-      done = { ...this.#perform(requests, alone, true), ...nothingHanded };
+      results = this.#perform(requests, alone, true);
     }
     const numbers = this.#numbersTold ? null : this.numbers;
     this.#numbersTold = true;
-    return { ...done, numbers, error, asOf: requests.at(-1)?.sentAt ?? null };
+    const { adds, records, calls } = results;
+    const { handed, owner, due, poisoned, lost } = handedOut;
+    const asOf = requests.at(-1)?.sentAt ?? null;
+    return { adds, records, calls, handed, owner, due, poisoned, lost, numbers, error, asOf };
   }
 
   /** Whether a turn is due that nobody asked for: another process changed the file or died, a beat, a failure. */

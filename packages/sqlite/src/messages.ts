@@ -1,8 +1,17 @@
-import { type Added, type ErrorCode, type NewDelivery, ReporthookError } from "@reporthook/core";
+import {
+  type Added,
+  type ErrorCode,
+  type KeptHeaders,
+  type NewDelivery,
+  ReporthookError,
+} from "@reporthook/core";
 import type { Kept } from "@reporthook/core/store";
 import type { Leased } from "./ahead.ts";
 import type { Add, AddResult, Failure, Handed } from "./protocol.ts";
 import { changesOf, keptOf } from "./row.ts";
+
+let lastHeaders: KeptHeaders | undefined;
+let lastText = "";
 
 /** What became of a delivery that did not fail. */
 export type Stored = Exclude<AddResult, Failure>;
@@ -24,13 +33,22 @@ export function addOf(delivery: NewDelivery, kind: number, begins: Kept | null):
     ackMs,
     signature,
     url,
-    JSON.stringify(headers),
+    textOf(headers),
     body.byteLength,
     key?.byteLength ?? 0,
     kind,
     begins === null ? null : changesOf(begins, receivedAt),
     context,
   ];
+}
+
+/** Most deliveries have the same ones, and the receiver gives those the same object. */
+function textOf(headers: KeptHeaders): string {
+  if (headers !== lastHeaders) {
+    lastHeaders = headers;
+    lastText = JSON.stringify(headers);
+  }
+  return lastText;
 }
 
 /** Under which number (0: none), and with which earlier one's signature. */
