@@ -85,6 +85,12 @@ export class ReceiverQueues {
   /** Where a delivery is: of two that a crash left in two places, the one that is further. */
   async find(id: string): Promise<Found | null> {
     if (!/^[0-9a-z]{26}$/.test(id)) return null;
+    // One that moves is in its new place before it leaves the old one, and may be missed in both when they are asked
+    // around that: then it is found now.
+    return (await this.#furthest(id)) ?? (await this.#furthest(id));
+  }
+
+  async #furthest(id: string): Promise<Found | null> {
     const found = await Promise.all(places.map((place) => this.look(place, id)));
     const [furthest = null] = found
       .filter((one) => one !== null)

@@ -77,6 +77,25 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
+  it("find() finds one that moved on while its places were asked", async () => {
+    const opened = await open();
+    const { queues, meter, end } = opened;
+    const id = await parked(opened);
+    const { look } = queues;
+    let isMoving = true;
+    queues.look = async (place, asked) => {
+      if (!isMoving || place === "handle") return look.call(queues, place, asked);
+      // Asked after it has left, where the other place was asked before it came.
+      if (place === "dead") {
+        isMoving = false;
+        await release(queues, meter, { receiver: "a", id, now: Date.now() });
+      }
+      return look.call(queues, place, asked);
+    };
+    expect((await queues.find(id))?.place).toBe("handle");
+    await end();
+  });
+
   it("release() of one that another has released says so, of a handled one as well", async () => {
     const opened = await open();
     const { queues, meter, put, work, end } = opened;

@@ -12,11 +12,11 @@ export async function accept(
   arrival: Arrival,
   deadline: Deadline,
 ): Promise<Accepted> {
+  const { ms } = deadline;
   try {
     const added = await deadline.race(inbox.add(delivery, arrival));
     if (added !== "late") return added;
-    const error = new Error(`The inbox gave no answer within ${deadline.ms} ms`);
-    return { status: "failed", error };
+    return { status: "failed", error: new Error(`The inbox gave no answer within ${ms} ms`) };
   } catch (error) {
     return { status: "failed", error };
   }
