@@ -1,7 +1,7 @@
 import { type Context, inParts, type Result } from "./benchmark.ts";
 import { engines } from "./engines.ts";
 import { inboxesHere } from "./inboxes.ts";
-import { inTurns, labelOf, type Sample, type Variant } from "./over-http.ts";
+import { inTurns, labelOf, type Sample, type Turns, type Variant } from "./over-http.ts";
 import { numberText, ratios, show, spreadOf } from "./statistics.ts";
 
 /** What is measured of a server, and how a table shows it. */
@@ -41,10 +41,9 @@ export const answering: readonly Figure[] = [
 ];
 
 /** How variants are compared. */
-export interface Comparison {
+export interface Comparison extends Turns {
   /** What the first of a group is called where others are compared with it. */
   readonly base?: string;
-  readonly rateOf?: (variant: Variant) => number | undefined;
 }
 
 /** Measures groups of variants, the first of each being what the others are compared with. */
@@ -52,7 +51,7 @@ export async function compare(
   groups: readonly (readonly Variant[])[],
   figures: readonly Figure[],
   context: Context,
-  { base = "bare", rateOf }: Comparison = {},
+  { base = "bare", ...turns }: Comparison = {},
 ): Promise<Result> {
   const here: readonly string[] = [...inboxesHere(), ...engines];
   const known = groups.map((group) =>
@@ -69,7 +68,7 @@ export async function compare(
     }
   };
   const nameOf = (group: readonly Variant[]): string => group.map(labelOf).join(" · ");
-  const missing = await inParts(known, nameOf, (group) => inTurns(group, context, show, rateOf));
+  const missing = await inParts(known, nameOf, (group) => inTurns(group, context, show, turns));
   return {
     columns: ["server", ...figures.flatMap((figure) => headings(figure, base))],
     rows,

@@ -2,7 +2,7 @@
 // server does, and would measure itself; the report shows the share of a core that this one used.
 import { connect, type Socket } from "node:net";
 import { createHistogram, performance, type RecordableHistogram } from "node:perf_hooks";
-import { answerParent } from "./child.ts";
+import { answerParent, tellParent } from "./child.ts";
 import { bodyBytes, bodyOf, eight, signatureOf } from "./notification.ts";
 
 /** What the generator is asked to do. */
@@ -13,7 +13,12 @@ export interface Load {
   readonly measureMs: number;
   /** Requests a second whatever the server does; left out, each connection sends the next after the answer. */
   readonly rate?: number;
+  /** Send only when told that it has its turn; what others do meanwhile counts neither as time nor as waiting. */
+  readonly inSlices?: boolean;
 }
+
+/** What it is told while it sends: to wait, or whether it has its turn. The end of a turn is told once all is answered. */
+export type Order = { readonly paused: boolean } | { readonly turn: boolean };
 
 /** What it measured; latencies in milliseconds. */
 export interface Loaded {
@@ -92,8 +97,55 @@ function isComplete(answer: string): boolean {
 
 let paused = false;
 let goOn = (): void => {};
+let turns: Turns;
 
-async function run({ port, connections, warmUpMs, measureMs, rate }: Load): Promise<Loaded> {
+/** The time in which it had its turn. */
+class Turns {
+  #ranMs = 0;
+  #since: number | null;
+  #ending = false;
+
+  constructor(isAlways: boolean) {
+    this.#since = isAlways ? performance.now() : null;
+  }
+
+  /** Whether requests may be sent. */
+  get maySend(): boolean {
+    return this.#since !== null && !this.#ending;
+  }
+
+  /** How long it had its turn up to now, in milliseconds. */
+  get ms(): number {
+    return this.#ranMs + (this.#since === null ? 0 : performance.now() - this.#since);
+  }
+
+  begin(): void {
+    this.#since = performance.now();
+    this.#ending = false;
+  }
+
+  /** Sends nothing more; the turn goes on until the last answer. */
+  end(): void {
+    this.#ending = true;
+  }
+
+  /** To be called when all is answered. */
+  answered(): void {
+    if (!this.#ending || this.#since === null) return;
+    this.#ranMs = this.ms;
+    this.#since = null;
+    tellParent({ turnOver: true });
+  }
+
+  async last(ms: number): Promise<void> {
+    const until = this.ms + ms;
+    while (this.ms < until) await pause(Math.max(1, Math.min(until - this.ms, 20)));
+  }
+}
+
+async function run(load: Load): Promise<Loaded> {
+  const { port, connections, warmUpMs, measureMs, rate, inSlices = false } = load;
+  turns = new Turns(!inSlices);
   const idle: Connection[] = [];
   const due: number[] = [];
   let latencies: RecordableHistogram | undefined;
@@ -102,7 +154,7 @@ async function run({ port, connections, warmUpMs, measureMs, rate }: Load): Prom
   let head = 0;
 
   const sendDue = (): void => {
-    while (!paused && idle.length > 0) {
+    while (!paused && turns.maySend && idle.length > 0) {
       const startedAt = rate === undefined ? performance.now() : due[head++];
       if (startedAt === undefined) {
         head = due.length;
@@ -117,6 +169,7 @@ async function run({ port, connections, warmUpMs, measureMs, rate }: Load): Prom
     latencies?.record(Math.max(1, Math.round((performance.now() - startedAt) * 1_000)));
     idle.push(connection);
     sendDue();
+    if (idle.length === connections) turns.answered();
   };
   const all = Array.from({ length: connections }, () => new Connection(port, onAnswer));
   idle.push(...all);
@@ -135,11 +188,11 @@ async function run({ port, connections, warmUpMs, measureMs, rate }: Load): Prom
   }, burstMs);
   sendDue();
 
-  await pause(warmUpMs);
+  await turns.last(warmUpMs);
   latencies = createHistogram();
-  const [before, cpu, from] = [answered, process.cpuUsage(), performance.now()];
-  await pause(measureMs);
-  const ms = performance.now() - from;
+  const [before, cpu, from] = [answered, process.cpuUsage(), turns.ms];
+  await turns.last(measureMs);
+  const ms = turns.ms - from;
   const { user, system } = process.cpuUsage(cpu);
   const perSecond = ((answered - before) / ms) * 1_000;
   clearInterval(ticking);
@@ -158,9 +211,11 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-answerParent((message: Load | { readonly paused: boolean }) => {
-  if (!("paused" in message)) return run(message);
-  paused = message.paused;
+answerParent((message: Load | Order) => {
+  if ("port" in message) return run(message);
+  if ("paused" in message) paused = message.paused;
+  else if (message.turn) turns.begin();
+  else turns.end();
   goOn();
   return undefined;
 });

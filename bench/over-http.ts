@@ -1,9 +1,10 @@
 import { rmSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import type { Context } from "./benchmark.ts";
-import { startChild } from "./child.ts";
+import { type Child, startChild } from "./child.ts";
 import type { HostName } from "./hosts.ts";
 import { type InboxName, newFolder } from "./inboxes.ts";
-import type { Load, Loaded } from "./load.ts";
+import type { Load, Loaded, Order } from "./load.ts";
 import { type Done, howFar } from "./progress.ts";
 import type { Seeded } from "./seed.ts";
 import type { HandMade, Serve, Served, Serving } from "./server.ts";
@@ -27,11 +28,23 @@ export interface Target {
   /** What waits from the start; null where nothing does. */
   readonly seeded: Seeded | null;
   load(options?: { readonly rate?: number }): Promise<Sample>;
+  /** The same in slices, which {@link Slices.next} hands out one at a time. */
+  loadInSlices(): Slices;
   /** Memory and backlog right now. */
   look(): Promise<Served>;
   end(): Promise<void>;
 }
 
+/** A server under load for as long as it has its turn. */
+export interface Slices {
+  /** Resolves when all is measured. */
+  readonly sample: Promise<Sample>;
+  /** Gives it a turn; resolves when that is over and every request of it answered. */
+  next(): Promise<void>;
+}
+
+/** How long a turn is: short, so that what slows the machine down slows all of a round. */
+const sliceMs = 250;
 /** The backlog at which the generator waits, so that a server that works too is measured with a backlog that stays. */
 const mostWaiting = 2_000;
 const connections = 64;
@@ -74,35 +87,79 @@ export async function startTarget(
     await end();
     throw error;
   });
+  const measured = async (generator: Child, options: Partial<Load>): Promise<Sample> => {
+    const load: Load = { port, connections, warmUpMs, measureMs, ...options };
+    try {
+      const counted = server.ask<Served>("served");
+      const [loaded] = await Promise.all([generator.ask<Loaded>(load), counted]);
+      return { ...loaded, ...(await server.ask<Served>("served")) };
+    } catch (error) {
+      // One that has ended knows more of it than a generator that finds it gone.
+      await server.ask<Served>("served");
+      throw error;
+    } finally {
+      server.onNews(() => {});
+      await generator.end();
+    }
+  };
   return {
     seeded,
-    async load(options = {}) {
+    load(options = {}) {
       const generator = startChild("load");
       let paused = false;
       server.onNews((news) => {
         const { waiting } = news as { waiting: number };
         if (waiting > mostWaiting === paused) return;
         paused = !paused;
-        generator.tell({ paused });
+        tell(generator, { paused });
       });
       detail(": under load");
-      const load: Load = { port, connections, warmUpMs, measureMs, ...options };
-      try {
-        await server.ask<Served>("served");
-        const loaded = await generator.ask<Loaded>(load);
-        return { ...loaded, ...(await server.ask<Served>("served")) };
-      } catch (error) {
-        // One that has ended knows more of it than a generator that finds it gone.
-        await server.ask<Served>("served");
-        throw error;
-      } finally {
-        server.onNews(() => {});
-        await generator.end();
-      }
+      return measured(generator, options);
+    },
+    loadInSlices() {
+      const generator = startChild("load");
+      const sample = measured(generator, { inSlices: true });
+      const isOver = sample.then(
+        () => {},
+        () => {},
+      );
+      return {
+        sample,
+        async next() {
+          const isAnswered = new Promise<void>((resolve) => generator.onNews(() => resolve()));
+          tell(generator, { turn: true });
+          await Promise.race([isOver, setTimeout(sliceMs)]);
+          tell(generator, { turn: false });
+          await Promise.race([isOver, isAnswered]);
+        },
+      };
     },
     look: () => server.ask<Served>("served"),
     end,
   };
+}
+
+function tell(generator: Child, order: Order): void {
+  generator.tell(order);
+}
+
+/** Measures servers that all run, a slice of one after a slice of the other; samples in their order. */
+async function sliced(targets: readonly Target[]): Promise<Sample[]> {
+  const all = targets.map((target) => target.loadInSlices());
+  let isOver = false;
+  const samples = Promise.all(all.map(({ sample }) => sample)).finally(() => {
+    isOver = true;
+  });
+  samples.catch(() => {});
+  while (!isOver) for (const slices of all) await slices.next();
+  return samples;
+}
+
+/** How variants are measured in turns. */
+export interface Turns {
+  readonly rateOf?: (variant: Variant) => number | undefined;
+  /** All servers of a round run, and are measured in slices. */
+  readonly inSlices?: boolean;
 }
 
 /**
@@ -113,25 +170,39 @@ export async function inTurns(
   variants: readonly Variant[],
   context: Context,
   show: (samples: ReadonlyMap<string, readonly Sample[]>) => void,
-  rateOf: (variant: Variant) => number | undefined = () => undefined,
+  { rateOf = () => undefined, inSlices = false }: Turns = {},
 ): Promise<void> {
   const rounds: Sample[][] = [];
+  const oneByOne = async (head: string): Promise<Sample[]> => {
+    const round: Sample[] = [];
+    for (const variant of variants) {
+      context.doing(`${head} ${labelOf(variant)}`);
+      const rate = rateOf(variant);
+      const target = await startTarget(variant, context);
+      const load = target.load(rate === undefined ? {} : { rate });
+      round.push(await load.finally(() => target.end()));
+    }
+    return round;
+  };
+  const inSlicesOfAll = async (head: string): Promise<Sample[]> => {
+    context.doing(`${head} ${variants.map(labelOf).join(", ")}`);
+    const targets: Target[] = [];
+    try {
+      for (const variant of variants) targets.push(await startTarget(variant, context));
+      return await sliced(targets);
+    } finally {
+      for (const target of targets) await target.end();
+    }
+  };
   try {
     while (rounds.length < context.rounds) {
-      const round: Sample[] = [];
-      for (const variant of variants) {
-        const head = `${rounds.length + 1}/${context.rounds} ${labelOf(variant)}`;
-        context.doing(head);
-        const rate = rateOf(variant);
-        const target = await startTarget(variant, context);
-        const sample = await target
-          .load(rate === undefined ? {} : { rate })
-          .finally(() => target.end());
-        round.push(sample);
-        const { perSecond, p99 } = sample;
-        context.progress(`${head}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms`);
-      }
+      const head = `${rounds.length + 1}/${context.rounds}`;
+      const round = await (inSlices ? inSlicesOfAll(head) : oneByOne(head));
       rounds.push(round);
+      for (const [at, { perSecond, p99 }] of round.entries()) {
+        const name = `${head} ${labelOf(variants[at] as Variant)}`;
+        context.progress(`${name}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms`);
+      }
     }
   } finally {
     const ofEach = variants.map((variant, at) => {

@@ -48,7 +48,7 @@ export function markdown(findings: readonly Finding[]): string {
     "Written by `pnpm bench`; do not edit. Ratios hold, absolute figures are those of one machine:",
     "",
     "- every request has its own signature and its own 600-byte body; 64 connections; server and generator are processes of their own",
-    "- rounds are taken in turns (A B C, A B C, …), each on a new server",
+    "- rounds are taken in turns (A B C, A B C, …), each on new servers",
     "- a figure is the median over the rounds; a ratio is taken in each round, and shown as `median (min–max)`",
     "- the packages as they are published (`dist`), under plain `node`",
     "- the generator writes prebuilt requests to raw sockets: a general one (autocannon) spent more on a request than bare `node:http` did, and measured itself. It fails at any answer but 200",
