@@ -43,6 +43,21 @@ describe("Deadline", () => {
     expect(clock.pending).toBe(0);
   });
 
+  it.each([5_000, 60_000])("race() of %i milliseconds is late when all are over", async (ms) => {
+    const { clock, deadline } = begin();
+    clock.advance(2_000);
+    let late = false;
+    const race = deadline.race(never<string>(), ms).then(() => {
+      late = true;
+    });
+    clock.advance(2_999);
+    await null;
+    expect(late).toBe(false);
+    clock.advance(1);
+    await race;
+    expect(late).toBe(true);
+  });
+
   it.each([
     [100, 50],
     [50, 50],
