@@ -1,4 +1,4 @@
-// Of an id its first characters change once in 32 ms: so many of the last ones lie in one map.
+// They change every 32 ms, so that what came together lies together.
 const prefixLength = 9;
 
 /**
