@@ -30,12 +30,19 @@ export const cpu: Figure = {
   of: (sample) => (sample.cpu / sample.answered) * 1_000,
 };
 
+/** How long the event loop is held up, where the server is under load all the time. */
+export const loopDelay: Figure = {
+  column: "loop delay p99 ms",
+  digits: 1,
+  of: (sample) => sample.loopP99,
+};
+
 /** How many are answered, and how soon. */
 export const answering: readonly Figure[] = [
   { column: "requests/s", digits: 0, of: (s) => s.perSecond, compared: true },
   { column: "p50 ms", digits: 1, of: (s) => s.p50 },
   { column: "p99 ms", digits: 1, of: (s) => s.p99 },
-  { column: "loop delay p99 ms", digits: 1, of: (s) => s.loopP99 },
+  loopDelay,
   cpu,
   generator,
 ];

@@ -97,10 +97,10 @@ function isComplete(answer: string): boolean {
 
 let paused = false;
 let goOn = (): void => {};
-let turns: Turns;
+let turns: OwnTurns;
 
 /** The time in which it had its turn. */
-class Turns {
+class OwnTurns {
   #ranMs = 0;
   #since: number | null;
   #ending = false;
@@ -137,6 +137,7 @@ class Turns {
     tellParent({ turnOver: true });
   }
 
+  /** Resolves when it had its turn for so many more milliseconds. */
   async last(ms: number): Promise<void> {
     const until = this.ms + ms;
     while (this.ms < until) await pause(Math.max(1, Math.min(until - this.ms, 20)));
@@ -145,7 +146,7 @@ class Turns {
 
 async function run(load: Load): Promise<Loaded> {
   const { port, connections, warmUpMs, measureMs, rate, inSlices = false } = load;
-  turns = new Turns(!inSlices);
+  turns = new OwnTurns(!inSlices);
   const idle: Connection[] = [];
   const due: number[] = [];
   let latencies: RecordableHistogram | undefined;

@@ -1,5 +1,5 @@
 import type { Benchmark } from "../benchmark.ts";
-import { answering, compare, withEachInbox } from "../compare.ts";
+import { answering, compare, loopDelay, withEachInbox } from "../compare.ts";
 
 /** How many notifications a second are acknowledged. */
 export const acknowledge: Benchmark = {
@@ -16,7 +16,7 @@ export const acknowledge: Benchmark = {
         withEachInbox({ host: "node:http" }),
       ],
       // One that waits for its slice would be counted as one whose loop is quick.
-      answering.filter(({ column }) => !column.startsWith("loop delay")),
+      answering.filter((figure) => figure !== loopDelay),
       context,
       { inSlices: true },
     ),
