@@ -3,9 +3,16 @@ import type { Worker } from "node:worker_threads";
 import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { type Kept, newKept } from "@reporthook/core/store";
 import { beatMs, lostAfterMs } from "./leases.ts";
-import { addedOf, addOf, errorOf, type LeasedToLane, leasedOf, storedUnder } from "./messages.ts";
+import {
+  addedOf,
+  addTo,
+  errorOf,
+  type LeasedToLane,
+  leasedOf,
+  type Sending,
+  storedUnder,
+} from "./messages.ts";
 import type {
-  Add,
   AddResult,
   Call,
   CallResult,
@@ -72,7 +79,8 @@ export class Connection {
   readonly #adding: (Waiting<Added> & Addition)[] = [];
   readonly #recording: (Waiting<RecordResult> & Recording)[] = [];
   readonly #calling: Waiting<unknown>[] = [];
-  #adds: Add[] = [];
+  #adds: Sending[] = [];
+  #unsent = 0;
   #parts: Uint8Array[] = [];
   #bytes = 0;
   #records: Recorded[] = [];
@@ -113,7 +121,8 @@ export class Connection {
         `${this.#adding.length} deliveries wait to be stored: the disk does not keep up`,
       );
     }
-    this.#adds.push(addOf(delivery, kind, begins));
+    addTo(this.#adds, delivery, kind, begins);
+    this.#unsent++;
     this.#parts.push(body);
     if (key !== null) this.#parts.push(key);
     this.#bytes += bytes;
@@ -174,7 +183,7 @@ export class Connection {
   ): Promise<T> {
     if (this.#over) return Promise.reject(this.#error ?? closed());
     const promise = new Promise<T>(wait);
-    if (this.#adds.length === together) this.#send();
+    if (this.#unsent === together) this.#send();
     else this.flush();
     return promise;
   }
@@ -201,7 +210,8 @@ export class Connection {
       lanes: this.#listener.lanes(),
       sentAt: performance.now(),
     };
-    [this.#adds, this.#parts, this.#records, this.#calls, this.#bytes] = [[], [], [], [], 0];
+    [this.#adds, this.#parts, this.#records, this.#calls] = [[], [], [], []];
+    [this.#unsent, this.#bytes] = [0, 0];
     this.#thread.ref();
     this.#thread.postMessage(request);
   }

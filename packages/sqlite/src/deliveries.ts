@@ -1,8 +1,8 @@
 import type { Stage } from "@reporthook/core";
 import type { Database, Statement, Value } from "./driver.ts";
 import { lastNumber } from "./last-number.ts";
-import { ManyRows } from "./many-rows.ts";
-import type { Add, AddResult, Recorded } from "./protocol.ts";
+import { asGiven, ManyRows, type Rows } from "./many-rows.ts";
+import type { AddResult, Alike, Recorded } from "./protocol.ts";
 import { queues } from "./queue.ts";
 import type { Receivers } from "./receivers.ts";
 import { changing } from "./row.ts";
@@ -17,11 +17,18 @@ export interface Files {
   readonly window: DedupeWindow;
 }
 
-/** The columns of a delivery that arrives, whose state is `received`. */
-const arriving = [
-  ...["seq", "id", "receiver", "received_at", "ack_ms", "signature", "same_signature_as"],
-  ...["url", "context", "headers", "body", "queue", "rank", "starts", "due_at"],
-];
+/** A delivery that arrives. Whatever fails here takes back the whole transaction: a copy of each page before it would be for nothing. */
+const arriving: Rows = {
+  into: "INSERT OR FAIL INTO delivery",
+  own: ["seq", "id", "received_at", "ack_ms", "signature", "body"],
+  shared: ["receiver", "same_signature_as", "url", "context", "headers", "queue", "owner"],
+  columns: {
+    ...asGiven("seq", "id", "received_at", "ack_ms", "signature", "body"),
+    ...asGiven("receiver", "same_signature_as", "url", "context", "headers", "queue"),
+    ...{ state: "0", due_at: "received_at" },
+    ...{ rank: "ifnull(owner, received_at)", starts: "owner IS NOT NULL" },
+  },
+};
 
 /** Stores deliveries, and what becomes of them. */
 export class Deliveries {
@@ -39,7 +46,7 @@ export class Deliveries {
   constructor(files: Files) {
     this.#files = files;
     const { database } = files;
-    this.#insert = new ManyRows(database, "INSERT INTO delivery", arriving, { state: "0" });
+    this.#insert = new ManyRows(database, arriving);
     const changes = changing.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
@@ -69,24 +76,36 @@ export class Deliveries {
     this.#isNumbered = false;
   }
 
-  /** Takes a delivery in, leased to `owner` if there is one; it is there once {@link write} was called. */
-  add(delivery: Add, body: Uint8Array, key: Uint8Array | null, owner: number | null): AddResult {
+  /** Takes one of deliveries in, leased to `owner` if there is one; it is there once {@link write} was called. */
+  add(
+    alike: Alike,
+    index: number,
+    body: Uint8Array,
+    key: Uint8Array | null,
+    owner: number | null,
+  ): AddResult {
     const { tally, window } = this.#files;
-    const [id, name, receivedAt, ackMs, signature, url, headers, , , kind, changes, context] =
-      delivery;
+    const { kind, changes } = alike;
+    const id = alike.ids[index] ?? "";
+    const receivedAt = alike.receivedAt[index] ?? 0;
     const seen = key === null ? {} : window.look(key, receivedAt);
     if (seen.duplicateOf !== undefined) return { duplicateOf: seen.duplicateOf };
     const { sameSignatureAs } = seen;
-    const receiver = this.#files.receivers.numberOf(name);
+    const receiver = this.#files.receivers.numberOf(alike.receiver);
     const seq = this.#nextSeq++;
     this.#isNumbered = true;
     const { first, leased } = queues.verify;
-    const same = sameSignatureAs ?? null;
-    const [queue, rank, starts] = owner === null ? [first, receivedAt, 0] : [leased, owner, 1];
-    this.#insert.add(
-      ...[seq, id, receiver, receivedAt, ackMs, signature, same, url, context, headers, body],
-      ...[queue, rank, starts, receivedAt],
-    );
+    this.#insert.share([
+      receiver,
+      sameSignatureAs ?? null,
+      alike.url,
+      alike.context,
+      alike.headers,
+      owner === null ? first : leased,
+      owner,
+    ]);
+    const [ackMs, signature] = [alike.ackMs[index] ?? 0, alike.signatures[index] ?? null];
+    this.#insert.add(seq, id, receivedAt, ackMs, signature, body);
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, receivedAt, key);
     tally.change(receiver, kind, 1);

@@ -73,18 +73,22 @@ function create(): void {
   }
 }
 
+function numberOf({ adds }: Request): number {
+  return adds.reduce((number, { ids }) => number + ids.length, 0);
+}
+
 function serve(engine: Engine): void {
   const look = setInterval(() => {
     if (engine.restless) post({ reply: engine.turn([]) });
   }, lookMs);
   port?.on("message", (first: Request) => {
     const requests = [first];
-    let adds = first.adds.length;
+    let adds = numberOf(first);
     while (whole && adds < mostAdds) {
       const next = receiveMessageOnPort(port)?.message as Request | undefined;
       if (next === undefined) break;
       requests.push(next);
-      adds += next.adds.length;
+      adds += numberOf(next);
     }
     post({ reply: engine.turn(requests) });
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;

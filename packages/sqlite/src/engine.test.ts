@@ -7,7 +7,7 @@ import { type Database, loadDriver } from "./driver.ts";
 import { Engine } from "./engine.ts";
 import { OpenFile } from "./file.ts";
 import { beatMs, lostAfterMs } from "./leases.ts";
-import type { Add, Handed, LaneState, Recorded, Reply, Request } from "./protocol.ts";
+import type { Alike, Handed, LaneState, Recorded, Reply, Request } from "./protocol.ts";
 import { changesOf, keptOf } from "./row.ts";
 import { prepareSchema } from "./schema.ts";
 import { kindOf } from "./tally.ts";
@@ -80,26 +80,42 @@ function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
     key.writeUInt32BE(made, 12);
     return key;
   });
-  const add = (id: string): Add => [id, "a", now, 1, "s", "/", "{}", 0, 24, 0, null, null];
-  return { adds: ids.map(add), bytes: Buffer.concat(keys) };
+  return { adds: [alike(ids, { keyBytes: 24 })], bytes: Buffer.concat(keys) };
+}
+
+/** What differs from a signed one without a body. */
+interface Different extends Partial<Pick<Alike, "kind" | "changes">> {
+  readonly signature?: null;
+  readonly bodyBytes?: number;
+  readonly keyBytes?: number;
+}
+
+function alike(ids: readonly string[], different: Different = {}): Alike {
+  const { kind = 0, changes = null, bodyBytes = 0, keyBytes = 0, signature = "s" } = different;
+  const ofEach = <T>(value: T): T[] => ids.map(() => value);
+  return {
+    ...{ receiver: "a", url: "/", headers: "{}", context: null, kind, changes, ids },
+    ...{ receivedAt: ofEach(now), ackMs: ofEach(1), signatures: ofEach(signature) },
+    ...{ bodyBytes: ofEach(bodyBytes), keyBytes: ofEach(keyBytes) },
+  };
 }
 
 /** Unsigned ones, parked at once. */
 function held(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
   const reason = { code: "unsigned", message: "" } as const;
-  const parked = ids.map((id): Add => {
+  const parked = ids.map((id) => {
     const delivery = {
       ...{ id, receiver: "a", receivedAt: now, key: null, signature: null },
       ...bare,
     };
     const kept = newKept(delivery, { to: "held", verification: "unsigned", reason }, null);
-    return [id, "a", now, 1, null, "/", "{}", 0, 0, kindOf(kept), changesOf(kept, now), null];
+    return alike([id], { signature: null, kind: kindOf(kept), changes: changesOf(kept, now) });
   });
   return { adds: parked, bytes: new Uint8Array() };
 }
 
 const bare = { url: "/", context: null, headers: {}, body: new Uint8Array(), ackMs: 1 };
-const of = (receiver: string, [id, , ...rest]: Add): Add => [id, receiver, ...rest];
+const of = (receiver: string, one: Alike): Alike => ({ ...one, receiver });
 const handling = (places: number): LaneState => ({ ...lane(places), lane: 2, stage: "handle" });
 
 const lane = (places: number): LaneState => ({
@@ -205,21 +221,7 @@ describe("Engine", () => {
   it("turn() counts a large body as several places, read or just stored", () => {
     const { engine, turn } = open(newPath());
     const bytes = new Uint8Array(200 * 1_024);
-    const add = (id: string): Add => [
-      id,
-      "a",
-      now,
-      1,
-      "s",
-      "/",
-      "{}",
-      bytes.length,
-      0,
-      0,
-      null,
-      null,
-    ];
-    const large = (id: string) => ({ adds: [add(id)], bytes });
+    const large = (id: string) => ({ adds: [alike([id], { bodyBytes: bytes.length })], bytes });
     for (const id of ["1", "2", "3"]) turn(large(id));
     const read = turn({ lanes: [lane(5)] });
     expect(read.handed).toMatchObject([{ places: 4 }, { places: 4 }]);

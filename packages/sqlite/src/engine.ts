@@ -6,8 +6,8 @@ import { failureOf, failureOfAll, type OpenFile } from "./file.ts";
 import { HandOut } from "./hand-out.ts";
 import { Leases } from "./leases.ts";
 import type {
-  Add,
   AddResult,
+  Alike,
   Call,
   CallResult,
   Failure,
@@ -166,7 +166,8 @@ export class Engine {
       const result = run();
       this.#deliveries.flush();
       if (tally.flush()) this.#numbersTold = false;
-      this.#file.check();
+      // Nothing more goes into a file that nobody will find.
+      if (this.#file.isAmiss) this.#file.check();
       this.#database.exec("COMMIT");
       isCommitted = true;
       this.#file.check();
@@ -225,17 +226,21 @@ export class Engine {
     const calls: CallResult[] = [];
     for (const request of requests) {
       let from = 0;
-      for (const add of request.adds) {
-        const at = from;
-        adds.push(
-          run(() => {
-            const result = this.#add(add, request.bytes, at);
-            if (isAlone) this.#deliveries.write();
-            return result;
-          }),
-        );
-        const [, , , , , , , bodyBytes, keyBytes] = add;
-        from += bodyBytes + keyBytes;
+      for (const alike of request.adds) {
+        for (const index of alike.ids.keys()) {
+          const keyFrom = from + (alike.bodyBytes[index] ?? 0);
+          const to = keyFrom + (alike.keyBytes[index] ?? 0);
+          const body = request.bytes.subarray(from, keyFrom);
+          const key = keyFrom === to ? null : request.bytes.subarray(keyFrom, to);
+          from = to;
+          adds.push(
+            run(() => {
+              const result = this.#add(alike, index, body, key);
+              if (isAlone) this.#deliveries.write();
+              return result;
+            }),
+          );
+        }
       }
       this.#deliveries.write();
       for (const recorded of request.records) records.push(run(() => this.#record(recorded)));
@@ -244,19 +249,15 @@ export class Engine {
     return { adds, records, calls };
   }
 
-  #add(add: Add, bytes: Uint8Array, from: number): AddResult {
-    const [, , , , , , , bodyBytes, keyBytes] = add;
-    const keyAt = from + bodyBytes;
-    const key = keyBytes === 0 ? null : bytes.subarray(keyAt, keyAt + keyBytes);
-    const [, receiver, receivedAt, , , , , , , , changes] = add;
-    const [, queue, rank] = changes ?? [null, queues.verify.first, receivedAt];
+  #add(alike: Alike, index: number, body: Uint8Array, key: Uint8Array | null): AddResult {
+    const { receiver, changes } = alike;
+    const [, queue, rank] = changes ?? [null, queues.verify.first, alike.receivedAt[index]];
     const waiting = waitingIn(queue, rank);
     // What begins elsewhere than as received has its place written over the first one.
     const taking = changes === null ? this.#handOut.taking(receiver, waiting) : null;
-    const body = bytes.subarray(from, keyAt);
-    const result = this.#deliveries.add(add, body, key, taking?.owner ?? null);
+    const result = this.#deliveries.add(alike, index, body, key, taking?.owner ?? null);
     const seq = typeof result === "number" ? result : "seq" in result ? result.seq : null;
-    if (seq !== null) this.#handOut.arrived(seq, receiver, waiting, taking, bodyBytes);
+    if (seq !== null) this.#handOut.arrived(seq, receiver, waiting, taking, body.byteLength);
     return result;
   }
 

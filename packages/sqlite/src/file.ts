@@ -5,20 +5,32 @@ import { describe } from "@reporthook/core/store";
 import { type Database, sqliteCode } from "./driver.ts";
 import type { Failure } from "./protocol.ts";
 
+/** For so long after a change of a folder (milliseconds) another one may bear the same time: FAT counts in 2 s. */
+const alikeMs = 2_500;
+
 /** The inbox file and the log beside it, as they were when they were opened. */
 export class OpenFile {
   readonly #path: string;
   readonly #wal: string;
   readonly #file: Stats;
   readonly #log: Stats;
+  readonly #monotonic: () => number;
+  #folder: Stats | undefined;
+  #folderSince = 0;
   #state: "there" | "moved" | "emptied" | "saved" = "there";
 
   /** To be made after the first write, when both are there. */
-  constructor(path: string) {
+  constructor(path: string, monotonic: () => number = () => performance.now()) {
     this.#path = path;
     this.#wal = `${path}-wal`;
     this.#file = statSync(path);
     this.#log = statSync(this.#wal);
+    this.#monotonic = monotonic;
+  }
+
+  /** Whether the last check failed. */
+  get isAmiss(): boolean {
+    return this.#state !== "there";
   }
 
   /**
@@ -27,24 +39,38 @@ export class OpenFile {
    * @throws {ReporthookError} `inbox_failed` when one was deleted or replaced: SQLite would go on writing into the old one
    */
   check(): void {
-    for (const [path, then] of [
-      [this.#path, this.#file],
-      [this.#wal, this.#log],
-    ] as const) {
-      const now = statSync(path, { throwIfNoEntry: false });
-      const isSame = now?.ino === then.ino && now.dev === then.dev;
-      // SQLite drops the log of an empty file when it opens it.
-      const isEmptied = isSame && now.size === 0 && then === this.#file;
-      if (isSame && !isEmptied) continue;
-      if (isEmptied) this.#state = "emptied";
-      else if (this.#state === "there") this.#state = "moved";
-      const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
-      throw new ReporthookError(
-        "inbox_failed",
-        `${path} was ${what} while it was open: put the file back, or restart the app to begin with what is there now`,
-      );
-    }
+    // First: what happens after it is seen by the next check.
+    const isSettled = this.#isFolderSettled();
+    this.#checkOne(this.#path, this.#file);
+    // Whoever asks for the times of a file that is written makes the next sync write those as well.
+    if (!isSettled || this.isAmiss) this.#checkOne(this.#wal, this.#log);
     this.#state = "there";
+  }
+
+  #checkOne(path: string, then: Stats): void {
+    const now = statSync(path, { throwIfNoEntry: false });
+    const isSame = isSameFile(now, then);
+    // SQLite drops the log of an empty file when it opens it.
+    const isEmptied = isSame && now?.size === 0 && then === this.#file;
+    if (isSame && !isEmptied) return;
+    if (isEmptied) this.#state = "emptied";
+    else if (this.#state === "there") this.#state = "moved";
+    const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
+    throw new ReporthookError(
+      "inbox_failed",
+      `${path} was ${what} while it was open: put the file back, or restart the app to begin with what is there now`,
+    );
+  }
+
+  /** Whether nothing was put into the folder or taken out of it since both files were looked at in it. */
+  #isFolderSettled(): boolean {
+    const now = statSync(dirname(this.#path), { throwIfNoEntry: false });
+    if (isSameFile(now, this.#folder) && now?.mtimeMs === this.#folder?.mtimeMs) {
+      return this.#monotonic() - this.#folderSince > alikeMs;
+    }
+    this.#folder = now;
+    this.#folderSince = this.#monotonic();
+    return false;
   }
 
   /**
@@ -56,6 +82,10 @@ export class OpenFile {
     this.#state = "saved";
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
+}
+
+function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
 const unwritable = "the file or its folder can't be written: give the app the right to";

@@ -7,7 +7,8 @@ import {
 } from "@reporthook/core";
 import type { Kept } from "@reporthook/core/store";
 import type { Leased } from "./ahead.ts";
-import type { Add, AddResult, Failure, Handed } from "./protocol.ts";
+import type { Value } from "./driver.ts";
+import type { AddResult, Alike, Failure, Handed } from "./protocol.ts";
 import { changesOf, keptOf } from "./row.ts";
 
 let lastHeaders: KeptHeaders | undefined;
@@ -23,23 +24,75 @@ export interface LeasedToLane extends Leased {
   readonly places: number;
 }
 
-/** A delivery as it is sent. */
-export function addOf(delivery: NewDelivery, kind: number, begins: Kept | null): Add {
-  const { id, receiver, receivedAt, ackMs, signature, url, context, headers, body, key } = delivery;
-  return [
-    id,
+/** Those that are sent together: alike ones are taken in as long as they come. */
+export interface Sending extends Alike {
+  readonly ids: string[];
+  readonly receivedAt: number[];
+  readonly ackMs: number[];
+  readonly signatures: (string | null)[];
+  readonly bodyBytes: number[];
+  readonly keyBytes: number[];
+}
+
+/** Takes a delivery in to be sent. */
+export function addTo(
+  adds: Sending[],
+  delivery: NewDelivery,
+  kind: number,
+  begins: Kept | null,
+): void {
+  const { receivedAt, body, key } = delivery;
+  const headers = textOf(delivery.headers);
+  let last = adds.at(-1);
+  if (begins !== null || last === undefined || !isAlike(last, delivery, headers, kind)) {
+    const changes = begins === null ? null : changesOf(begins, receivedAt);
+    last = sendingOf(delivery, headers, kind, changes);
+    adds.push(last);
+  }
+  last.ids.push(delivery.id);
+  last.receivedAt.push(receivedAt);
+  last.ackMs.push(delivery.ackMs);
+  last.signatures.push(delivery.signature);
+  last.bodyBytes.push(body.byteLength);
+  last.keyBytes.push(key?.byteLength ?? 0);
+}
+
+function isAlike(
+  last: Sending,
+  { receiver, url, context }: NewDelivery,
+  headers: string,
+  kind: number,
+): boolean {
+  return (
+    last.changes === null &&
+    last.kind === kind &&
+    last.headers === headers &&
+    last.url === url &&
+    last.receiver === receiver &&
+    last.context === context
+  );
+}
+
+function sendingOf(
+  { receiver, url, context }: NewDelivery,
+  headers: string,
+  kind: number,
+  changes: readonly Value[] | null,
+): Sending {
+  return {
     receiver,
-    receivedAt,
-    ackMs,
-    signature,
     url,
-    textOf(headers),
-    body.byteLength,
-    key?.byteLength ?? 0,
-    kind,
-    begins === null ? null : changesOf(begins, receivedAt),
+    headers,
     context,
-  ];
+    kind,
+    changes,
+    ids: [],
+    receivedAt: [],
+    ackMs: [],
+    signatures: [],
+    bodyBytes: [],
+    keyBytes: [],
+  };
 }
 
 /** Most deliveries have the same ones, and the receiver gives those the same object. */

@@ -13,25 +13,26 @@ export interface ThreadOptions {
 }
 
 /**
- * One delivery to be stored; its bytes follow those of the one before in {@link Request.bytes}: body, then key. A tuple,
- * because the names of properties would cross to the thread with each.
+ * Deliveries to be stored that came one after the other and are alike, as most of one sender are. What each has of its own
+ * is in lists of the same order, for the names of properties would cross to the thread with each.
  */
-export type Add = readonly [
-  id: string,
-  receiver: string,
-  receivedAt: number,
-  ackMs: number,
-  signature: string | null,
-  url: string,
-  headers: string,
-  bodyBytes: number,
+export interface Alike {
+  readonly receiver: string;
+  readonly url: string;
+  readonly headers: string;
+  readonly context: string | null;
+  readonly kind: number;
+  /** The values of the columns `changing`, when they do not begin as received. */
+  readonly changes: readonly Value[] | null;
+  readonly ids: readonly string[];
+  readonly receivedAt: readonly number[];
+  readonly ackMs: readonly number[];
+  readonly signatures: readonly (string | null)[];
+  /** Their bytes follow each other in {@link Request.bytes}: body, then key. */
+  readonly bodyBytes: readonly number[];
   /** 0 without a key. */
-  keyBytes: number,
-  kind: number,
-  /** The values of the columns `changing`, when it does not begin as received. */
-  changes: readonly Value[] | null,
-  context: string | null,
-];
+  readonly keyBytes: readonly number[];
+}
 
 /** What became of one attempt. */
 export type Recorded = readonly [
@@ -75,7 +76,7 @@ export type Call =
 
 /** To the thread: everything since the last turn of the event loop. */
 export interface Request {
-  readonly adds: readonly Add[];
+  readonly adds: readonly Alike[];
   readonly bytes: Uint8Array;
   readonly records: readonly Recorded[];
   readonly calls: readonly Call[];

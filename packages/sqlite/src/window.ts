@@ -1,7 +1,7 @@
 import { dayMs } from "@reporthook/core/store";
 import type { Database, Statement } from "./driver.ts";
 import { lastNumber } from "./last-number.ts";
-import { ManyRows } from "./many-rows.ts";
+import { asGiven, ManyRows } from "./many-rows.ts";
 import { RecentKeys } from "./recent-keys.ts";
 import { type Seen, SeenKeys } from "./seen.ts";
 
@@ -56,8 +56,11 @@ export class DedupeWindow {
     const before = "SELECT seq FROM seen_before WHERE";
     this.#exactlyBefore = database.prepare(`${before} key = ?`);
     this.#siblingBefore = database.prepare(`${before} key >= ? AND key < ? LIMIT 1`);
-    const columns = ["key", "seq"];
-    this.#insertBefore = new ManyRows(database, "REPLACE INTO seen_before", columns);
+    this.#insertBefore = new ManyRows(database, {
+      into: "REPLACE INTO seen_before",
+      own: ["key", "seq"],
+      columns: asGiven("key", "seq"),
+    });
     this.#forgetBefore = database.prepare("DELETE FROM seen_before WHERE key = ?");
     const first = this.#beforeHeld() ?? lastNumber(database);
     this.#young = generation(first);
