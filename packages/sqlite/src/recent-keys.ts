@@ -54,8 +54,11 @@ export class RecentKeys {
     this.#words = new Uint32Array(old.length * 2);
     for (let from = 0; from < old.length; from += wordsOfSlot) {
       if (old[from + 2] === 0) continue;
-      const to = this.#find(old[from] ?? 0, old[from + 1] ?? 0);
-      this.#words.set(old.subarray(from, from + wordsOfSlot), to);
+      const [high = 0, low = 0] = [old[from], old[from + 1]];
+      const to = this.#find(high, low);
+      this.#words[to] = high;
+      this.#words[to + 1] = low;
+      this.#words[to + 2] = old[from + 2] ?? 0;
     }
   }
 }

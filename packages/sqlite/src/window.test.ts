@@ -172,6 +172,44 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     file.close();
   });
 
+  it("look() finds what was stored anew after a rollback, although its number is another's now", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    const { state } = window;
+    file.exec("BEGIN");
+    window.add(1, "undone", 0, keyOf(1, 1));
+    window.write();
+    file.exec("ROLLBACK");
+    window.state = state;
+    window.add(1, "another", 0, keyOf(2, 2));
+    window.add(2, "again", 0, keyOf(1, 1));
+    window.write();
+    expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "again" });
+    expect(window.look(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "again" });
+    expect(window.look(keyOf(2, 2), 0)).toEqual({ duplicateOf: "another" });
+    expect(window.look(keyOf(2, 1), 0)).toEqual({ sameSignatureAs: "another" });
+    file.close();
+  });
+
+  it("look() tells signatures apart that begin alike", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    const alike = (signature: number, content: number): Uint8Array => {
+      const key = keyOf(0, content);
+      key[11] = signature;
+      return key;
+    };
+    for (const signature of [1, 2])
+      window.add(signature, `id ${signature}`, 0, alike(signature, 1));
+    window.write();
+    for (const signature of [1, 2]) {
+      expect(window.look(alike(signature, 1), 0)).toEqual({ duplicateOf: `id ${signature}` });
+    }
+    expect(window.look(alike(3, 1), 0)).toEqual({});
+    expect(window.look(alike(2, 2), 0)).toEqual({ sameSignatureAs: "id 2" });
+    file.close();
+  });
+
   it("look() names a younger one with the same signature, once the earliest is past the window", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);

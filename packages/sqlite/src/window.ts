@@ -11,12 +11,14 @@ export interface Known {
   readonly sameSignatureAs?: string;
 }
 
-/** The keys of one generation, whole and by their signature's half. */
+/** The keys of one generation. */
 export interface Generation {
   /** The last number before it. */
   readonly after: number;
-  readonly keys: RecentKeys;
-  readonly signatures: RecentKeys;
+  /** The earliest of each signature, by that half of the key: nearly all, for hardly any signature comes twice. */
+  readonly earliest: RecentKeys;
+  /** The others, by the whole key. */
+  readonly others: RecentKeys;
 }
 
 /** What a transaction changes of a window, besides the file. */
@@ -104,16 +106,20 @@ export class DedupeWindow {
     const { whole, signature } = hashesOf(key);
     const within = (seen: Seen | undefined): seen is Seen =>
       seen !== undefined && now - seen.at < dayMs;
-    for (const { keys } of this.#generations()) {
-      const seen = this.#confirm(keys.get(...whole));
-      if (within(seen) && equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
+    let earliest: Seen | undefined;
+    for (const generation of this.#generations()) {
+      const first = generation.earliest.get(...signature);
+      if (first === null) continue;
+      for (const seq of [first, generation.others.get(...whole)]) {
+        const seen = this.#confirm(seq);
+        if (!within(seen) || !equal(seen.key, key, signatureBytes)) continue;
+        if (equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
+        earliest ??= seen;
+      }
     }
     const same = this.#before(this.#exactlyBefore, key);
     if (within(same)) return { duplicateOf: same.id };
-    for (const { signatures } of this.#generations()) {
-      const seen = this.#confirm(signatures.get(...signature));
-      if (within(seen) && equal(seen.key, key, signatureBytes)) return { sameSignatureAs: seen.id };
-    }
+    if (earliest !== undefined) return { sameSignatureAs: earliest.id };
     const sibling = this.#before(this.#siblingBefore, ...siblingsOf(key));
     return within(sibling) ? { sameSignatureAs: sibling.id } : {};
   }
@@ -130,7 +136,7 @@ export class DedupeWindow {
     if (size === 0) return;
     this.#seen.add([...this.#unwritten.values()]);
     this.#unwritten.clear();
-    if (this.#old !== null && this.#young.keys.size * 2 > this.#perGeneration) {
+    if (this.#old !== null && sizeOf(this.#young) * 2 > this.#perGeneration) {
       this.#settle(4 * size);
     }
   }
@@ -152,15 +158,20 @@ export class DedupeWindow {
   }
 
   #remember(seq: number, key: Uint8Array, at: number): void {
-    if (this.#young.keys.size >= this.#perGeneration) this.#turn();
+    if (sizeOf(this.#young) >= this.#perGeneration) this.#turn();
     const { whole, signature } = hashesOf(key);
-    const { keys, signatures } = this.#young;
-    keys.set(...whole, seq);
-    // The earliest keeps its place as long as it is there to be named.
-    const earlier = this.#confirm(signatures.get(...signature));
-    const isNamed =
-      earlier !== undefined && equal(earlier.key, key, signatureBytes) && at - earlier.at < dayMs;
-    if (!isNamed) signatures.set(...signature, seq);
+    const { earliest, others } = this.#young;
+    // The earliest keeps its place as long as it is there to be found.
+    const earlier = this.#confirm(earliest.get(...signature));
+    if (earlier === undefined || at - earlier.at >= dayMs) {
+      earliest.set(...signature, seq);
+    } else if (equal(earlier.key, key, signatureBytes)) {
+      others.set(...whole, seq);
+    } else {
+      // What was rolled back has left its place to another's number.
+      others.set(...hashesOf(earlier.key).whole, earlier.seq);
+      earliest.set(...signature, seq);
+    }
     this.#last = Math.max(this.#last, seq);
   }
 
@@ -212,7 +223,11 @@ export class DedupeWindow {
 }
 
 function generation(after: number): Generation {
-  return { after, keys: new RecentKeys(after), signatures: new RecentKeys(after) };
+  return { after, earliest: new RecentKeys(after), others: new RecentKeys(after) };
+}
+
+function sizeOf({ earliest, others }: Generation): number {
+  return earliest.size + others.size;
 }
 
 type Hash = readonly [high: number, low: number];
