@@ -19,7 +19,7 @@ const settings = `
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = OFF;
   PRAGMA wal_autocheckpoint = 500;
-  PRAGMA cache_size = -32000;
+  PRAGMA cache_size = -8000;
   PRAGMA temp_store = MEMORY;
   PRAGMA secure_delete = ON;
 `;

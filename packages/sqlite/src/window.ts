@@ -117,9 +117,10 @@ export class DedupeWindow {
         earliest ??= seen;
       }
     }
-    const same = this.#before(this.#exactlyBefore, key);
+    const same = this.#hasBefore ? this.#before(this.#exactlyBefore, key) : undefined;
     if (within(same)) return { duplicateOf: same.id };
     if (earliest !== undefined) return { sameSignatureAs: earliest.id };
+    if (!this.#hasBefore) return {};
     const sibling = this.#before(this.#siblingBefore, ...siblingsOf(key));
     return within(sibling) ? { sameSignatureAs: sibling.id } : {};
   }
@@ -210,7 +211,7 @@ export class DedupeWindow {
   }
 
   #before(statement: Statement, ...keys: Uint8Array[]): Seen | undefined {
-    const row = this.#hasBefore ? statement.get(...keys) : undefined;
+    const row = statement.get(...keys);
     return row === undefined ? undefined : this.#seen.get(Number(row["seq"]));
   }
 
