@@ -100,6 +100,6 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/connection.ts`,
     is: "return this.#isSure() || this.call",
     becomes: "return true || this.call",
-    seed: 4_922,
+    seed: 5_517,
   },
 ];

@@ -64,6 +64,8 @@ export class Realm implements Owner {
 
   /** It is stopped for so long, in milliseconds, and knows nothing of it. */
   stop(ms: number): void {
+    // Stopped again, it would be told in another order what waits for it.
+    if (this.#standsUntil > this.#time.elapsed) return;
     this.#standsUntil = this.#time.elapsed + ms;
   }
 
