@@ -17,7 +17,10 @@ export interface Files {
   readonly window: DedupeWindow;
 }
 
-/** A delivery that arrives. Whatever fails here takes back the whole transaction: a copy of each page before it would be for nothing. */
+/**
+ * A delivery that arrives. `OR FAIL`, for a failure rolls back the whole transaction: SQLite need not keep what would undo the
+ * statement alone.
+ */
 const arriving: Rows = {
   into: "INSERT OR FAIL INTO delivery",
   own: ["seq", "id", "received_at", "ack_ms", "signature", "body"],

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kept, newKept, record } from "@reporthook/core/store";
@@ -215,6 +215,25 @@ describe("Engine", () => {
     expect(turn({ lanes: [lane(-3)] }).handed).toEqual([]);
     expect(idsOf(turn({ lanes: [lane(3)] }))).toEqual([]);
     expect(idsOf(turn({ lanes: [lane(1)] }))).toEqual(["2"]);
+    engine.close();
+  });
+
+  it.each([
+    ["is gone", () => {}],
+    ["has a file in its place", (own: string) => writeFileSync(own, "")],
+    ["is a link to itself", (own: string) => symlinkSync(own, own)],
+  ])("turn() stores nothing that it refuses, when its folder %s", (_what, replace) => {
+    const own = mkdtempSync(join(folder, "own-"));
+    const { engine, database, turn } = open(join(own, "inbox.db"));
+    turn(held("1"));
+    renameSync(own, `${own}-away`);
+    replace(own);
+    expect(turn(held("2")).adds).toMatchObject([{ code: "inbox_failed" }]);
+    expect(turn(held("3")).adds).toMatchObject([{ code: "inbox_failed" }]);
+    expect(database.prepare("SELECT id FROM delivery").all()).toEqual([{ id: "1" }]);
+    rmSync(own, { force: true });
+    renameSync(`${own}-away`, own);
+    expect(turn(held("4")).adds).toEqual([2]);
     engine.close();
   });
 

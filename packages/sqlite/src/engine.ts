@@ -166,8 +166,7 @@ export class Engine {
       const result = run();
       this.#deliveries.flush();
       if (tally.flush()) this.#numbersTold = false;
-      // Nothing more goes into a file that nobody will find.
-      if (this.#file.isAmiss) this.#file.check();
+      this.#file.check();
       this.#database.exec("COMMIT");
       isCommitted = true;
       this.#file.check();
@@ -176,7 +175,7 @@ export class Engine {
       this.#rollBack();
       // If that file comes back, its leases are of one that is dead.
       this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
-      window.state = before;
+      if (!isCommitted) window.state = before;
       this.#deliveries.rollBack();
       throw error;
     }

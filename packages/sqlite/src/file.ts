@@ -8,6 +8,11 @@ import type { Failure } from "./protocol.ts";
 /** For so long after a change of a folder (milliseconds) another one may bear the same time: FAT counts in 2 s. */
 const alikeMs = 2_500;
 
+/** What is known of a path; undefined when there is nothing. */
+type Look = (path: string) => Stats | undefined;
+
+const look: Look = (path) => statSync(path, { throwIfNoEntry: false });
+
 /** The inbox file and the log beside it, as they were when they were opened. */
 export class OpenFile {
   readonly #path: string;
@@ -15,40 +20,42 @@ export class OpenFile {
   readonly #file: Stats;
   readonly #log: Stats;
   readonly #monotonic: () => number;
+  readonly #look: Look;
   #folder: Stats | undefined;
   #folderSince = 0;
+  /** Whether the log was looked at since a change of its folder could bear the time of the one before. */
+  #isSettled = false;
   #state: "there" | "moved" | "emptied" | "saved" = "there";
 
-  /** To be made after the first write, when both are there. */
-  constructor(path: string, monotonic: () => number = () => performance.now()) {
+  /** To be made after the first write, when both are there. `monotonic` gives milliseconds; both are for tests. */
+  constructor(path: string, monotonic: () => number = () => performance.now(), looks: Look = look) {
     this.#path = path;
     this.#wal = `${path}-wal`;
     this.#file = statSync(path);
     this.#log = statSync(this.#wal);
     this.#monotonic = monotonic;
-  }
-
-  /** Whether the last check failed. */
-  get isAmiss(): boolean {
-    return this.#state !== "there";
+    this.#look = looks;
   }
 
   /**
-   * Makes sure that what was just committed is in the files that a restart would find.
+   * Makes sure that what is committed goes into the files that a restart would find. The log is looked at only when its folder
+   * has changed: whoever asks for the times of a file that is written makes the next sync write those as well.
    *
    * @throws {ReporthookError} `inbox_failed` when one was deleted or replaced: SQLite would go on writing into the old one
    */
   check(): void {
-    // First: what happens after it is seen by the next check.
-    const isSettled = this.#isFolderSettled();
+    // The folder first: what is changed after this line shows at the next check.
+    const isOld = this.#isFolderOld();
     this.#checkOne(this.#path, this.#file);
-    // Whoever asks for the times of a file that is written makes the next sync write those as well.
-    if (!isSettled || this.isAmiss) this.#checkOne(this.#wal, this.#log);
+    if (!this.#isSettled || this.#state !== "there") {
+      this.#checkOne(this.#wal, this.#log);
+      this.#isSettled = isOld;
+    }
     this.#state = "there";
   }
 
   #checkOne(path: string, then: Stats): void {
-    const now = statSync(path, { throwIfNoEntry: false });
+    const now = this.#seen(path);
     const isSame = isSameFile(now, then);
     // SQLite drops the log of an empty file when it opens it.
     const isEmptied = isSame && now?.size === 0 && then === this.#file;
@@ -62,15 +69,24 @@ export class OpenFile {
     );
   }
 
-  /** Whether nothing was put into the folder or taken out of it since both files were looked at in it. */
-  #isFolderSettled(): boolean {
-    const now = statSync(dirname(this.#path), { throwIfNoEntry: false });
-    if (isSameFile(now, this.#folder) && now?.mtimeMs === this.#folder?.mtimeMs) {
-      return this.#monotonic() - this.#folderSince > alikeMs;
+  /** Whether the last change of the folder was so long ago that another one would bear another time. */
+  #isFolderOld(): boolean {
+    const now = this.#seen(dirname(this.#path));
+    if (!isSameFile(now, this.#folder) || !isUnchanged(now, this.#folder)) {
+      this.#folder = now;
+      this.#folderSince = this.#monotonic();
+      this.#isSettled = false;
     }
-    this.#folder = now;
-    this.#folderSince = this.#monotonic();
-    return false;
+    return this.#monotonic() - this.#folderSince > alikeMs;
+  }
+
+  #seen(path: string): Stats | undefined {
+    try {
+      return this.#look(path);
+    } catch {
+      // What can't be looked at any more is not there for a restart either.
+      return undefined;
+    }
   }
 
   /**
@@ -86,6 +102,11 @@ export class OpenFile {
 
 function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+}
+
+/** By both times: whoever restores a backup may set the one back, but not the other. */
+function isUnchanged(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one?.mtimeMs === other?.mtimeMs && one?.ctimeMs === other?.ctimeMs;
 }
 
 const unwritable = "the file or its folder can't be written: give the app the right to";

@@ -24,7 +24,7 @@ export interface LeasedToLane extends Leased {
   readonly places: number;
 }
 
-/** Those that are sent together: alike ones are taken in as long as they come. */
+/** Those that are sent together, as long as more of them may come. */
 export interface Sending extends Alike {
   readonly ids: string[];
   readonly receivedAt: number[];

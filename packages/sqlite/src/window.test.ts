@@ -191,6 +191,28 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     file.close();
   });
 
+  it.each([
+    ["is rolled back", 1, true],
+    ["was a day ahead", 2, false],
+    ["was a day ahead, and is rolled back", 2, true],
+  ])("look() finds the earliest after a second one that %s", (_what, content, isUndone) => {
+    for (const forgets of isUndone ? [false, true] : [false]) {
+      const file = database();
+      const window = new DedupeWindow(file, perGeneration);
+      window.add(1, "one", 0, keyOf(1, 1));
+      window.write();
+      const { state } = window;
+      file.exec("BEGIN");
+      if (forgets) window.forget(1);
+      window.add(2, "two", content === 1 && !forgets ? 0 : 2 * dayMs, keyOf(1, content));
+      window.write();
+      file.exec(isUndone ? "ROLLBACK" : "COMMIT");
+      if (isUndone) window.state = state;
+      expect(window.look(keyOf(1, 1), 1)).toEqual({ duplicateOf: "one" });
+      file.close();
+    }
+  });
+
   it("look() tells signatures apart that begin alike", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);

@@ -89,7 +89,12 @@ export class DedupeWindow {
   forget(seq: number): void {
     if (this.#unwritten.delete(seq)) return;
     const seen = this.#seen.delete(seq);
-    if (this.#hasBefore && seen !== undefined) this.#forgetBefore.run(seen.key);
+    if (seen === undefined) return;
+    if (this.#hasBefore) this.#forgetBefore.run(seen.key);
+    // If this is rolled back, it is found even if its place has gone to another.
+    this.#generations()
+      .find(({ after }) => after < seq)
+      ?.others.set(...hashesOf(seen.key).whole, seq);
   }
 
   /** Takes in what other processes have stored. */
@@ -162,16 +167,15 @@ export class DedupeWindow {
     if (sizeOf(this.#young) >= this.#perGeneration) this.#turn();
     const { whole, signature } = hashesOf(key);
     const { earliest, others } = this.#young;
-    // The earliest keeps its place as long as it is there to be found.
     const earlier = this.#confirm(earliest.get(...signature));
-    if (earlier === undefined || at - earlier.at >= dayMs) {
-      earliest.set(...signature, seq);
-    } else if (equal(earlier.key, key, signatureBytes)) {
-      others.set(...whole, seq);
-    } else {
-      // What was rolled back has left its place to another's number.
+    // The earliest keeps its place as long as it is there to be named.
+    const isNamed =
+      earlier !== undefined && equal(earlier.key, key, signatureBytes) && at - earlier.at < dayMs;
+    if (isNamed) others.set(...whole, seq);
+    else earliest.set(...signature, seq);
+    // A clock may be set back, and a signature begin like another: it has to be found all the same.
+    if (!isNamed && earlier !== undefined) {
       others.set(...hashesOf(earlier.key).whole, earlier.seq);
-      earliest.set(...signature, seq);
     }
     this.#last = Math.max(this.#last, seq);
   }
