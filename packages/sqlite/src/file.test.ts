@@ -56,7 +56,11 @@ describe("OpenFile", () => {
     ["the file is replaced", () => replace(path), "inbox.db was replaced"],
     ["the log is replaced", () => replace(log), "inbox.db-wal was replaced"],
     ["the file is emptied", () => truncateSync(path), "inbox.db was emptied"],
-    ["a file is in the folder's place", () => inPlaceOf(folder), "inbox.db was deleted"],
+    [
+      "a file is in the folder's place",
+      () => inPlaceOf(folder),
+      "inbox.db was deleted while it was open (Error: ENOTDIR",
+    ],
     ["the folder is moved", () => renameSync(folder, `${folder}-gone`), "inbox.db was deleted"],
   ])("check() throws once %s, and again as long as it is so", (_what, change, message) => {
     const file = settled();

@@ -8,7 +8,7 @@ import type { Failure } from "./protocol.ts";
 /** For so long after a change of a folder (milliseconds) another one may bear the same time: FAT counts in 2 s. */
 const alikeMs = 2_500;
 
-/** What is known of a path; undefined when there is nothing. */
+/** What is known of a path; undefined when there is nothing. Throws when that can't be told. */
 type Look = (path: string) => Stats | undefined;
 
 const look: Look = (path) => statSync(path, { throwIfNoEntry: false });
@@ -27,7 +27,7 @@ export class OpenFile {
   #isSettled = false;
   #state: "there" | "moved" | "emptied" | "saved" = "there";
 
-  /** To be made after the first write, when both are there. `monotonic` gives milliseconds; both are for tests. */
+  /** To be made after the first write, when both are there; `monotonic` gives milliseconds. */
   constructor(path: string, monotonic: () => number = () => performance.now(), looks: Look = look) {
     this.#path = path;
     this.#wal = `${path}-wal`;
@@ -55,7 +55,7 @@ export class OpenFile {
   }
 
   #checkOne(path: string, then: Stats): void {
-    const now = this.#seen(path);
+    const [now, why] = this.#seen(path);
     const isSame = isSameFile(now, then);
     // SQLite drops the log of an empty file when it opens it.
     const isEmptied = isSame && now?.size === 0 && then === this.#file;
@@ -65,13 +65,13 @@ export class OpenFile {
     const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
     throw new ReporthookError(
       "inbox_failed",
-      `${path} was ${what} while it was open: put the file back, or restart the app to begin with what is there now`,
+      `${path} was ${what} while it was open${why}: put the file back, or restart the app to begin with what is there now`,
     );
   }
 
   /** Whether the last change of the folder was so long ago that another one would bear another time. */
   #isFolderOld(): boolean {
-    const now = this.#seen(dirname(this.#path));
+    const [now] = this.#seen(dirname(this.#path));
     if (!isSameFile(now, this.#folder) || !isUnchanged(now, this.#folder)) {
       this.#folder = now;
       this.#folderSince = this.#monotonic();
@@ -80,12 +80,12 @@ export class OpenFile {
     return this.#monotonic() - this.#folderSince > alikeMs;
   }
 
-  #seen(path: string): Stats | undefined {
+  /** What can't be looked at is not there for a restart either: nothing, and why. */
+  #seen(path: string): readonly [seen: Stats | undefined, why: string] {
     try {
-      return this.#look(path);
-    } catch {
-      // What can't be looked at any more is not there for a restart either.
-      return undefined;
+      return [this.#look(path), ""];
+    } catch (error) {
+      return [undefined, ` (${describe(error)})`];
     }
   }
 
