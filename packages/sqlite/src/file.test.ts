@@ -4,6 +4,7 @@ import {
   rmSync,
   type Stats,
   statSync,
+  symlinkSync,
   truncateSync,
   unlinkSync,
   utimesSync,
@@ -49,6 +50,11 @@ function inPlaceOf(name: string): void {
   writeFileSync(name, "");
 }
 
+function loopInPlaceOf(name: string): void {
+  renameSync(name, `${name}-gone`);
+  symlinkSync(name, name);
+}
+
 describe("OpenFile", () => {
   it.each([
     ["the file is deleted", () => unlinkSync(path), "inbox.db was deleted"],
@@ -56,11 +62,8 @@ describe("OpenFile", () => {
     ["the file is replaced", () => replace(path), "inbox.db was replaced"],
     ["the log is replaced", () => replace(log), "inbox.db-wal was replaced"],
     ["the file is emptied", () => truncateSync(path), "inbox.db was emptied"],
-    [
-      "a file is in the folder's place",
-      () => inPlaceOf(folder),
-      "inbox.db was deleted while it was open (Error: ENOTDIR",
-    ],
+    ["a file is in the folder's place", () => inPlaceOf(folder), "inbox.db was deleted"],
+    ["a loop is in the folder's place", () => loopInPlaceOf(folder), "open (Error: ELOOP"],
     ["the folder is moved", () => renameSync(folder, `${folder}-gone`), "inbox.db was deleted"],
   ])("check() throws once %s, and again as long as it is so", (_what, change, message) => {
     const file = settled();
