@@ -24,6 +24,7 @@ import { receive } from "./receive.ts";
 import { receiverInbox } from "./receiver-inbox.ts";
 import type { Receiver } from "./receiver-type.ts";
 import { register } from "./register.ts";
+import { Running } from "./running.ts";
 import { settingsOf } from "./settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { within } from "./within.ts";
@@ -72,7 +73,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
   const reading = { ...settings, ...limits, bodyMs: Math.min(limits.bodyMs, limits.ackMs) };
-  const requests = new Set<Promise<Decision>>();
+  const requests = new Running<Promise<Decision>>();
   let closed: Promise<void> | undefined;
   let drained = false;
 
@@ -215,7 +216,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
     const run = (given: Incoming) => decide(given, id, deadline);
     const deciding = around === undefined ? run(incoming) : around.receive(incoming, id, run);
-    requests.add(deciding);
+    const place = requests.add(deciding);
     try {
       context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
     } catch (error) {
@@ -228,7 +229,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       decision = unexpected(error);
     }
     deadline.end();
-    requests.delete(deciding);
+    requests.delete(place);
     logAnswer(settings, id, decision, deadline);
     const works = engine.started && !engine.closing;
     const goesOn = "id" in decision && decision.id === id && works;
@@ -237,9 +238,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
 
   async function shutDown(timeoutMs: number): Promise<void> {
-    await engine.close(timeoutMs, () => Promise.allSettled(requests));
+    await engine.close(timeoutMs, () => Promise.allSettled(requests.items));
     drained = true;
-    await Promise.allSettled(requests);
+    await Promise.allSettled(requests.items);
     try {
       around?.end();
     } finally {

@@ -27,7 +27,7 @@ export class HandOut {
   readonly #receivers: Receivers;
   readonly #monotonic: () => number;
   /** What the other side still has in memory, in this turn: bytes of bodies by number. */
-  readonly #inMemory = new Map<number, number>();
+  #inMemory = new Map<number, number>();
   #handed: Handed[] = [];
 
   constructor(queue: Queue, leases: Leases, receivers: Receivers, monotonic: () => number) {
@@ -39,7 +39,7 @@ export class HandOut {
 
   /** A turn begins. */
   begin(): void {
-    this.#inMemory.clear();
+    this.#inMemory = new Map();
     this.#handed = [];
   }
 
@@ -66,7 +66,7 @@ export class HandOut {
 
   /** Rows were changed by somebody else than whoever has them in memory. */
   changed(): void {
-    this.#inMemory.clear();
+    this.#inMemory = new Map();
   }
 
   /** Leases what waits; returns that, and what was taken at once. */

@@ -50,7 +50,8 @@ export class DedupeWindow {
   #settled = 0;
   #hasBefore: boolean;
   #last = 0;
-  readonly #unwritten = new Map<number, Seen>();
+  /** Made anew for each transaction: what was cleared would live as long as what V8 keeps of its tables. */
+  #unwritten = new Map<number, Seen>();
 
   constructor(database: Database, perGeneration: number = generationKeys) {
     this.#perGeneration = perGeneration;
@@ -78,7 +79,7 @@ export class DedupeWindow {
   }
 
   set state({ last, settled, young, old }: WindowState) {
-    this.#unwritten.clear();
+    this.#unwritten = new Map();
     this.#last = last;
     this.#settled = settled;
     this.#young = young;
@@ -141,7 +142,7 @@ export class DedupeWindow {
     const { size } = this.#unwritten;
     if (size === 0) return;
     this.#seen.add([...this.#unwritten.values()]);
-    this.#unwritten.clear();
+    this.#unwritten = new Map();
     if (this.#old !== null && sizeOf(this.#young) * 2 > this.#perGeneration) {
       this.#settle(4 * size);
     }
