@@ -57,6 +57,17 @@ export function addTo(
   last.keyBytes.push(key?.byteLength ?? 0);
 }
 
+/** Everything one after the other, in memory that is nothing else's and can be handed over. */
+export function joined(parts: readonly Uint8Array[], bytes: number): Buffer<ArrayBuffer> {
+  const all = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.byteLength;
+  }
+  return all;
+}
+
 function isAlike(
   last: Sending,
   { receiver, url, context }: NewDelivery,
