@@ -15,7 +15,7 @@ import { sustained } from "./benchmarks/sustained.ts";
 import { telemetry } from "./benchmarks/telemetry.ts";
 import { stopChildren } from "./child.ts";
 import { createProgress } from "./progress.ts";
-import { type Conditions, conditionsOf, type Finding, markdown } from "./report.ts";
+import { type Conditions, conditionsOf, type Finding, markdown, nodeOf } from "./report.ts";
 
 const benchmarks: readonly Benchmark[] = [
   acknowledge,
@@ -46,7 +46,7 @@ it with what was measured until then, a second one at once.
   --rounds N   so many rounds instead of ${efforts.full.rounds}
   --fill N     in queue-backlog take at most N seconds to store what is to wait, instead of ${efforts.full.fillMs / 1_000}
   --out NAME   write bench/NAME.md and bench/NAME.json, or elsewhere if it is an absolute path; what other benchmarks
-               have written there stays
+               have written there stays, and what was written on another major version of Node
   --help       this text
 
 Ends with 0, with 1 when something failed, and with 130 when it was ended.
@@ -114,8 +114,9 @@ async function main(): Promise<void> {
   const conditions = conditionsOf(effort, command);
   const out = values.out ?? (values.only || values.quick ? undefined : "report");
   const findings: Finding[] = [];
-  const kept =
-    out === undefined ? [] : read(out).filter(({ benchmark }) => !only.includes(benchmark.name));
+  const isMeasuredAgain = (one: Finding): boolean =>
+    only.includes(one.benchmark.name) && nodeOf(one.conditions) === nodeOf(conditions);
+  const kept = out === undefined ? [] : read(out).filter((one) => !isMeasuredAgain(one));
   endAt("SIGINT");
   endAt("SIGTERM");
   for (const benchmark of benchmarks) {
@@ -149,7 +150,9 @@ function read(out: string): Finding[] {
 
 function write(out: string, findings: readonly Finding[]): void {
   const inOrder = benchmarks.flatMap((one) =>
-    findings.filter(({ benchmark }) => benchmark === one),
+    findings
+      .filter(({ benchmark }) => benchmark === one)
+      .toSorted((one, other) => nodeOf(one.conditions) - nodeOf(other.conditions)),
   );
   const written = inOrder.map(({ benchmark: { name }, ...rest }) => ({ name, ...rest }));
   writeFileSync(`${fileOf(out)}.md`, markdown(inOrder));

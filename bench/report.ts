@@ -40,7 +40,12 @@ export function conditionsOf(effort: Effort, command: string): Conditions {
   };
 }
 
-/** The report as Markdown. */
+/** The major version of Node that it was measured on. */
+export function nodeOf({ node }: Conditions): number {
+  return Number.parseInt(node.slice(1), 10);
+}
+
+/** The report as Markdown: what one benchmark found on several versions of Node stands together. */
 export function markdown(findings: readonly Finding[]): string {
   const lines = [
     "# What was measured",
@@ -53,7 +58,7 @@ export function markdown(findings: readonly Finding[]): string {
     "- the packages as they are published (`dist`), under plain `node`",
     "- the generator writes prebuilt requests to raw sockets: a general one (autocannon) spent more on a request than bare `node:http` did, and measured itself. It fails at any answer but 200",
     "- over a load average of 0.5 not even the ratios hold, only CPU µs/request roughly does",
-    ...findings.flatMap(section),
+    ...findings.flatMap((finding, at) => section(finding, findings[at - 1])),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -69,10 +74,14 @@ function described({ benchmark, conditions }: Finding): string {
   ].join("\n");
 }
 
-function section(finding: Finding): string[] {
+function section(finding: Finding, before: Finding | undefined): string[] {
   const { benchmark, result } = finding;
   const about = `\`${benchmark.name}\`: ${benchmark.about}`;
-  const head = ["", `## ${benchmark.title}`, "", about, "", described(finding), ""];
+  const title =
+    benchmark === before?.benchmark
+      ? [`### ${benchmark.title}, on Node ${nodeOf(finding.conditions)}`]
+      : [`## ${benchmark.title}`, "", about];
+  const head = ["", ...title, "", described(finding), ""];
   const { columns, rows, missing = [] } = result;
   const again = `Again: \`pnpm bench --only ${benchmark.name}\``;
   const absent = missing.length === 0 ? [] : [`**Not measured**: ${missing.join("; ")}. ${again}.`];
