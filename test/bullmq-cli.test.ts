@@ -55,7 +55,7 @@ it.skipIf(noRedis !== null)(
       cli("inbox", "list", "--inbox", url, "--prefix", "a-b"),
     ]);
     expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2, 2]);
-    expect(results.at(-1)?.err).toMatch(/^reporthook: --prefix must be .* dots or underscores\n$/);
+    expect(results.at(-1)?.err).toMatch(/^reporthook: --prefix must be .* dots or underscores$/m);
     expect(JSON.parse(results[0]?.out ?? "").entries).toMatchObject([{ id, state: "held" }]);
     expect(results[2]?.out).toContain("1 unsigned");
     results.push(await cli("inbox", "release", id, "--inbox", url));
