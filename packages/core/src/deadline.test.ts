@@ -104,6 +104,25 @@ describe("Deadline", () => {
     expect(await race).toBe("late");
   });
 
+  it("is late in time although a timer for an earlier step came late", async () => {
+    const { clock } = begin();
+    let lag = 0;
+    const deadline = new Deadline({ ...clock, now: () => clock.now() + lag }, 1_000, 5_000);
+    await deadline.race(Promise.resolve(), 2_000);
+    let late = false;
+    const race = deadline.race(never<string>()).then(() => {
+      late = true;
+    });
+    lag = 1_500;
+    clock.advance(2_000);
+    clock.advance(1_499);
+    await null;
+    expect(late).toBe(false);
+    clock.advance(1);
+    await race;
+    expect(late).toBe(true);
+  });
+
   it("leaves no timer behind end()", async () => {
     const { clock, deadline } = begin();
     await deadline.race(Promise.resolve(), 50);

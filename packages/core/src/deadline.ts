@@ -58,8 +58,8 @@ export class Deadline {
 
   #fire(): void {
     this.#timer = undefined;
-    // By the timer, not by the clock: somebody may have set that back.
-    const left = this.#lateAt - this.#firesAt;
+    // The clock alone would not do, for somebody may have set it back; nor the timer, which may have come late.
+    const left = this.#lateAt - Math.max(this.#firesAt, this.#clock.now());
     if (left > 0) this.#arm(left);
     else this.#late?.("late");
   }

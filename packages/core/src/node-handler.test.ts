@@ -84,6 +84,18 @@ describe("incomingFromNode()", () => {
     expect([req.listenerCount("data"), req.listenerCount("end")]).toEqual([0, 0]);
   });
 
+  it.each([
+    ["größe", "größe"],
+    ["größer als 10", "failed: too_large"],
+  ])("counts bytes of %s where something ahead wants text", async (text, result) => {
+    const ahead = async (req: IncomingMessage) => {
+      req.setEncoding("utf8");
+      return { url: "/" };
+    };
+    const read = await reading([post(Buffer.byteLength(text)), text], { ahead });
+    expect(await textOf(read.result)).toBe(result);
+  });
+
   it("tells a sender that hangs up", async () => {
     const { socket, result } = await reading([post(10), "0123"]);
     socket.destroy();

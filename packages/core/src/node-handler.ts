@@ -125,10 +125,13 @@ function readStream(req: IncomingMessage, limit: number): BodyReading {
   let size = 0;
   let over = false;
   let settle = (_result: Uint8Array | BodyFailure): void => {};
-  const onData = (chunk: Buffer): void => {
-    size += chunk.byteLength;
+  const onData = (chunk: Buffer | string): void => {
+    // Text where something ahead has called setEncoding.
+    const bytes =
+      typeof chunk === "string" ? Buffer.from(chunk, req.readableEncoding ?? "utf8") : chunk;
+    size += bytes.byteLength;
     if (size > limit) fail("too_large");
-    else chunks.push(chunk);
+    else chunks.push(bytes);
   };
   const onEnd = (): void => {
     over = true;

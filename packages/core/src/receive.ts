@@ -11,6 +11,7 @@ import {
   readAlready,
 } from "./incoming.ts";
 import { type JsonObject, type Parse, type Recognition, recognize, toObject } from "./parse.ts";
+import { isPromise } from "./promise.ts";
 import { without } from "./redact.ts";
 
 /** The `signature` option: a header's name, or a function that finds the signature. */
@@ -73,7 +74,7 @@ export async function receive(
   if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
   const reading = start(incoming, limit);
   const { result } = reading;
-  const body = result instanceof Promise ? await deadline.race(result, bodyMs) : result;
+  const body = isPromise(result) ? await deadline.race(result, bodyMs) : result;
   if (typeof body === "string") {
     reading.stop();
     return refusals[body];

@@ -40,6 +40,8 @@ describe("inbox", () => {
     ['limit must be an integer from 1, or Infinity, not "9"', { limit: "9" }],
     ['from must be a valid Date, not "2026-01-01"', { from: "2026-01-01" }],
     ["until must be a valid Date, not an object", { until: new Date(Number.NaN) }],
+    ["until must be a valid Date, not an object", { until: { getTime: (): number => 0 } }],
+    ["newestFirst must be true or false, not 1", { newestFirst: 1 }],
     ["options must be an object, not a string", "held"],
   ])("refuses a query: %s", async (message, query) => {
     const { receiver } = setUp();

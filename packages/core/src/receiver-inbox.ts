@@ -84,13 +84,19 @@ function checkList(query: Omit<InboxQuery, "receiver">): void {
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate("list", date, query[date]);
   }
+  const { newestFirst = false } = query;
+  if (typeof newestFirst !== "boolean") {
+    throw new TypeError(`list: newestFirst must be true or false, not ${shown(newestFirst)}`);
+  }
   for (const text of ["type", "reportId", "reason", "idPrefix", "after"] as const) {
     checkText("list", text, query[text] ?? "");
   }
 }
 
 function checkDate(call: string, name: string, date: unknown): void {
-  if (Number.isFinite((date as Partial<Date> | null | undefined)?.getTime?.())) return;
+  // Not by instanceof: it may be of another realm, as in Jest.
+  const isDate = Object.prototype.toString.call(date) === "[object Date]";
+  if (isDate && Number.isFinite(Number(date))) return;
   throw new TypeError(`${call}: ${name} must be a valid Date, not ${shown(date)}`);
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Authorizer } from "./verify.ts";
@@ -153,6 +153,23 @@ describe("createReceiver()", () => {
       type: "report.complete",
       reason: { code: "schema_mismatch", message: expect.stringContaining("ok: must be there") },
     });
+  });
+
+  it("reads, verifies and handles where an app has put a Promise of its own in the place of the runtime's", async () => {
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.stubGlobal("Promise", class extends Promise<unknown> {});
+    const { receiver, send, seen, seeAll } = setUp({
+      schemas: {
+        "report.complete": {
+          "~standard": { version: 1, vendor: "test", validate: () => ({ value: "output" }) },
+        },
+      },
+    });
+    seeAll();
+    const { status, body } = await send("report.complete");
+    expect(status).toBe(200);
+    await receiver.idle();
+    expect(seen).toMatchObject([{ id: body.id, body: "output" }]);
   });
 
   it("tells the hooks of observe each with the entry, and outlives those that throw", async () => {

@@ -20,6 +20,7 @@ import { oncePerMinute } from "./log.ts";
 import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
 import type { ReceiverOptions } from "./options.ts";
+import { isPromise } from "./promise.ts";
 import { receive } from "./receive.ts";
 import { receiverInbox } from "./receiver-inbox.ts";
 import type { Receiver } from "./receiver-type.ts";
@@ -92,7 +93,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     if (typeof notification === "string") return unread(notification);
     const job = newJob(notification, { id, arrivedAt: deadline.startedAt, context });
     const hashed = keyOf(job, incoming.url, name);
-    const key = hashed instanceof Promise ? await hashed : hashed;
+    const key = isPromise(hashed) ? await hashed : hashed;
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
     const { claims } = notification;
     const admitted: Arrival | null =

@@ -51,9 +51,7 @@ export function within<T>(
       resolve(value);
     };
     try {
-      const running = run(scope);
-      if (running instanceof Promise) running.then(succeeded, failed);
-      else Promise.resolve(running).then(succeeded, failed);
+      Promise.resolve(run(scope)).then(succeeded, failed);
     } catch (error) {
       failed(error);
     }

@@ -20,6 +20,7 @@ import { type Logger, oncePerMinute } from "./log.ts";
 import { type Memo, memoOf, whyExpired } from "./memo.ts";
 import { type Parse, recognize, toObject } from "./parse.ts";
 import { createPlaces } from "./places.ts";
+import { isPromise } from "./promise.ts";
 import { without } from "./redact.ts";
 import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
 import { type Authorization, type Authorizer, verify } from "./verify.ts";
@@ -80,12 +81,12 @@ export function createWorker(options: WorkerOptions): Worker {
     { wait } = { wait: true },
   ): Promise<Outcome> {
     const passing = gate.pass(signal, wait);
-    const pass = passing instanceof Promise ? await passing : passing;
+    const pass = isPromise(passing) ? await passing : passing;
     if (pass === null) return wait && !signal.aborted ? notAsked(job) : stopped;
     const at = job.receivedAt.getTime();
     const late = clock.now() - at >= signatureLifetimeMs;
     const taking = places.take(late ? Number.POSITIVE_INFINITY : at, signal);
-    if (!(taking instanceof Promise ? await taking : taking)) {
+    if (!(isPromise(taking) ? await taking : taking)) {
       pass.giveBack();
       return stopped;
     }
@@ -217,7 +218,7 @@ export function createWorker(options: WorkerOptions): Worker {
     let event: EventOf | null;
     try {
       const making = toEvent(job, options);
-      event = making instanceof Promise ? await inTime(making, signal) : making;
+      event = isPromise(making) ? await inTime(making, signal) : making;
     } catch (error) {
       if (signal.aborted) return stopped;
       const mismatch = error instanceof ReporthookError && error.code === "schema_mismatch";

@@ -1,18 +1,10 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
-import { type Kept, newKept } from "@reporthook/core/store";
+import { describe, type Kept, newKept } from "@reporthook/core/store";
 import { beatMs, lostAfterMs } from "./leases.ts";
-import {
-  addedOf,
-  addTo,
-  errorOf,
-  joined,
-  type LeasedToLane,
-  leasedOf,
-  type Sending,
-  storedUnder,
-} from "./messages.ts";
+import { addedOf, errorOf, type LeasedToLane, leasedOf, storedUnder } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
 import type {
   AddResult,
   Call,
@@ -64,6 +56,13 @@ interface Recording {
   readonly kept: Kept;
 }
 
+const nothing: Omit<Request, "sentAt"> = {
+  adds: [],
+  bytes: new Uint8Array(),
+  records: [],
+  calls: [],
+  lanes: [],
+};
 const mostAdds = 10_000;
 const mostBytes = 64 * 1_024 * 1_024;
 // So many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
@@ -76,16 +75,12 @@ export class Connection {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
   readonly #thread: Worker;
+  readonly #ended: Promise<void>;
   readonly #listener: Listener;
   readonly #adding: (Waiting<Added> & Addition)[] = [];
   readonly #recording: (Waiting<RecordResult> & Recording)[] = [];
   readonly #calling: Waiting<unknown>[] = [];
-  #adds: Sending[] = [];
-  #unsent = 0;
-  #parts: Uint8Array[] = [];
-  #bytes = 0;
-  #records: Recorded[] = [];
-  #calls: Call[] = [];
+  readonly #outbox = new Outbox();
   #flushing: ReturnType<typeof setImmediate> | undefined;
   #unconfirmedBytes = 0;
   readonly #pending = new Map<string, number[]>();
@@ -107,7 +102,12 @@ export class Connection {
       const message = `The inbox's thread failed: ${String(error)}`;
       this.#error = new ReporthookError("inbox_failed", message, { cause: error });
     });
-    this.#thread.on("exit", () => this.#end());
+    this.#ended = new Promise((resolve) => {
+      this.#thread.on("exit", () => {
+        this.#end();
+        resolve();
+      });
+    });
   }
 
   /** @throws ReporthookError `overloaded` when too many wait */
@@ -122,11 +122,7 @@ export class Connection {
         `${this.#adding.length} deliveries wait to be stored: the disk does not keep up`,
       );
     }
-    addTo(this.#adds, delivery, kind, begins);
-    this.#unsent++;
-    this.#parts.push(body);
-    if (key !== null) this.#parts.push(key);
-    this.#bytes += bytes;
+    this.#outbox.add(delivery, kind, begins);
     this.#count(delivery.receiver, kind, bytes, 1);
     return this.#promise((resolve, reject) => {
       this.#adding.push({ kind, bytes, delivery, arrival, resolve, reject });
@@ -139,7 +135,7 @@ export class Connection {
   }
 
   record(recorded: Recorded, kept: Kept): Promise<RecordResult> {
-    this.#records.push(recorded);
+    this.#outbox.record(recorded);
     return this.#promise((resolve, reject) => {
       this.#recording.push({ seq: recorded[0], kept, resolve, reject });
     });
@@ -147,7 +143,11 @@ export class Connection {
 
   /** Rejects with what the thread failed with. */
   call(call: Call): Promise<unknown> {
-    this.#calls.push(call);
+    try {
+      this.#outbox.call(call);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return this.#promise((resolve, reject) => {
       this.#calling.push({ resolve, reject });
     });
@@ -169,12 +169,11 @@ export class Connection {
 
   /** Resolves when the thread has let go of the file. */
   async close(): Promise<void> {
-    if (this.#over) return;
+    if (this.#over) return this.#ended;
     this.#closing = true;
-    const ended = new Promise<void>((resolve) => this.#thread.once("exit", () => resolve()));
     await this.call({ ask: "close" }).catch(() => {});
     this.#thread.ref();
-    await ended;
+    await this.#ended;
     // What was never opened has nothing to give back.
     if (this.#error !== null && this.#opening === null) throw this.#error;
   }
@@ -184,7 +183,7 @@ export class Connection {
   ): Promise<T> {
     if (this.#over) return Promise.reject(this.#error ?? closed());
     const promise = new Promise<T>(wait);
-    if (this.#unsent === together) this.#send();
+    if (this.#outbox.deliveries === together) this.#send();
     else this.flush();
     return promise;
   }
@@ -202,24 +201,29 @@ export class Connection {
   #send(): void {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
-    const bytes = joined(this.#parts, this.#bytes);
-    // Written out, as a reply is: what is made of spreads takes longer to be read off for the other thread.
-    const request: Request = {
-      adds: this.#adds,
-      bytes,
-      records: this.#records,
-      calls: this.#calls,
-      lanes: this.#listener.lanes(),
-      sentAt: performance.now(),
-    };
-    [this.#adds, this.#parts, this.#records, this.#calls] = [[], [], [], []];
-    [this.#unsent, this.#bytes] = [0, 0];
-    this.#thread.ref();
-    // Handed over: a copy would take memory in the thread that nobody has touched, for each message anew.
-    this.#thread.postMessage(request, [bytes.buffer]);
+    try {
+      const request = this.#outbox.take(this.#listener.lanes());
+      this.#thread.ref();
+      // Handed over: a copy would take memory in the thread that nobody has touched, for each message anew.
+      this.#thread.postMessage(request, [request.bytes.buffer]);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** What was not sent gets no answer: no later answer may be taken for its own. Everything that waits is rejected. */
+  #fail(error: unknown): void {
+    this.#error ??= new ReporthookError(
+      "inbox_failed",
+      `What was asked for could not be sent to the inbox's thread: ${describe(error)}`,
+      { cause: error },
+    );
+    this.#over = true;
+    this.#thread.postMessage({ ...nothing, calls: [{ ask: "close" }], sentAt: performance.now() });
   }
 
   #receive(message: FromThread): void {
+    if (this.#over) return;
     if ("reply" in message) {
       this.#deliver(message.reply);
     } else if ("opened" in message) {

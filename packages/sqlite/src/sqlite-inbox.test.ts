@@ -343,6 +343,44 @@ describe("sqliteInbox", () => {
     await end();
   });
 
+  it("refuses a question that can't be asked of its thread, and keeps nothing else from it", async () => {
+    const { inbox, put, end } = bench(open());
+    await inbox.open();
+    const from = { getTime: () => 0 } as Date;
+    const [refused, ...ids] = await Promise.allSettled([inbox.list({ from }), put(), put()]);
+    expect(refused).toMatchObject({ status: "rejected", reason: { name: "DataCloneError" } });
+    for (const id of ids) {
+      expect(id.status).toBe("fulfilled");
+      expect(await inbox.get((id as { value: string }).value)).toMatchObject({ state: "received" });
+    }
+    await end();
+  });
+
+  it("takes no answer for another's when something can't be sent, and goes on", async () => {
+    const { inbox, make, add, put, consume, clock, until, end } = bench(open());
+    const { consumer, errors } = consume("verify", valid);
+    const first = await put();
+    await until(async () => (await inbox.counts()).verified === 1, "the first one is done");
+    const deliveries = await Promise.all([make(), make(), make()]);
+    const now = vi.spyOn(clock, "now").mockImplementation(() => {
+      throw new Error("no time");
+    });
+    const added = await Promise.allSettled(deliveries.map((delivery) => add(delivery)));
+    now.mockRestore();
+    expect(added.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(added[0]).toMatchObject({
+      reason: { code: "inbox_failed", message: expect.stringContaining("no time") },
+    });
+    expect(errors).toMatchObject([{ code: "inbox_failed" }]);
+    await until(async () => (await inbox.health()).ok, "it goes on");
+    for (const { id } of deliveries) expect(await inbox.get(id)).toBeNull();
+    const last = await put();
+    await until(async () => (await inbox.counts()).verified === 2, "the last one is done");
+    expect((await inbox.list()).map(({ id }) => id)).toEqual([first, last]);
+    await consumer.stop();
+    await end();
+  });
+
   it("counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { giveWay: true }), later(60_000)],
