@@ -159,10 +159,10 @@ export class Engine {
     const { tally, window } = this.#files;
     const leases = this.#leases.state;
     this.#database.exec("BEGIN IMMEDIATE");
-    let before = window.state;
+    window.begin();
     let isCommitted = false;
     try {
-      if (this.#catchUp()) before = window.state;
+      if (this.#catchUp()) window.begin();
       const result = run();
       this.#deliveries.flush();
       if (tally.flush()) this.#numbersTold = false;
@@ -175,7 +175,7 @@ export class Engine {
       this.#rollBack();
       // If that file comes back, its leases are of one that is dead.
       this.#leases.state = isCommitted ? { owner: null, held: 0 } : leases;
-      if (!isCommitted) window.state = before;
+      if (!isCommitted) window.rollBack();
       this.#deliveries.rollBack();
       throw error;
     }

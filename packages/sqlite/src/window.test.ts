@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dayMs } from "@reporthook/core/store";
+import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { migrations, prepareSchema } from "./schema.ts";
@@ -117,12 +118,12 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
       window.forget(number);
       expect(window.look(keyOf(number, number), 0)).toEqual({});
     }
-    const { state } = window;
+    window.begin();
     file.exec("BEGIN");
     window.add(many + 1, "undone", 0, keyOf(many + 1, many + 1));
     window.write();
     file.exec("ROLLBACK");
-    window.state = state;
+    window.rollBack();
     expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
     window.add(many + 1, "another", 0, keyOf(many + 2, many + 2));
     window.write();
@@ -143,7 +144,6 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     other.catchUp();
     expect(other.look(keyOf(3, 3), 0)).toEqual({ duplicateOf: "id 3" });
     expect(other.look(keyOf(4_999, 1), 0)).toEqual({ sameSignatureAs: "id 4999" });
-    expect(other.state.last).toBe(5_000);
     file.close();
   });
 
@@ -151,12 +151,12 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
-      const { state } = window;
+      window.begin();
       file.exec("BEGIN");
       window.add(number, "undone", 0, keyOf(many + number, many + number));
       window.write();
       file.exec("ROLLBACK");
-      window.state = state;
+      window.rollBack();
       file.exec("BEGIN");
       window.add(number, `id ${number}`, 0, keyOf(number, number));
       window.write();
@@ -175,12 +175,12 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
   it("look() finds what was stored anew after a rollback, although its number is another's now", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
-    const { state } = window;
+    window.begin();
     file.exec("BEGIN");
     window.add(1, "undone", 0, keyOf(1, 1));
     window.write();
     file.exec("ROLLBACK");
-    window.state = state;
+    window.rollBack();
     window.add(1, "another", 0, keyOf(2, 2));
     window.add(2, "again", 0, keyOf(1, 1));
     window.write();
@@ -201,13 +201,13 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
       const window = new DedupeWindow(file, perGeneration);
       window.add(1, "one", 0, keyOf(1, 1));
       window.write();
-      const { state } = window;
+      window.begin();
       file.exec("BEGIN");
       if (forgets) window.forget(1);
       window.add(2, "two", content === 1 && !forgets ? 0 : 2 * dayMs, keyOf(1, content));
       window.write();
       file.exec(isUndone ? "ROLLBACK" : "COMMIT");
-      if (isUndone) window.state = state;
+      if (isUndone) window.rollBack();
       expect(window.look(keyOf(1, 1), 1)).toEqual({ duplicateOf: "one" });
       file.close();
     }
@@ -261,6 +261,71 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     ).toEqual(["now"]);
     file.close();
   });
+});
+
+interface Known {
+  readonly signature: number;
+  readonly content: number;
+}
+
+/** What a window has to say of every key, when these are the ones that it holds. */
+function expectKnown(window: DedupeWindow, held: ReadonlyMap<number, Known>): void {
+  for (const signature of [0, 1]) {
+    const ids = (fits: (one: Known) => boolean): string[] =>
+      [...held].filter(([, one]) => fits(one)).map(([seq]) => `id ${seq}`);
+    const siblings = ids((one) => one.signature === signature);
+    for (const content of [0, 1, 2, 3]) {
+      const copies = ids((one) => one.signature === signature && one.content === content);
+      const { duplicateOf, sameSignatureAs } = window.look(keyOf(signature, content), 0);
+      expect(duplicateOf).toBe(copies[0]);
+      if (copies.length > 0 || siblings.length === 0) expect(sameSignatureAs).toBeUndefined();
+      else expect(siblings).toContain(sameSignatureAs);
+    }
+  }
+}
+
+it("DedupeWindow tells copies and siblings of what it holds, whatever was added, forgotten and rolled back", () => {
+  const step = fc.record({
+    signature: fc.nat({ max: 1 }),
+    content: fc.nat({ max: 3 }),
+    forgets: fc.option(fc.nat()),
+  });
+  const transaction = fc.record({
+    steps: fc.array(step, { minLength: 1, maxLength: 4 }),
+    fails: fc.boolean(),
+  });
+  const run = fc.property(fc.array(transaction, { maxLength: 12 }), (transactions) => {
+    const file = database();
+    const [window, other] = [new DedupeWindow(file, 5), new DedupeWindow(file, 5)];
+    let held: ReadonlyMap<number, Known> = new Map();
+    let last = 0;
+    for (const { steps, fails } of transactions) {
+      const [now, lastBefore] = [new Map(held), last];
+      file.exec("BEGIN");
+      window.begin();
+      for (const { signature, content, forgets } of steps) {
+        if (forgets !== null) {
+          const gone = [...now.keys()][forgets % Math.max(1, now.size)];
+          if (gone !== undefined && now.delete(gone)) window.forget(gone);
+        }
+        expectKnown(window, now);
+        const key = keyOf(signature, content);
+        if (window.look(key, 0).duplicateOf !== undefined) continue;
+        window.add(++last, `id ${last}`, 0, key);
+        now.set(last, { signature, content });
+      }
+      window.write();
+      file.exec(fails ? "ROLLBACK" : "COMMIT");
+      if (fails) {
+        window.rollBack();
+        last = lastBefore;
+      } else held = now;
+      other.catchUp();
+      for (const one of [other, new DedupeWindow(file, 5)]) expectKnown(one, held);
+    }
+    file.close();
+  });
+  fc.assert(run, { numRuns: 150 });
 });
 
 it("DedupeWindow knows the keys of a file that was written when each was a row", () => {

@@ -1,8 +1,16 @@
 import { dayMs } from "@reporthook/core/store";
 import type { Database, Statement } from "./driver.ts";
+import {
+  type Generation,
+  type Hash,
+  hashesOf,
+  hashOfNumber,
+  newGeneration,
+  signatureBytes,
+  sizeOf,
+} from "./generation.ts";
 import { lastNumber } from "./last-number.ts";
 import { asGiven, ManyRows } from "./many-rows.ts";
-import { RecentKeys } from "./recent-keys.ts";
 import { type Seen, SeenKeys } from "./seen.ts";
 
 /** What is known of a key. */
@@ -11,27 +19,23 @@ export interface Known {
   readonly sameSignatureAs?: string;
 }
 
-/** The keys of one generation. */
-export interface Generation {
-  /** The last number before it. */
-  readonly after: number;
-  /** The earliest of each signature, by that half of the key: nearly all, for hardly any signature comes twice. */
-  readonly earliest: RecentKeys;
-  /** The others, by the whole key. */
-  readonly others: RecentKeys;
-}
-
 /** What a transaction changes of a window, besides the file. */
-export interface WindowState {
+interface WindowState {
   readonly last: number;
   readonly settled: number;
   readonly young: Generation;
   readonly old: Generation | null;
 }
 
+/** A key that took another's place as the newest of its signature. */
+interface Displaced {
+  readonly generation: Generation;
+  readonly signature: Hash;
+  readonly before: number;
+}
+
 /** How many keys a generation holds in memory before the next begins. */
 const generationKeys = 2 ** 20;
-const signatureBytes = 12;
 
 /**
  * The keys of the last 24 hours. A random key in an index of the file costs as much as all the rest of storing a
@@ -52,6 +56,11 @@ export class DedupeWindow {
   #last = 0;
   /** Made anew for each transaction: what was cleared would live as long as what V8 keeps of its tables. */
   #unwritten = new Map<number, Seen>();
+  /** What the transaction that runs has deleted. */
+  #forgotten: Seen[] = [];
+  /** And what it has put in the place of others. */
+  #displaced: Displaced[] = [];
+  #began: WindowState;
 
   constructor(database: Database, perGeneration: number = generationKeys) {
     this.#perGeneration = perGeneration;
@@ -66,24 +75,43 @@ export class DedupeWindow {
     });
     this.#forgetBefore = database.prepare("DELETE FROM seen_before WHERE key = ?");
     const first = this.#beforeHeld() ?? lastNumber(database);
-    this.#young = generation(first);
+    this.#young = newGeneration(first);
     this.#last = first;
     this.#settled = first;
     this.#hasBefore = database.prepare("SELECT seq FROM seen_before LIMIT 1").get() !== undefined;
     this.catchUp();
+    this.#began = this.#state;
   }
 
-  /** What a transaction that fails has to put back. */
-  get state(): WindowState {
+  get #state(): WindowState {
     return { last: this.#last, settled: this.#settled, young: this.#young, old: this.#old };
   }
 
-  set state({ last, settled, young, old }: WindowState) {
+  /** A transaction begins. */
+  begin(): void {
+    this.#began = this.#state;
+    this.#forgotten = [];
+    this.#displaced = [];
+  }
+
+  /** It has failed: nothing that was done since it began is in the file. */
+  rollBack(): void {
+    const { last, settled, young, old } = this.#began;
     this.#unwritten = new Map();
     this.#last = last;
     this.#settled = settled;
     this.#young = young;
     this.#old = old;
+    for (const { generation, signature, before } of this.#displaced.reverse()) {
+      generation.newest.set(...signature, before);
+    }
+    // Its place may have gone to its copy.
+    for (const { seq, key } of this.#forgotten) {
+      this.#generations()
+        .find(({ after }) => after < seq)
+        ?.others.set(...hashesOf(key).whole, seq);
+    }
+    this.begin();
   }
 
   /** Deletes a key, so that its copy is new. */
@@ -92,10 +120,7 @@ export class DedupeWindow {
     const seen = this.#seen.delete(seq);
     if (seen === undefined) return;
     if (this.#hasBefore) this.#forgetBefore.run(seen.key);
-    // If this is rolled back, it is found even if its place has gone to another.
-    this.#generations()
-      .find(({ after }) => after < seq)
-      ?.others.set(...hashesOf(seen.key).whole, seq);
+    this.#forgotten.push(seen);
   }
 
   /** Takes in what other processes have stored. */
@@ -103,38 +128,36 @@ export class DedupeWindow {
     for (;;) {
       const row = this.#seen.next(this.#last);
       if (row === undefined) return;
-      for (const { seq, key, at } of row.keys) this.#remember(seq, key, at);
+      for (const { seq, key } of row.keys) this.#remember(seq, key);
       this.#last = row.last;
     }
   }
 
   look(key: Uint8Array, now: number): Known {
-    const { whole, signature } = hashesOf(key);
+    const { whole } = hashesOf(key);
     const within = (seen: Seen | undefined): seen is Seen =>
       seen !== undefined && now - seen.at < dayMs;
-    let earliest: Seen | undefined;
+    let sibling: Seen | undefined;
     for (const generation of this.#generations()) {
-      const first = generation.earliest.get(...signature);
-      if (first === null) continue;
-      for (const seq of [first, generation.others.get(...whole)]) {
-        const seen = this.#confirm(seq);
-        if (!within(seen) || !equal(seen.key, key, signatureBytes)) continue;
-        if (equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
-        earliest ??= seen;
+      const newest = this.#newest(generation, key);
+      if (newest === undefined) continue;
+      for (const seen of [newest, this.#confirm(generation.others.get(...whole))]) {
+        if (within(seen) && equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
       }
+      if (within(newest)) sibling ??= newest;
     }
     const same = this.#hasBefore ? this.#before(this.#exactlyBefore, key) : undefined;
     if (within(same)) return { duplicateOf: same.id };
-    if (earliest !== undefined) return { sameSignatureAs: earliest.id };
-    if (!this.#hasBefore) return {};
-    const sibling = this.#before(this.#siblingBefore, ...siblingsOf(key));
+    if (sibling === undefined && this.#hasBefore) {
+      sibling = this.#before(this.#siblingBefore, ...siblingsOf(key));
+    }
     return within(sibling) ? { sameSignatureAs: sibling.id } : {};
   }
 
   /** Takes a key in; it is in the file once {@link write} was called. */
   add(seq: number, id: string, at: number, key: Uint8Array): void {
     this.#unwritten.set(seq, { seq, id, at, key });
-    this.#remember(seq, key, at);
+    this.#remember(seq, key);
   }
 
   /** Writes the keys that were taken in. */
@@ -164,20 +187,19 @@ export class DedupeWindow {
     return deleted >= limit && row !== undefined;
   }
 
-  #remember(seq: number, key: Uint8Array, at: number): void {
+  #remember(seq: number, key: Uint8Array): void {
     if (sizeOf(this.#young) >= this.#perGeneration) this.#turn();
-    const { whole, signature } = hashesOf(key);
-    const { earliest, others } = this.#young;
-    const earlier = this.#confirm(earliest.get(...signature));
-    // The earliest keeps its place as long as it is there to be named.
-    const isNamed =
-      earlier !== undefined && equal(earlier.key, key, signatureBytes) && at - earlier.at < dayMs;
-    if (isNamed) others.set(...whole, seq);
-    else earliest.set(...signature, seq);
-    // A clock may be set back, and a signature begin like another: it has to be found all the same.
-    if (!isNamed && earlier !== undefined) {
-      others.set(...hashesOf(earlier.key).whole, earlier.seq);
+    const generation = this.#young;
+    const { newest, others, before } = generation;
+    const { signature } = hashesOf(key);
+    const displaced = newest.get(...signature);
+    if (displaced !== null) {
+      const seen = this.#confirm(displaced);
+      if (seen !== undefined) others.set(...hashesOf(seen.key).whole, displaced);
+      before.set(...hashOfNumber(seq), displaced);
+      this.#displaced.push({ generation, signature, before: displaced });
     }
+    newest.set(...signature, seq);
     this.#last = Math.max(this.#last, seq);
   }
 
@@ -186,7 +208,7 @@ export class DedupeWindow {
     if (this.#old !== null && this.#settled < this.#young.after) return;
     this.#old = this.#young;
     this.#settled = this.#old.after;
-    this.#young = generation(this.#last);
+    this.#young = newGeneration(this.#last);
   }
 
   /** Brings the next keys of the old generation into the index, about `limit` of them. */
@@ -210,6 +232,23 @@ export class DedupeWindow {
     return this.#old === null ? [this.#young] : [this.#young, this.#old];
   }
 
+  /** The newest with the signature of `key` that is there. Those after it, which are gone, are not met again. */
+  #newest({ newest, before }: Generation, key: Uint8Array): Seen | undefined {
+    const { signature } = hashesOf(key);
+    let seq = newest.get(...signature);
+    while (seq !== null) {
+      const seen = this.#confirm(seq);
+      if (seen !== undefined && equal(seen.key, key, signatureBytes)) return seen;
+      const next = before.get(...hashOfNumber(seq));
+      // A number that was rolled back is another's now.
+      if (next === null || next >= seq) return undefined;
+      // What this transaction has deleted may come back, and another signature begin like this one.
+      if (seen === undefined && this.#forgotten.length === 0) newest.set(...signature, next);
+      seq = next;
+    }
+    return undefined;
+  }
+
   #confirm(seq: number | null): Seen | undefined {
     if (seq === null) return undefined;
     return this.#unwritten.get(seq) ?? this.#seen.get(seq);
@@ -226,24 +265,6 @@ export class DedupeWindow {
     const [first] = row?.keys ?? [];
     return first === undefined ? undefined : first.seq - 1;
   }
-}
-
-function generation(after: number): Generation {
-  return { after, earliest: new RecentKeys(after), others: new RecentKeys(after) };
-}
-
-function sizeOf({ earliest, others }: Generation): number {
-  return earliest.size + others.size;
-}
-
-type Hash = readonly [high: number, low: number];
-
-function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly signature: Hash } {
-  const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
-  const [one, two] = [view.getUint32(0), view.getUint32(4)];
-  const half = signatureBytes;
-  const whole: Hash = [(one ^ view.getUint32(half)) >>> 0, (two ^ view.getUint32(half + 4)) >>> 0];
-  return { whole, signature: [one, two] };
 }
 
 /** The range of keys with the same signature. */

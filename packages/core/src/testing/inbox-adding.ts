@@ -245,6 +245,26 @@ export const adding: readonly Written[] = [
     },
   },
   {
+    name: "add() names those with the same signature that are left, once the first is discarded",
+    needs: ["reuse"],
+    async run({ inbox, make, add, put, work }) {
+      const first = await put({ signature: "s", body: "1" });
+      const second = await put({ signature: "s", body: "2" });
+      await work("verify", left("held", "expired"), left("held", "expired"));
+      await inbox.discard(first);
+      const third = await make({ signature: "s", body: "3" });
+      const expected = { status: "added", id: third.id, sameSignatureAs: second };
+      same(await add(third), expected, "The third one");
+      await inbox.discard(second);
+      const copy = await make({ signature: "s", body: "1" });
+      same(
+        await add(copy),
+        { status: "added", id: copy.id, sameSignatureAs: third.id },
+        "A copy of the first one",
+      );
+    },
+  },
+  {
     name: "consume() tells work of the earlier one with the same signature, as long as that is kept",
     needs: ["reuse"],
     async run({ inbox, make, add, put, work }) {
