@@ -40,6 +40,7 @@ beforeAll(async () => {
   app.post("/parser", express.json(), webhook());
   app.post("/eaten", swallow, webhook());
   app.post("/slow", (_, res) => void setTimeout(() => res.json({}), 1_100));
+  app.post("/yes", (_, res) => void res.json({}));
   app.post("/moved", (_, res) => res.redirect(301, "/good"));
   app.post("/cuts", (req, res) => {
     if (Number(req.headers["content-length"]) > 1_000) req.socket.destroy();
@@ -127,10 +128,11 @@ describe("reporthook doctor", () => {
     ["no webhook at all", "/nothing", 1, { reachable: "fail" }],
     ["a redirect", "/moved", 1, { reachable: "fail" }],
     ["an app that begins to fail", "/breaks", 1, { reachable: "pass", "answer time": "fail" }],
-    ["a connection that is cut", "/cuts", 0, { oversized: "warn" }],
+    ["a connection that is cut", "/cuts", 1, { oversized: "warn", "body parser": "fail" }],
     ["an app that hangs at a large body", "/hangs", 1, { oversized: "fail" }],
     ["an app that dies of a large body", "/dies", 1, { oversized: "fail" }],
-    ["slow answers", "/slow", 0, { "answer time": "warn", "body parser": "warn" }],
+    ["slow answers", "/slow", 1, { "answer time": "warn" }],
+    ["what says yes to all", "/yes", 1, { "body parser": "fail", oversized: "fail" }],
   ])("tells %s", async (_, path, expected, wanted) => {
     const { code, results, checks } = await diagnose(path);
     expect(code).toBe(expected);

@@ -119,8 +119,8 @@ export async function checkParser(to: string): Promise<Check> {
   const says = `what is no JSON is answered ${statusOf(answer)}`;
   if (codeOf(answer) === "invalid_json") return pass(name, `${says} by the receiver`);
   if (isDelivered(answer)) {
-    const mend = "See that this address leads to the receiver.";
-    return { name, result: "warn", says, mend };
+    const mend = "See that this address leads to the receiver, which refuses that.";
+    return { name, result: "fail", says, mend };
   }
   const result = answer.status === null || answer.status >= 500 ? "fail" : "warn";
   const mend =
@@ -137,8 +137,8 @@ export async function checkOversized(to: string): Promise<Check> {
   if (codeOf(answer) === "body_too_large") return pass(name, `${says} by the receiver`);
   if (answer.status === null) return cutOff(name, to, answer);
   if (isDelivered(answer)) {
-    const mend = "Limit what is read of a body: anybody can send one.";
-    return { name, result: "warn", says, mend };
+    const mend = "Limit what is read of a body, as the receiver does: anybody can send one.";
+    return { name, result: "fail", says, mend };
   }
   const mend =
     "Something ahead has a limit of its own, for signed ones too: mount the receiver before it.";

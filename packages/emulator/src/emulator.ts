@@ -37,7 +37,7 @@ export interface Emulator {
   };
   /**
    * Serves the same over HTTP, once, until `close()`; port 0, the default, takes a free one and
-   * `host` is `127.0.0.1`. Rejects with the system's error when the port cannot be had.
+   * `host` is `127.0.0.1`. Rejects with a TypeError for what is no port, and with the system's error when it cannot be had.
    */
   listen(port?: number, host?: string): Promise<{ readonly url: string }>;
   /**

@@ -53,6 +53,11 @@ test("listen() serves the three operations over HTTP", async () => {
   ]);
 });
 
+test.each(["x", -1, 65_536, 1.5])("listen() refuses the port %s", async (port) => {
+  const listening = createEmulator().listen(port as number);
+  await expect(listening).rejects.toThrow("port must be a whole number");
+});
+
 test("listen() answers 404 in JSON when the path is unknown, and never shows the key", async () => {
   const { url } = await listening();
   for (const path of ["/", "/v1/webhooks/authorize/test-api-key", "//x", "/?test-api-key"]) {

@@ -10,12 +10,16 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Serves over HTTP; rejects with the system's error when the port cannot be had. */
+/** Serves over HTTP; rejects with a TypeError for what is no port, with the system's error when it cannot be had. */
 export async function listen(
   answer: (call: Call) => Promise<Answer>,
   port: number,
   host: string,
 ): Promise<Listening> {
+  // Anything else would be taken for the name of a Unix socket.
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new TypeError(`listen: port must be a whole number from 0 to 65535, not ${String(port)}`);
+  }
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => void respond(request, response, answer));
   await new Promise<void>((resolve, reject) => {
