@@ -16,12 +16,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import {
-  createClient,
-  createReceiver,
-  type Receiver,
-  type ReceiverOptions,
-} from "@reporthook/core";
+import { type Client, createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
@@ -44,7 +39,7 @@ const reader = new PeriodicExportingMetricReader({
 const measuring = new MeterProvider({ readers: [reader] });
 const undici = new UndiciInstrumentation();
 const emulator = createEmulator({ apiKey });
-let client: ReceiverOptions["client"];
+let client: Client;
 let serviceUrl = "";
 
 beforeAll(async () => {

@@ -48,7 +48,7 @@ export interface ServiceErrorDetails {
   readonly status?: number;
   /** The answer's body (parsed JSON, else text), cut at 2 KiB of text. */
   readonly body?: unknown;
-  /** Whether the same call may succeed later without a change on our side, and was not taken before. */
+  /** Whether the same call may succeed later without a change on our side; one that got no answer may have been taken all the same. */
   readonly retryable: boolean;
   /** The wait the service asked for with `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;

@@ -52,9 +52,17 @@ function isWebStandard(headers: IncomingHeaders): headers is Headers {
   return typeof headers.get === "function";
 }
 
+/** Whether a value holds bytes, whatever looks at them. */
+export function isBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
+  return ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+}
+
 /** What body is there when something ahead has read the stream: its bytes, text or parsed object. */
 export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
   if (body instanceof Uint8Array) return body;
+  if (ArrayBuffer.isView(body)) {
+    return new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+  }
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (body === undefined || typeof body === "function") return "unavailable";

@@ -53,6 +53,8 @@ async function textOf(result: BodyReading["result"]): Promise<string> {
   return typeof body === "string" ? `failed: ${body}` : new TextDecoder().decode(body);
 }
 
+const raw = new TextEncoder().encode("raw");
+
 async function readAll(req: IncomingMessage): Promise<void> {
   for await (const _ of req);
 }
@@ -130,6 +132,8 @@ describe("incomingFromNode()", () => {
   it.each<[what: string, kept: Omit<AlreadyParsed, "url">, expected: string]>([
     ["the raw text before the parsed body", { rawBody: "raw ü", body: { a: 1 } }, "raw ü"],
     ["the raw bytes", { rawBody: Buffer.from("raw"), body: "text" }, "raw"],
+    ["an ArrayBuffer", { rawBody: raw.buffer, body: {} }, "raw"],
+    ["a view of one", { rawBody: new DataView(raw.buffer, 1), body: {} }, "aw"],
     ["what it was parsed to", { body: { a: 1 } }, '{"a":1}'],
     ["its text, whatever is no raw body", { rawBody: true, body: "text" }, "text"],
     ["nothing, when nothing was kept", {}, "failed: unavailable"],

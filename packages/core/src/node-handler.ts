@@ -6,6 +6,7 @@ import {
   type BodyFailure,
   type BodyReading,
   type Incoming,
+  isBytes,
   readAlready,
 } from "./incoming.ts";
 import type { Receiver } from "./receiver-type.ts";
@@ -49,9 +50,8 @@ export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): I
     headers: req.headers,
     readBody(limit) {
       const { rawBody, body } = parsed;
-      if (typeof rawBody === "string" || rawBody instanceof Uint8Array) {
-        return readAlready(alreadyRead(rawBody), limit);
-      }
+      const isRaw = typeof rawBody === "string" || isBytes(rawBody);
+      if (isRaw) return readAlready(alreadyRead(rawBody), limit);
       if (req.readableDidRead) return readAlready(alreadyRead(body), limit);
       // A parser ahead has met the end of an empty body: no other end will come.
       return req.readableEnded ? readAlready(new Uint8Array(), limit) : readStream(req, limit);

@@ -1,13 +1,19 @@
 import type { StopSignal } from "./abort.ts";
 import { contextOf } from "./callback.ts";
-import type { Client, Verdict } from "./client.ts";
+import type { DeliveryInfo, Verdict } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./delivery.ts";
 import type { ErrorCode } from "./errors.ts";
 import { within } from "./within.ts";
 
 /** What `createReceiver` needs of a client. */
-export type Authorizer = Pick<Client, "authorize">;
+export interface Authorizer {
+  /** The verdict on a signature; anything else that it does is no verdict, and asked again. */
+  authorize(
+    signature: string,
+    options: { readonly delivery: DeliveryInfo; readonly signal: AbortSignal },
+  ): Promise<Verdict>;
+}
 
 /**
  * The answer to an authorize call, or why there is none: `refused` (401, 403: our key), `odd` (400, 404, 422: this one

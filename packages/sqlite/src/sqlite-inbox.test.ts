@@ -91,6 +91,15 @@ describe("sqliteInbox", () => {
     await inbox.close();
   });
 
+  it("open() tries again at once after a failure", async () => {
+    const missing = join(folder, `missing-${++files}`);
+    const inbox = sqliteInbox(join(missing, "inbox.db"));
+    await expect(inbox.open()).rejects.toThrow("is not there");
+    mkdirSync(missing);
+    await inbox.open();
+    await inbox.close();
+  });
+
   it("makes a file that only its owner can read", async () => {
     const path = join(folder, "private.db");
     const inbox = sqliteInbox(path);

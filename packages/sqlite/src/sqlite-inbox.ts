@@ -92,6 +92,8 @@ class SqliteInbox implements Inbox {
   }
 
   async open(): Promise<void> {
+    // Who asks for it has mended what was wrong.
+    this.#failure = null;
     await this.#connect().opened;
   }
 
