@@ -185,6 +185,11 @@ export function jobOf(kept: Kept): Job {
   };
 }
 
+/** A delivery as work, before it is kept: to be verified, unless it arrives verified. */
+export function jobAt(delivery: NewDelivery, arrival: Arrival = { to: "received" }): Job {
+  return jobOf(newKept(delivery, arrival, null));
+}
+
 /** How long handled and parked ones are kept, in milliseconds. */
 export interface Retention {
   readonly handledMs: number;

@@ -3,19 +3,20 @@ import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
 import { createCallbacks, split } from "./callback.ts";
 import { Deadline } from "./deadline.ts";
 import { logAnswer } from "./decisions.ts";
-import type { Arrival, Entry, Job, Outcome } from "./delivery.ts";
+import type { Arrival, Entry, NewDelivery, Outcome } from "./delivery.ts";
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { createEngine } from "./engine.ts";
+import { entryOf, jobAt, newKept } from "./entry.ts";
 import { describe, ReporthookError } from "./errors.ts";
 import type { NoSchemas, Schemas } from "./events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
+import { fingerprint } from "./fingerprint.ts";
 import { checkMs } from "./given.ts";
 import { watchHealth } from "./health.ts";
 import { newId } from "./id.ts";
 import { useOf } from "./inbox-use.ts";
 import { type Answer, type Incoming, plainHeaders } from "./incoming.ts";
 import { arrivalAfter, handleInline } from "./inline.ts";
-import { deliveryOf, entryAtArrival, keyOf, newJob, verifiedJob } from "./job.ts";
 import { oncePerMinute } from "./log.ts";
 import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
@@ -91,30 +92,45 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     const { url, context = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, reading, deadline);
     if (typeof notification === "string") return unread(notification);
-    const job = newJob(notification, { id, arrivedAt: deadline.startedAt, context });
-    const hashed = keyOf(job, incoming.url, name);
+    const { claims, signature, headers, body } = notification;
+    const hashed =
+      signature === null
+        ? null
+        : fingerprint({ receiver: name, signature, url: incoming.url, body });
     const key = isPromise(hashed) ? await hashed : hashed;
+    // Written out: made of spreads, an object costs more than hashing the body.
+    const delivery = (ackMs: number): NewDelivery => ({
+      id,
+      receiver: name,
+      receivedAt: deadline.startedAt,
+      key,
+      signature,
+      url: notification.url,
+      context,
+      headers,
+      body,
+      ackMs,
+    });
     // Nothing may come between letting an unsigned one in and storing it: others are counted by what is stored.
-    const { claims } = notification;
     const admitted: Arrival | null =
       claims === null
         ? { to: "received" }
         : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.load(name));
     if (admitted === null) return { refused: "missing_signature" };
-    if (settings.ack === "handled") return handleNow(job, admitted, deadline);
+    if (settings.ack === "handled") return handleNow(delivery(0), admitted, deadline);
 
     const asked = admitted.to === "received" && settings.verify === "before-ack";
-    const outcome = asked ? await verifyNow(job, deadline) : null;
+    const outcome = asked ? await verifyNow(delivery(0), deadline) : null;
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
     if ("refused" in arrival) {
-      if (outcome !== null) engine.report(job, outcome);
+      if (outcome !== null) engine.report(jobAt(delivery(0)), outcome);
       return arrival;
     }
 
     const turnedAwayMeanwhile = refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
-    const delivery = deliveryOf(job, { receiver: name, key, ackMs: deadline.elapsedMs });
-    const accepted = await accept(inbox, delivery, arrival, deadline);
+    const stored = delivery(deadline.elapsedMs);
+    const accepted = await accept(inbox, stored, arrival, deadline);
     if (accepted.status === "failed") return unstored(id, accepted.error);
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
     const { sameSignatureAs } = accepted;
@@ -122,7 +138,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       const ids = { receiver: name, id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes, or at another address.");
     }
-    stored(job, arrival, delivery.ackMs, outcome);
+    tellStored(stored, arrival, outcome);
     return { status: "accepted", id };
   }
 
@@ -150,29 +166,33 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
 
   async function handleNow(
-    job: Job,
+    delivery: NewDelivery,
     admitted: Arrival,
     { leftMs: ms }: Deadline,
   ): Promise<Decision> {
     if (admitted.to === "held") return { refused: "missing_signature" };
-    const start = admitted.to === "verified" ? verifiedJob(job, admitted) : job;
     const bounds = { clock, ms, late: "The time of the request is used up", parent: engine.signal };
     try {
       return await within(bounds, ({ signal }) =>
-        handleInline(worker, start, signal, engine.report),
+        handleInline(worker, delivery, admitted, { signal, report: engine.report }),
       );
     } catch (error) {
-      const fields = { receiver: name, id: job.id, error: describe(error) };
+      const fields = { receiver: name, id: delivery.id, error: describe(error) };
       logger.warn(fields, "A notification was not handled in time: answered 503.");
       return { refused: "not_handled" };
     }
   }
 
-  async function verifyNow(job: Job, { leftMs: left }: Deadline): Promise<Outcome | null> {
+  async function verifyNow(
+    delivery: NewDelivery,
+    { leftMs: left }: Deadline,
+  ): Promise<Outcome | null> {
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
     const bounds = { clock, ms, late: "No verdict in time", parent: engine.signal };
     try {
-      return await within(bounds, ({ signal }) => worker.verify(job, signal, { wait: false }));
+      return await within(bounds, ({ signal }) =>
+        worker.verify(jobAt(delivery), signal, { wait: false }),
+      );
     } catch {
       return null;
     }
@@ -188,19 +208,20 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     return { refused: "inbox_unavailable" };
   }
 
-  function stored(job: Job, arrival: Arrival, ackMs: number, outcome: Outcome | null): void {
+  function tellStored(delivery: NewDelivery, arrival: Arrival, outcome: Outcome | null): void {
+    const { id } = delivery;
     const { acknowledged, parked } = settings.observe;
     const held = arrival.to === "held";
-    if (held) engine.forget(job.id);
+    if (held) engine.forget(id);
     const show = (hook: ((entry: Entry) => void) | undefined): void => {
-      if (hook) tell(hook, entryAtArrival(job, arrival, ackMs), engine.onError);
+      if (hook) tell(hook, entryOf(newKept(delivery, arrival, null)), engine.onError);
     };
     show(acknowledged);
-    if (outcome !== null) engine.report({ ...job, ackMs }, outcome);
+    if (outcome !== null) engine.report(jobAt(delivery), outcome);
     if (held && outcome?.to !== "held") {
-      const fields = { receiver: name, id: job.id, reason: arrival.reason.code };
+      const fields = { receiver: name, id, reason: arrival.reason.code };
       logger.info?.(fields, "A delivery is held on arrival.");
-      around?.settled(job, { ...arrival, error: null });
+      around?.settled(jobAt(delivery), { ...arrival, error: null });
       show(parked);
     }
   }
