@@ -18,7 +18,7 @@ const others = {
   ...of(`within,deadline,engine,${life}`, "clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "delivery"),
   ...of("dispatch,event,receiver-handle", "events"),
-  ...of("memory-inbox", "memory-consumer", "memory-options", "memory-queue", "memory-room"),
+  ...of("memory-inbox", "memory-consumer", "memory-queue", "memory-room"),
   ...of("memory-inbox", "memory-tally", "memory-window", "entry", "look", "turn"),
   ...of("mutation/mount.test.ts", "fetch", "node-handler"),
   ...of("mutation/mount.test.ts,receiver,receiver-limits", "acknowledge", "receive"),

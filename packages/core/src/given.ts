@@ -9,8 +9,7 @@ export function onlyKnown(
   path: string = "",
 ): asserts given is object {
   if (typeof given !== "object" || given === null) {
-    const what = path === "" ? "options" : path.slice(0, -1);
-    throw new TypeError(`${whose}: ${what} must be an object, not ${kindOf(given)}`);
+    wrong(`${whose}: ${path === "" ? "options" : path.slice(0, -1)}`, "an object", kindOf(given));
   }
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;
@@ -18,10 +17,25 @@ export function onlyKnown(
   }
 }
 
-/** Throws a `TypeError` unless it is a number of milliseconds, which may be Infinity. */
-export function checkMs(call: string, name: string, given: unknown): void {
-  if (typeof given === "number" && given >= 0) return;
-  throw new TypeError(`${call}: ${name} must be milliseconds from 0, not ${shown(given)}`);
+/** Throws a `TypeError` that says what `name`, an option or argument, must be. */
+export function wrong(name: string, expected: string, given: string): never {
+  throw new TypeError(`${name} must be ${expected}, not ${given}`);
+}
+
+/** The same unless it `fits`. */
+export function check(name: string, expected: string, given: unknown, fits: boolean): void {
+  if (!fits) wrong(name, expected, shown(given));
+}
+
+/** The same unless it is a number of milliseconds, which may be Infinity. */
+export function checkMs(name: string, given: unknown): void {
+  check(name, "milliseconds from 0", given, typeof given === "number" && given >= 0);
+}
+
+/** The same unless it is one above zero, which may be Infinity. */
+export function checkPositive(name: string, unit: string, given: unknown): void {
+  const fits = typeof given === "number" && given > 0;
+  check(name, `a positive number${unit}`, given, fits);
 }
 
 /** A value in few words. */

@@ -86,8 +86,7 @@ export type {
   IncomingHeaders,
 } from "./incoming.ts";
 export type { Logger } from "./log.ts";
-export { memoryInbox } from "./memory-inbox.ts";
-export type { MemoryInboxOptions } from "./memory-options.ts";
+export { type MemoryInboxOptions, memoryInbox } from "./memory-inbox.ts";
 export type { Observe } from "./observe.ts";
 export type { Limits, ReceiverOptions } from "./options.ts";
 export type { JsonObject, Parse, Parsed } from "./parse.ts";

@@ -20,6 +20,7 @@ import {
   record,
   rerun,
 } from "./entry.ts";
+import { check, checkPositive, onlyKnown } from "./given.ts";
 import type {
   Added,
   Consumer,
@@ -36,12 +37,22 @@ import type {
 } from "./inbox.ts";
 import { lookFor, sumUp } from "./look.ts";
 import { consumeMemory } from "./memory-consumer.ts";
-import { type MemoryInboxOptions, memorySettingsOf } from "./memory-options.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { MemoryRoom } from "./memory-room.ts";
 import { MemoryTally } from "./memory-tally.ts";
 import { DedupeWindow, type Known } from "./memory-window.ts";
+import { type RetentionOptions, retentionOf } from "./retention.ts";
 import { endOfTurn } from "./turn.ts";
+
+/** Options of `memoryInbox`. */
+export interface MemoryInboxOptions {
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  readonly retention?: RetentionOptions | undefined;
+  /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
+  readonly acceptLoss?: boolean | undefined;
+}
 
 /**
  * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
@@ -78,13 +89,17 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
 
   constructor(options: MemoryInboxOptions) {
-    const { retention, maxBytes, lossAccepted } = memorySettingsOf(options);
+    onlyKnown("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
+    const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
+    const isSaid = typeof acceptLoss === "boolean";
+    check("memoryInbox: acceptLoss", "true or false", acceptLoss, isSaid);
+    checkPositive("memoryInbox: maxBytes", "", maxBytes);
     this.guarantees = {
       ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
       finds: "everything",
-      ...(lossAccepted && { lossAccepted }),
+      ...(acceptLoss && { lossAccepted: true }),
     };
-    this.#retention = retention;
+    this.#retention = retentionOf("memoryInbox", retention);
     this.#room = new MemoryRoom(maxBytes, (kept) => this.#delete(kept));
   }
 

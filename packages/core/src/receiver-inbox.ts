@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
-import { onlyKnown, shown } from "./given.ts";
+import { check, onlyKnown } from "./given.ts";
 import type { Counts, Inbox, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
 
 /** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
@@ -36,29 +36,30 @@ export function receiverInbox(
       return kept(() => inbox.list({ ...query, receiver: name }));
     },
     get: async (id) => {
-      checkText("get", "id", id);
+      checkText("get: id", id);
       return kept(() => inbox.get(id, name));
     },
     counts: () => kept(() => inbox.counts(name)),
     summary: async (query) => {
       onlyKnown("summary", query, ["from", "until"]);
-      for (const date of ["from", "until"] as const) checkDate("summary", date, query[date]);
+      checkDate("summary: from", query.from);
+      checkDate("summary: until", query.until);
       return kept(() => inbox.summary({ ...query, receiver: name }));
     },
     release: async (id) => {
-      checkText("release", "id", id);
+      checkText("release: id", id);
       await ask(() => inbox.release({ receiver: name, id, now: clock.now() }));
     },
     releaseAll: async (reason) => {
-      checkText("releaseAll", "reason", reason);
+      checkText("releaseAll: reason", reason);
       return ask(() => inbox.release({ receiver: name, reason, now: clock.now() }));
     },
     retry: async (id) => {
-      checkText("retry", "id", id);
+      checkText("retry: id", id);
       await ask(() => inbox.release({ receiver: name, retry: id, now: clock.now() }));
     },
     discard: async (id) => {
-      checkText("discard", "id", id);
+      checkText("discard: id", id);
       await ask(() => inbox.discard(id, name));
     },
   };
@@ -72,35 +73,27 @@ const asked: readonly string[] = [
 function checkList(query: Omit<InboxQuery, "receiver">): void {
   onlyKnown("list", query, asked);
   const { state = "parked", limit = 1 } = query;
-  if (state !== "parked" && !states.includes(state)) {
-    throw new TypeError(
-      `list: state must be parked or one of ${states.join(", ")}, not ${shown(state)}`,
-    );
-  }
+  const isState = state === "parked" || states.includes(state);
+  check("list: state", `parked or one of ${states.join(", ")}`, state, isState);
   const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
-  if (!isCount || limit < 1) {
-    throw new TypeError(`list: limit must be an integer from 1, or Infinity, not ${shown(limit)}`);
-  }
+  check("list: limit", "an integer from 1, or Infinity", limit, isCount && limit >= 1);
   for (const date of ["from", "until"] as const) {
-    if (query[date] !== undefined) checkDate("list", date, query[date]);
+    if (query[date] !== undefined) checkDate(`list: ${date}`, query[date]);
   }
   const { newestFirst = false } = query;
-  if (typeof newestFirst !== "boolean") {
-    throw new TypeError(`list: newestFirst must be true or false, not ${shown(newestFirst)}`);
-  }
+  const isChoice = typeof newestFirst === "boolean";
+  check("list: newestFirst", "true or false", newestFirst, isChoice);
   for (const text of ["type", "reportId", "reason", "idPrefix", "after"] as const) {
-    checkText("list", text, query[text] ?? "");
+    checkText(`list: ${text}`, query[text] ?? "");
   }
 }
 
-function checkDate(call: string, name: string, date: unknown): void {
+function checkDate(name: string, date: unknown): void {
   // Not by instanceof: it may be of another realm, as in Jest.
   const isDate = Object.prototype.toString.call(date) === "[object Date]";
-  if (isDate && Number.isFinite(Number(date))) return;
-  throw new TypeError(`${call}: ${name} must be a valid Date, not ${shown(date)}`);
+  check(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
 }
 
-function checkText(call: string, name: string, given: unknown): void {
-  if (typeof given === "string") return;
-  throw new TypeError(`${call}: ${name} must be a string, not ${shown(given)}`);
+function checkText(name: string, given: unknown): void {
+  check(name, "a string", given, typeof given === "string");
 }

@@ -293,12 +293,12 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     },
     start: engine.start,
     async close({ timeoutMs = 25_000 } = {}) {
-      checkMs("close", "timeoutMs", timeoutMs);
+      checkMs("close: timeoutMs", timeoutMs);
       closed ??= shutDown(timeoutMs);
       await closed;
     },
     async idle({ timeoutMs = 5_000 } = {}) {
-      checkMs("idle", "timeoutMs", timeoutMs);
+      checkMs("idle: timeoutMs", timeoutMs);
       await engine.idle(timeoutMs);
     },
     async callbackUrl(base, { context } = {}) {

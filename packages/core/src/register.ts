@@ -1,6 +1,7 @@
 import type { AnyHandler, Registration } from "./dispatch.ts";
 import { ReporthookError } from "./errors.ts";
 import { type EventName, eventNames } from "./events.ts";
+import { shown } from "./given.ts";
 
 /**
  * Keeps a handler under its names.
@@ -22,15 +23,9 @@ export function register(
   const names: readonly EventName[] = Array.isArray(given) ? [...given] : [given as EventName];
   for (const name of names) {
     if (eventNames.includes(name)) continue;
-    throw new TypeError(
-      `on: ${quoted(name)} is no event name; these are: ${eventNames.join(", ")}`,
-    );
+    throw new TypeError(`on: ${shown(name)} is no event name; these are: ${eventNames.join(", ")}`);
   }
   if (names.length === 0) throw new TypeError("on: give at least one event name");
   if (typeof handler !== "function") throw new TypeError("on: the handler must be a function");
   registrations.push({ names, handler });
-}
-
-function quoted(name: unknown): string {
-  return typeof name === "string" ? JSON.stringify(name) : String(name);
 }

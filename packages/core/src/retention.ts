@@ -1,5 +1,5 @@
 import { dayMs, type Retention } from "./entry.ts";
-import { onlyKnown, shown } from "./given.ts";
+import { checkPositive, onlyKnown } from "./given.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
 export interface RetentionOptions {
@@ -17,10 +17,7 @@ export interface RetentionOptions {
 export function retentionOf(whose: string, given: RetentionOptions = {}): Retention {
   onlyKnown(whose, given, ["handledMs", "parkedMs"], "retention.");
   const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = given;
-  for (const [name, value] of Object.entries({ handledMs, parkedMs })) {
-    if (typeof value === "number" && value > 0) continue;
-    const expected = `a positive number of milliseconds, not ${shown(value)}`;
-    throw new TypeError(`${whose}: retention.${name} must be ${expected}`);
-  }
+  checkPositive(`${whose}: retention.handledMs`, " of milliseconds", handledMs);
+  checkPositive(`${whose}: retention.parkedMs`, " of milliseconds", parkedMs);
   return { handledMs, parkedMs };
 }

@@ -2,7 +2,7 @@ import { type Seam, seam } from "./around.ts";
 import type { CallbackOptions } from "./callback.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { eventNames, type Schemas } from "./events.ts";
-import { kindOf, onlyKnown, shown } from "./given.ts";
+import { check, kindOf, onlyKnown, wrong } from "./given.ts";
 import type { Inbox } from "./inbox.ts";
 import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
@@ -53,7 +53,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
   onlyKnown("createReceiver", options, known);
   // Not quoted: somebody may have given the API key.
   if (typeof options.client?.authorize !== "function") {
-    wrong("client", "a client with authorize", kindOf(options.client));
+    wrong("createReceiver: client", "a client with authorize", kindOf(options.client));
   }
   const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
@@ -61,7 +61,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
   return {
     client: options.client,
     inbox: inboxOf(options, ack),
-    name: nameOf(name),
+    name: must("name", expectedName, name, typeof name === "string" && /^[\w.-]{1,64}$/.test(name)),
     ack,
     verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
     signature: signatureOf(signature),
@@ -91,6 +91,8 @@ const known: readonly string[] = [
   ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
 ];
 
+const expectedName = "1 to 64 letters, digits, dots, hyphens or underscores";
+
 const hooks = ["acknowledged", "verified", "handled", "failed", "parked"];
 
 const defaultLimits: Limits = {
@@ -102,15 +104,16 @@ const defaultLimits: Limits = {
   unverified: 20_000,
 };
 
-function wrong(option: string, expected: string, given: string): never {
-  throw new TypeError(`createReceiver: ${option} must be ${expected}, not ${given}`);
+/** What was given for an option, if it fits. */
+function must<T>(option: string, expected: string, given: T, fits: boolean): T {
+  check(`createReceiver: ${option}`, expected, given, fits);
+  return given;
 }
 
 function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
   const { inbox = memoryInbox() } = options;
-  if (typeof inbox?.add !== "function" || typeof inbox.consume !== "function") {
-    wrong("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', shown(inbox));
-  }
+  const fits = typeof inbox?.add === "function" && typeof inbox.consume === "function";
+  must("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', inbox, fits);
   const platform = serverlessPlatform();
   if (platform === null || ack === "handled") return inbox;
   const { durability, lossAccepted } = inbox.guarantees;
@@ -122,39 +125,32 @@ function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
   return inbox;
 }
 
-function nameOf(name: unknown): string {
-  const fits = typeof name === "string" && /^[\w.-]{1,64}$/.test(name);
-  return fits
-    ? name
-    : wrong("name", "1 to 64 letters, digits, dots, hyphens or underscores", shown(name));
-}
-
 function oneOf<const T>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
-  if (given === undefined) return allowed[0];
+  const chosen = given === undefined ? allowed[0] : given;
   const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
-  return allowed.includes(given) ? given : wrong(option, list, shown(given));
+  return must(option, list, chosen, allowed.includes(chosen));
 }
 
 function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
   const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
-  if (chosen === "hold" && inbox?.guarantees?.noticesReuse === false) {
-    const expected = '"accept": this inbox notices no signature that comes again';
-    wrong("reusedSignature", expected, shown(chosen));
-  }
-  return chosen;
+  const expected = '"accept": this inbox notices no signature that comes again';
+  const fits = chosen === "accept" || inbox?.guarantees?.noticesReuse !== false;
+  return must("reusedSignature", expected, chosen, fits);
 }
 
 function signatureOf(source: SignatureSource): SignatureSource {
-  if (typeof source === "function") return source;
-  return typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source)
-    ? source.toLowerCase()
-    : wrong("signature", "a header's name or a function", shown(source));
+  const isName = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
+  must(
+    "signature",
+    "a header's name or a function",
+    source,
+    isName || typeof source === "function",
+  );
+  return isName ? source.toLowerCase() : source;
 }
 
 function functionOr<T>(option: string, given: T | undefined): T | undefined {
-  return given === undefined || typeof given === "function"
-    ? given
-    : wrong(option, "a function", shown(given));
+  return must(option, "a function", given, given === undefined || typeof given === "function");
 }
 
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
@@ -162,9 +158,8 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   const types = eventNames.filter((name) => name !== "report" && name !== "*");
   onlyKnown("createReceiver", schemas, types, "schemas.");
   for (const [type, schema] of Object.entries(schemas)) {
-    if (typeof schema?.["~standard"]?.validate !== "function") {
-      wrong(`schemas["${type}"]`, "a Standard Schema", shown(schema));
-    }
+    const fits = typeof schema?.["~standard"]?.validate === "function";
+    must(`schemas["${type}"]`, "a Standard Schema", schema, fits);
   }
   return schemas;
 }
@@ -172,7 +167,7 @@ function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
 function retryOf(given: object): RetryOptions {
   const defaults = { attempts: 10, minMs: 1_000, maxMs: 3_600_000 };
   const retry = numbers("retry", defaults, given, { minMs: 0, maxMs: 0 });
-  if (retry.maxMs < retry.minMs) wrong("retry.maxMs", "at least retry.minMs", shown(retry.maxMs));
+  must("retry.maxMs", "at least retry.minMs", retry.maxMs, retry.maxMs >= retry.minMs);
   return retry;
 }
 
@@ -193,7 +188,7 @@ function numbers<T extends object>(
 
 function integer(option: string, given: unknown, least = 1): number {
   const fits = Number.isSafeInteger(given) && Number(given) >= least;
-  return fits ? Number(given) : wrong(option, `an integer from ${least}`, shown(given));
+  return Number(must(option, `an integer from ${least}`, given, fits));
 }
 
 function concurrencyOf(given: object): Settings["concurrency"] {
@@ -204,21 +199,22 @@ function concurrencyOf(given: object): Settings["concurrency"] {
 
 function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
   if (callback === undefined) return undefined;
+  const option = "createReceiver: callback";
   // Nothing that is given here is quoted: it may be a secret.
   if (typeof callback !== "object" || callback === null) {
-    wrong("callback", "an object with secrets", kindOf(callback));
+    wrong(option, "an object with secrets", kindOf(callback));
   }
   onlyKnown("createReceiver", callback, ["secrets", "require"], "callback.");
-  const { secrets, require = false } = callback;
+  const { secrets, require } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
     const given = Array.isArray(secrets) ? "an empty one" : kindOf(secrets);
-    wrong("callback.secrets", "an array of at least one secret", given);
+    wrong(`${option}.secrets`, "an array of at least one secret", given);
   }
   for (const [index, secret] of secrets.entries()) {
     if (typeof secret === "string" && secret.length >= 32) continue;
     const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
     const given = typeof secret === "string" ? `${secret.length}` : kindOf(secret);
-    wrong(`callback.secrets[${index}]`, expected, given);
+    wrong(`${option}.secrets[${index}]`, expected, given);
   }
   return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
 }
@@ -226,17 +222,14 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
 function clockOf(clock: Clock): Clock {
   const { now, setTimeout, clearTimeout } = clock ?? {};
   const fits = [now, setTimeout, clearTimeout].every((member) => typeof member === "function");
-  return fits
-    ? clock
-    : wrong("clock", "an object with now, setTimeout and clearTimeout", shown(clock));
+  return must("clock", "an object with now, setTimeout and clearTimeout", clock, fits);
 }
 
 function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
   if (logger === false) return silentLogger;
   if (logger === undefined) return consoleLogger;
-  if (typeof logger?.warn !== "function") {
-    wrong("logger", "false or an object with warn and error", shown(logger));
-  }
+  const fits = typeof logger?.warn === "function";
+  must("logger", "false or an object with warn and error", logger, fits);
   const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
   const error: Logger["error"] = (fields, message) =>
     logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
