@@ -20,19 +20,23 @@ export const consoleLogger: Logger = {
 /** Drops everything. */
 export const silentLogger: Logger = { warn() {}, error() {} };
 
-/** A logger that never throws, so that a broken one loses log lines and nothing else. */
-export function safely(logger: Logger): Logger {
+/**
+ * A logger that never throws, so that a broken one loses log lines and nothing else. Errors of one without `error` are
+ * warnings; it has `info` where the given one does.
+ */
+export function safely(logger: Partial<Logger>): Logger {
   const guarded =
     (level: keyof Logger): Logger["warn"] =>
     (fields, message) => {
       try {
-        logger[level]?.(fields, message);
+        if (logger[level] === undefined) logger.warn?.(fields, message);
+        else logger[level](fields, message);
       } catch {
         // A log line that can't be written has nowhere else to go.
       }
     };
   const safe = { warn: guarded("warn"), error: guarded("error") };
-  return logger.info === undefined ? safe : { ...safe, info: guarded("info") };
+  return typeof logger.info === "function" ? { ...safe, info: guarded("info") } : safe;
 }
 
 /** Writes a line at once and then at most one a minute, each with their number since the one before. */

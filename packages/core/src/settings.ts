@@ -230,11 +230,7 @@ function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
   if (logger === undefined) return consoleLogger;
   const fits = typeof logger?.warn === "function";
   must("logger", "false or an object with warn and error", logger, fits);
-  const warn: Logger["warn"] = (fields, message) => logger.warn?.(fields, message);
-  const error: Logger["error"] = (fields, message) =>
-    logger.error === undefined ? warn(fields, message) : logger.error(fields, message);
-  const info: Logger["warn"] = (fields, message) => logger.info?.(fields, message);
-  return safely(typeof logger.info === "function" ? { warn, error, info } : { warn, error });
+  return safely(logger);
 }
 
 function observeOf(observe: Observe = {}): Observe {
