@@ -24,58 +24,51 @@ export type Decision =
 
 type Problem = readonly [
   status: number,
-  title: string,
   detail: string,
-  headers: Readonly<Record<string, string>>,
+  headers?: Readonly<Record<string, string>>,
 ];
 
 const close = { Connection: "close" };
 const retry = { "Retry-After": "5" };
 
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
 const problems: Record<ProblemCode, Problem> = {
-  method_not_allowed: [
-    405,
-    "Method Not Allowed",
-    "Notifications are sent with POST.",
-    { Allow: "POST" },
-  ],
-  not_found: [404, "Not Found", "There is nothing at this address.", close],
-  closing: [503, "Service Unavailable", "This server is shutting down.", retry],
-  overloaded: [503, "Service Unavailable", "Too many notifications are waiting here.", retry],
-  body_too_large: [
-    413,
-    "Content Too Large",
-    "The body is over the limit, which is smaller without a signature.",
-    close,
-  ],
-  body_timeout: [408, "Request Timeout", "The body did not arrive in time.", close],
+  method_not_allowed: [405, "Notifications are sent with POST.", { Allow: "POST" }],
+  not_found: [404, "There is nothing at this address.", close],
+  closing: [503, "This server is shutting down.", retry],
+  overloaded: [503, "Too many notifications are waiting here.", retry],
+  body_too_large: [413, "The body is over the limit, which is smaller without a signature.", close],
+  body_timeout: [408, "The body did not arrive in time.", close],
   body_unavailable: [
     500,
-    "Internal Server Error",
     "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep the raw body.",
-    {},
   ],
   unsupported_media_type: [
     415,
-    "Unsupported Media Type",
     "A notification is JSON: Content-Type: application/json, and no Content-Encoding.",
-    {},
   ],
-  invalid_json: [400, "Bad Request", "The body is not a JSON object.", {}],
-  missing_signature: [401, "Unauthorized", "The request carries no signature.", {}],
-  invalid_signature: [401, "Unauthorized", "The service did not make this signature.", {}],
-  expired_signature: [401, "Unauthorized", "The signature is older than 5 minutes.", {}],
-  inbox_unavailable: [503, "Service Unavailable", "The notification could not be stored.", retry],
-  not_handled: [503, "Service Unavailable", "The notification was not handled.", {}],
+  invalid_json: [400, "The body is not a JSON object."],
+  missing_signature: [401, "The request carries no signature."],
+  invalid_signature: [401, "The service did not make this signature."],
+  expired_signature: [401, "The signature is older than 5 minutes."],
+  inbox_unavailable: [503, "The notification could not be stored.", retry],
+  not_handled: [503, "The notification was not handled.", retry],
 };
-
-const refusals = new Map<ProblemCode, Answer>(
-  (Object.keys(problems) as ProblemCode[]).map((code) => [code, problem(code)]),
-);
 
 /** The answer to a decision: the only place that picks a status code. */
 export function acknowledge(decision: Decision): Answer {
-  if ("refused" in decision) return refusals.get(decision.refused) ?? problem(decision.refused);
+  if ("refused" in decision) return problem(decision.refused);
   return {
     status: 200,
     headers: { "Content-Type": "application/json" },
@@ -84,10 +77,10 @@ export function acknowledge(decision: Decision): Answer {
 }
 
 function problem(code: ProblemCode): Answer {
-  const [status, title, detail, headers] = problems[code];
+  const [status, detail, headers] = problems[code];
   return {
     status,
     headers: { "Content-Type": "application/problem+json", ...headers },
-    body: JSON.stringify({ type: "about:blank", title, status, code, detail }),
+    body: JSON.stringify({ type: "about:blank", title: titles[status], status, code, detail }),
   };
 }
