@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { setUp, turns } from "../../../test/receiver-setup.ts";
 import { createCallbacks } from "./callback.ts";
 import { systemClock } from "./clock.ts";
-import { silentLogger } from "./log.ts";
+import { loggerOf } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { ReceiverOptions } from "./options.ts";
 import type { Authorizer } from "./verify.ts";
@@ -14,7 +14,7 @@ const older = "fedcba9876543210fedcba9876543210";
 const base = "https://app.example/webhooks/reports";
 const customer = { customer: "c-1" };
 const callbacks = (secrets: readonly string[], require = false) =>
-  createCallbacks({ secrets, require }, { name: "a", clock: systemClock, logger: silentLogger });
+  createCallbacks({ secrets, require }, { clock: systemClock, logger: loggerOf("reports", {}) });
 const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")[0] ?? "";
 
 function make(options: Partial<ReceiverOptions> = {}, secrets: readonly string[] = [secret]) {

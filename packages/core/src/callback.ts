@@ -46,11 +46,7 @@ const longest = 255;
 /** Makes the one place that knows of tokens in URLs; they get no further than here. */
 export function createCallbacks(
   { secrets, require = false }: CallbackOptions,
-  {
-    name,
-    clock,
-    logger,
-  }: { readonly name: string; readonly clock: Clock; readonly logger: Logger },
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Callbacks {
   const tokens = createCallbackTokens(secrets);
   const unknown = oncePerMinute(clock, logger.warn);
@@ -63,7 +59,7 @@ export function createCallbacks(
       const context = token === null ? null : await tokens.verify(token);
       if (context !== null) return { url: rest, context: context === "" ? null : context };
       unknown(
-        { receiver: name, token: token === null ? "missing" : "invalid" },
+        { token: token === null ? "missing" : "invalid" },
         require
           ? "A request came without a valid callback token: answered 404."
           : "A request came without a valid callback token: its event has no context.",

@@ -14,7 +14,6 @@ function noting(lines: Line[], info = true) {
   return info ? { ...rest, info: level("info") } : rest;
 }
 
-const receiver = "reports";
 const job = (part: Partial<Job> = {}): Job => ({
   ...{ id: "a", url: "/", context: null, headers: {}, body: new Uint8Array(), signature: "s" },
   ...{ state: "received", stage: "verify", reason: null, type: null, reportId: null, memo: null },
@@ -26,7 +25,7 @@ const job = (part: Partial<Job> = {}): Job => ({
 describe("logAnswer()", () => {
   const answered = (decision: Decision, info = true): Line[] => {
     const lines: Line[] = [];
-    logAnswer({ logger: noting(lines, info), name: receiver }, "a", decision, { elapsedMs: 12 });
+    logAnswer(noting(lines, info), "a", decision, { elapsedMs: 12 });
     return lines;
   };
 
@@ -35,13 +34,13 @@ describe("logAnswer()", () => {
       { status: "accepted", id: "a" },
       { status: "duplicate", id: "b" },
     ] as const) {
-      const fields = { receiver, ...decision, ms: 12 };
+      const fields = { ...decision, ms: 12 };
       expect(answered(decision)).toEqual([["info", fields, "A notification is acknowledged."]]);
     }
   });
 
   it("tells why a request is refused", () => {
-    const fields = { receiver, id: "a", code: "overloaded", ms: 12 };
+    const fields = { id: "a", code: "overloaded", ms: 12 };
     const line = ["info", fields, "A notification is refused."];
     expect(answered({ refused: "overloaded" })).toEqual([line]);
   });
@@ -55,13 +54,13 @@ describe("logAnswer()", () => {
 describe("logOutcome()", () => {
   const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
     const lines: Line[] = [];
-    logOutcome({ logger: noting(lines, info), name: receiver }, keeps, of, outcome);
+    logOutcome(noting(lines, info), keeps, of, outcome);
     return lines;
   };
   const handling = job({ stage: "handle", type: "report.complete" });
   const recognized = { type: "report.complete", reportId: null } as const;
   const verified = { to: "verified", verification: "valid", ...recognized } as const;
-  const ids = { receiver, id: "a" };
+  const ids = { id: "a" };
   const rejected = leave("rejected", "invalid_signature", "The service says no.");
   const dead = leave("dead", "do_not_retry", "It said so.", "Error: no");
   const held = leave("held", "expired", "Too late.");

@@ -5,7 +5,7 @@ import type { Logger } from "./log.ts";
 
 /** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */
 export function logAnswer(
-  { logger, name: receiver }: { readonly logger: Logger; readonly name: string },
+  logger: Logger,
   id: string,
   decision: Decision,
   deadline: Pick<Deadline, "elapsedMs">,
@@ -13,47 +13,42 @@ export function logAnswer(
   if (logger.info === undefined) return;
   const ms = deadline.elapsedMs;
   if ("refused" in decision) {
-    logger.info({ receiver, id, code: decision.refused, ms }, "A notification is refused.");
+    logger.info({ id, code: decision.refused, ms }, "A notification is refused.");
   } else {
-    logger.info({ receiver, ...decision, ms }, "A notification is acknowledged.");
+    logger.info({ ...decision, ms }, "A notification is acknowledged.");
   }
 }
 
 /** Writes the line of what work on a delivery came to; `keeps` is false under `ack: "handled"`. */
-export function logOutcome(
-  { logger, name: receiver }: { readonly logger: Logger; readonly name: string },
-  keeps: boolean,
-  job: Job,
-  outcome: Outcome,
-): void {
+export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Outcome): void {
   const { id, stage } = job;
   const attempt = job.attempts + 1;
   const { to } = outcome;
   const error = "error" in outcome ? outcome.error : null;
   if (to === "verified") {
     const { verification, type } = outcome;
-    logger.info?.({ receiver, id, attempt, verification, type }, "A delivery is verified.");
+    logger.info?.({ id, attempt, verification, type }, "A delivery is verified.");
   } else if (to === "handled") {
     const type = outcome.type ?? job.type;
-    logger.info?.({ receiver, id, attempt, type }, "A delivery is handled.");
+    logger.info?.({ id, attempt, type }, "A delivery is handled.");
   } else if (to === "rejected") {
     const { code: reason } = outcome.reason;
-    logger.info?.({ receiver, id, attempt, reason }, "A delivery is rejected.");
+    logger.info?.({ id, attempt, reason }, "A delivery is rejected.");
   } else if (
     !keeps &&
     (stage === "handle" || to === "again") &&
     (to !== "again" || outcome.counts)
   ) {
     const why = "reason" in outcome ? { reason: outcome.reason.code, error } : { error };
-    logger.warn({ receiver, id, ...why }, "A notification was not handled: answered 503.");
+    logger.warn({ id, ...why }, "A notification was not handled: answered 503.");
   } else if (keeps && to !== "again") {
     const { code: reason, message } = outcome.reason;
-    logger.warn({ receiver, id, reason, error }, `A delivery is ${to}: ${message}`);
+    logger.warn({ id, reason, error }, `A delivery is ${to}: ${message}`);
   } else if (keeps && to === "again" && stage === "handle" && outcome.counts) {
-    const fields = { receiver, id, attempt, error, afterMs: outcome.afterMs };
+    const fields = { id, attempt, error, afterMs: outcome.afterMs };
     logger.warn(fields, "A handler failed: it is tried again.");
   } else if (keeps && to === "again") {
-    const fields = { receiver, id, stage, attempt, error, afterMs: outcome.afterMs };
+    const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };
     logger.info?.(fields, "A delivery waits for its next attempt.");
   }
 }

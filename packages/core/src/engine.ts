@@ -73,20 +73,17 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   let alive: unknown;
 
   const onError = (error: unknown): void =>
-    logger.error(
-      { receiver: name, error: describe(error, clean) },
-      "Work on a delivery failed unexpectedly.",
-    );
+    logger.error({ error: describe(error, clean) }, "Work on a delivery failed unexpectedly.");
   // It says so of each delivery, or each second.
   const onInboxError = (error: unknown): void =>
     inboxFailed(
-      { receiver: name, error: describe(error, clean) },
+      { error: describe(error, clean) },
       "The inbox failed at its work on deliveries. Trying again.",
     );
 
   function report(job: Job, outcome: Outcome): void {
     observe(hooks, job, outcome, clock.now(), onError);
-    logOutcome(settings, keeps, job, outcome);
+    logOutcome(logger, keeps, job, outcome);
     around?.settled(job, outcome);
   }
 
@@ -127,7 +124,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     prunedAt = clock.now();
     await inbox.prune(new Date(prunedAt)).catch((error: unknown) => {
       if (closing) return;
-      const fields = { receiver: name, error: describe(error, clean) };
+      const fields = { error: describe(error, clean) };
       unpruned(fields, "What is no longer kept could not be deleted. Trying again.");
     });
   }
@@ -165,7 +162,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
       if (closing) return;
       const afterMs = Math.min(1_000 * 2 ** failures++, 30_000);
       logger.error(
-        { receiver: name, error: describe(error), afterMs },
+        { error: describe(error), afterMs },
         "The inbox can't be opened: notifications are answered 503. Trying again.",
       );
       const retry = (): void => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { consoleLogger, oncePerMinute, oncePerMinuteEach, safely, silentLogger } from "./log.ts";
+import { consoleLogger, loggerOf, oncePerMinute, oncePerMinuteEach } from "./log.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -15,37 +15,35 @@ describe("consoleLogger", () => {
   });
 });
 
-describe("silentLogger", () => {
-  it("silentLogger writes nothing", () => {
-    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    silentLogger.warn({}, "careful");
-    silentLogger.error({}, "broken");
-    expect(warn).not.toHaveBeenCalled();
-  });
-});
-
-describe("safely", () => {
-  it("safely() passes lines on, and swallows what the logger throws", () => {
+describe("loggerOf()", () => {
+  it("passes lines on, and swallows what the logger throws", () => {
     const warn = vi.fn();
     const error = () => {
       throw new Error("full disk");
     };
-    const logger = safely({ warn, error });
+    const logger = loggerOf("reports", { warn, error });
     logger.warn({ id: 1 }, "careful");
-    expect(warn).toHaveBeenCalledWith({ id: 1 }, "careful");
+    expect(warn).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "careful");
     expect(() => logger.error({}, "broken")).not.toThrow();
   });
 
-  it("safely() has info() where the logger does", () => {
+  it("has info() where the logger does", () => {
     const info = vi.fn();
     const others = { warn: vi.fn(), error: vi.fn() };
-    safely({ ...others, info }).info?.({ id: 1 }, "done");
-    expect(info).toHaveBeenCalledWith({ id: 1 }, "done");
+    loggerOf("reports", { ...others, info }).info?.({ id: 1 }, "done");
+    expect(info).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "done");
     // Whoever asks for it is spared what a line costs.
-    expect(safely(others)).not.toHaveProperty("info");
+    expect(loggerOf("reports", others)).not.toHaveProperty("info");
   });
 
-  it("safely() keeps the logger's this", () => {
+  it("drops all of none", () => {
+    const logger = loggerOf("reports", {});
+    logger.warn({}, "careful");
+    logger.error({}, "broken");
+    expect(logger).not.toHaveProperty("info");
+  });
+
+  it("keeps the logger's this", () => {
     const lines: string[] = [];
     class Custom {
       readonly #lines = lines;
@@ -56,7 +54,7 @@ describe("safely", () => {
         this.#lines.push(message);
       }
     }
-    safely(new Custom()).warn({}, "careful");
+    loggerOf("reports", new Custom()).warn({}, "careful");
     expect(lines).toEqual(["careful"]);
   });
 });

@@ -17,17 +17,15 @@ export const consoleLogger: Logger = {
   error: (fields, message) => console.error(`reporthook: ${message}`, fields),
 };
 
-/** Drops everything. */
-export const silentLogger: Logger = { warn() {}, error() {} };
-
 /**
- * A logger that never throws, so that a broken one loses log lines and nothing else. Errors of one without `error` are
- * warnings; it has `info` where the given one does.
+ * The logger of a receiver, which names it in each line. It never throws: a broken one loses log lines and nothing else.
+ * Errors of one without `error` are warnings; it has `info` where the given one does, and `{}` drops all.
  */
-export function safely(logger: Partial<Logger>): Logger {
+export function loggerOf(receiver: string, logger: Partial<Logger>): Logger {
   const guarded =
     (level: keyof Logger): Logger["warn"] =>
-    (fields, message) => {
+    (given, message) => {
+      const fields = { receiver, ...given };
       try {
         if (logger[level] === undefined) logger.warn?.(fields, message);
         else logger[level](fields, message);

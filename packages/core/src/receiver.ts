@@ -54,7 +54,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const use = useOf(inbox);
   use.begin();
   if (settings.ack === "stored" && options.inbox === undefined) {
-    logger.warn({ receiver: name }, "No inbox is given: a crash loses what was acknowledged.");
+    logger.warn({}, "No inbox is given: a crash loses what was acknowledged.");
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];
@@ -135,7 +135,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
     const { sameSignatureAs } = accepted;
     if (sameSignatureAs !== undefined) {
-      const ids = { receiver: name, id, sameSignatureAs };
+      const ids = { id, sameSignatureAs };
       logger.warn(ids, "A signature came again with other bytes, or at another address.");
     }
     tellStored(stored, arrival, outcome);
@@ -148,17 +148,14 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     if (settings.ack === "handled") return null;
     const { waiting, unverified } = inbox.load(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
-    overloaded(
-      { receiver: name, waiting, unverified },
-      "Too many notifications wait: answered 503.",
-    );
+    overloaded({ waiting, unverified }, "Too many notifications wait: answered 503.");
     return { refused: "overloaded" };
   }
 
   function unread(code: ProblemCode): Decision {
     if (code === "body_unavailable") {
       failed(
-        { receiver: name },
+        {},
         "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep rawBody.",
       );
     }
@@ -177,7 +174,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
         handleInline(worker, delivery, admitted, { signal, report: engine.report }),
       );
     } catch (error) {
-      const fields = { receiver: name, id: delivery.id, error: describe(error) };
+      const fields = { id: delivery.id, error: describe(error) };
       logger.warn(fields, "A notification was not handled in time: answered 503.");
       return { refused: "not_handled" };
     }
@@ -200,10 +197,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
 
   function unstored(id: string, error: unknown): Decision {
     if (error instanceof ReporthookError && error.code === "overloaded") {
-      overloaded({ receiver: name, error: describe(error) }, "The inbox is full: answered 503.");
+      overloaded({ error: describe(error) }, "The inbox is full: answered 503.");
       return { refused: "overloaded" };
     }
-    const fields = { receiver: name, id, error: describe(error) };
+    const fields = { id, error: describe(error) };
     logger.error(fields, "A notification could not be stored: answered 503.");
     return { refused: "inbox_unavailable" };
   }
@@ -219,7 +216,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     show(acknowledged);
     if (outcome !== null) engine.report(jobAt(delivery), outcome);
     if (held && outcome?.to !== "held") {
-      const fields = { receiver: name, id, reason: arrival.reason.code };
+      const fields = { id, reason: arrival.reason.code };
       logger.info?.(fields, "A delivery is held on arrival.");
       around?.settled(jobAt(delivery), { ...arrival, error: null });
       show(parked);
@@ -227,7 +224,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
 
   function unexpected(error: unknown): Decision {
-    const fields = { receiver: name, error: describe(error, clean) };
+    const fields = { error: describe(error, clean) };
     failed(fields, "A request failed unexpectedly: answered 503.");
     return { refused: "inbox_unavailable" };
   }
@@ -242,7 +239,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     try {
       context?.waitUntil?.(Promise.allSettled([deciding, attempted]));
     } catch (error) {
-      failed({ receiver: name, error: describe(error) }, "waitUntil failed: going on without it.");
+      failed({ error: describe(error) }, "waitUntil failed: going on without it.");
     }
     let decision: Decision;
     try {
@@ -252,7 +249,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     }
     deadline.end();
     requests.delete(place);
-    logAnswer(settings, id, decision, deadline);
+    logAnswer(logger, id, decision, deadline);
     const works = engine.started && !engine.closing;
     const goesOn = "id" in decision && decision.id === id && works;
     if (!goesOn || settings.ack === "handled") engine.forget(id);

@@ -190,7 +190,7 @@ describe("settingsOf", () => {
     const info = vi.fn();
     const { logger } = settings({ logger: { warn() {}, error() {}, info } });
     logger.info?.({ id: 1 }, "stored");
-    expect(info).toHaveBeenCalledWith({ id: 1 }, "stored");
+    expect(info).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "stored");
     expect(settings({ logger: { warn() {} } }).logger.info).toBeUndefined();
   });
 
@@ -229,8 +229,8 @@ describe("settingsOf", () => {
     logger.error({ id: 1 }, "broken");
     logger.warn({ id: 2 }, "careful");
     expect(warn.mock.calls).toEqual([
-      [{ id: 1 }, "broken"],
-      [{ id: 2 }, "careful"],
+      [{ receiver: "reports", id: 1 }, "broken"],
+      [{ receiver: "reports", id: 2 }, "careful"],
     ]);
     const error = vi.fn();
     settings({ logger: { warn, error } }).logger.error({}, "broken");
@@ -241,7 +241,7 @@ describe("settingsOf", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     settings({ logger: undefined }).logger.warn({ id: 1 }, "careful");
     settings().logger.warn({ id: 2 }, "careful");
-    expect(warn.mock.calls).toEqual([["reporthook: careful", { id: 1 }]]);
+    expect(warn.mock.calls).toEqual([["reporthook: careful", { receiver: "reports", id: 1 }]]);
   });
 });
 

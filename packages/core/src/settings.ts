@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { eventNames, type Schemas } from "./events.ts";
 import { check, kindOf, onlyKnown, wrong } from "./given.ts";
 import type { Inbox } from "./inbox.ts";
-import { consoleLogger, type Logger, safely, silentLogger } from "./log.ts";
+import { consoleLogger, type Logger, loggerOf } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
@@ -78,7 +78,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
     clock: clockOf(clock),
-    logger: loggerOf(options.logger),
+    logger: loggerOf(name, givenLogger(options.logger)),
     observe: observeOf(options.observe),
     seam: options[seam],
     clean: cleanerOf(options.client),
@@ -225,12 +225,10 @@ function clockOf(clock: Clock): Clock {
   return must("clock", "an object with now, setTimeout and clearTimeout", clock, fits);
 }
 
-function loggerOf(logger: Partial<Logger> | false | undefined): Logger {
-  if (logger === false) return silentLogger;
-  if (logger === undefined) return consoleLogger;
-  const fits = typeof logger?.warn === "function";
+function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<Logger> {
+  const fits = logger === false || typeof logger?.warn === "function";
   must("logger", "false or an object with warn and error", logger, fits);
-  return safely(logger);
+  return logger || {};
 }
 
 function observeOf(observe: Observe = {}): Observe {

@@ -6,7 +6,6 @@ import type { Recognition } from "./parse.ts";
 
 /** The options of `createReceiver` that concern deliveries without a signature. */
 export interface UnsignedOptions {
-  readonly name: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly unsignedTests: "accept" | "refuse";
@@ -26,7 +25,7 @@ export type AdmitUnsigned = (
 
 /** Makes the one place where deliveries without a signature are let in. */
 export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
-  const { clock, logger, name: receiver, unsignedTests, unsigned } = options;
+  const { clock, logger, unsignedTests, unsigned } = options;
   const held = oncePerMinute(clock, logger.warn);
   const refused = oncePerMinute(clock, logger.warn);
   const lately: number[] = [];
@@ -48,16 +47,13 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     if ((test ? unsignedTests : unsigned) === "refuse") return null;
     const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostHeld;
     if (full || !withinRate()) {
-      refused(
-        { receiver, headers: headerNames },
-        "Too many notifications without a signature: refused.",
-      );
+      refused({ headers: headerNames }, "Too many notifications without a signature: refused.");
       return null;
     }
     const { type, reportId } = claims;
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
     held(
-      { receiver, headers: headerNames },
+      { headers: headerNames },
       "A notification came without a signature: it is not handled. If one of these headers carries it, name it in the option signature.",
     );
     const message = "It came without a signature. Release it if you trust it.";

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Job } from "./delivery.ts";
 import type { Registration } from "./dispatch.ts";
 import { DoNotRetry, ServiceError } from "./errors.ts";
-import { silentLogger } from "./log.ts";
+import { loggerOf } from "./log.ts";
 import { createWorker, type WorkerOptions } from "./worker.ts";
 
 const { signal } = new AbortController();
@@ -21,7 +21,7 @@ function make(authorize: () => unknown, rest: Partial<WorkerOptions> = {}) {
       name: "reports",
       client,
       clock,
-      logger: silentLogger,
+      logger: loggerOf("reports", {}),
       clean: (text: string) => text.replaceAll("canary", "[api key]"),
       registrations,
       expired: "hold",

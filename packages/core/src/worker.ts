@@ -28,7 +28,6 @@ import { within } from "./within.ts";
 
 /** What the work on deliveries needs to know; the options of `createReceiver` that concern it. */
 export interface WorkerOptions {
-  readonly name: string;
   readonly client: Authorizer;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -65,7 +64,7 @@ const longestWaitMs = 3_155_760_000_000;
 
 /** Makes the work of both stages: the only place that knows their order, and decides to retry or to park. */
 export function createWorker(options: WorkerOptions): Worker {
-  const { around, clean, client, clock, name, registrations, retry } = options;
+  const { around, clean, client, clock, registrations, retry } = options;
   const gate = createGate(clock);
   const places = createPlaces(options.concurrency.verify);
   const keyRefused = oncePerMinute(clock, options.logger.error);
@@ -104,7 +103,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
     if (answer.verdict === "invalid") {
       rejected(
-        { receiver: name, id: job.id },
+        { id: job.id },
         "A notification is rejected: the service did not make its signature. If all are, check apiKey and baseUrl.",
       );
       return leave("rejected", "invalid_signature", "The service did not make this signature.");
@@ -135,7 +134,7 @@ export function createWorker(options: WorkerOptions): Worker {
       last.refused = clock.now();
       pass.refused(retryAfterMs);
       keyRefused(
-        { receiver: name, error: text },
+        { error: text },
         "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
       );
       return again(1_000, text, { counts: false });
@@ -150,7 +149,7 @@ export function createWorker(options: WorkerOptions): Worker {
       pass[why](retryAfterMs);
     }
     unanswered(
-      { receiver: name, id: job.id, error: text },
+      { id: job.id, error: text },
       "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
     );
     return postpone(job, why, text, retryAfterMs);
