@@ -172,6 +172,11 @@ export interface Job extends Entry {
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
 export const signatureLifetimeMs = 300_000;
 
+/** Whether work is to come. */
+export function isWaiting(state: State): boolean {
+  return state === "received" || state === "verified";
+}
+
 /** Whether a state is the end of the way, until a person releases it. */
 export function isParked(state: State): state is "held" | "dead" {
   return state === "held" || state === "dead";

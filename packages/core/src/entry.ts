@@ -1,13 +1,14 @@
-import type {
-  Arrival,
-  Attempt,
-  Entry,
-  EntryDetails,
-  Job,
-  NewDelivery,
-  Outcome,
-  Stage,
-  State,
+import {
+  type Arrival,
+  type Attempt,
+  type Entry,
+  type EntryDetails,
+  isWaiting,
+  type Job,
+  type NewDelivery,
+  type Outcome,
+  type Stage,
+  type State,
 } from "./delivery.ts";
 
 /** A delivery as it is kept. */
@@ -132,7 +133,6 @@ function remember(kept: Kept, attempt: Attempt): void {
 
 /** It, as a list shows it. */
 export function entryOf(kept: Kept): Entry {
-  const waits = kept.state === "received" || kept.state === "verified";
   return {
     id: kept.id,
     state: kept.state,
@@ -141,7 +141,7 @@ export function entryOf(kept: Kept): Entry {
     reportId: kept.reportId,
     receivedAt: new Date(kept.receivedAt),
     attempts: kept.attempts,
-    nextAttemptAt: waits ? new Date(kept.dueAt) : null,
+    nextAttemptAt: isWaiting(kept.state) ? new Date(kept.dueAt) : null,
     lastError: kept.lastError,
     ackMs: kept.ackMs,
   };
@@ -159,8 +159,6 @@ export function detailsOf(kept: Kept): EntryDetails {
 
 /** It, as work is given it. */
 export function jobOf(kept: Kept): Job {
-  const { state } = kept;
-  const waits = state === "received" || state === "verified";
   return {
     id: kept.id,
     signature: kept.signature,
@@ -169,13 +167,13 @@ export function jobOf(kept: Kept): Job {
     headers: kept.headers,
     body: kept.body ?? emptyBytes,
     receivedAt: new Date(kept.receivedAt),
-    state,
+    state: kept.state,
     stage: kept.stage,
     reason: kept.reason,
     type: kept.type,
     reportId: kept.reportId,
     attempts: kept.attempts,
-    nextAttemptAt: waits ? new Date(kept.dueAt) : null,
+    nextAttemptAt: isWaiting(kept.state) ? new Date(kept.dueAt) : null,
     lastError: kept.lastError,
     ackMs: kept.ackMs,
     verification: kept.verification,
@@ -199,7 +197,7 @@ export interface Retention {
 /** Whether its time is over. */
 export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
   const { state, verification, released, endedAt } = kept;
-  if (state === "received" || state === "verified") return false;
+  if (isWaiting(state)) return false;
   const short = state === "rejected" || (verification === "unsigned" && !released);
   return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
 }

@@ -1,26 +1,22 @@
 import { StopController } from "./abort.ts";
 import { quietTimeout } from "./clock.ts";
 import { again, stopped as cutOff, type Job, type Outcome } from "./delivery.ts";
+import { jobOf, type Kept } from "./entry.ts";
 import { describe } from "./errors.ts";
 import type { Consumer, Policy, Work } from "./inbox.ts";
-import type { MemoryQueue, Waiting } from "./memory-queue.ts";
+import type { MemoryQueue } from "./memory-queue.ts";
 
-/** The sides of an inbox that a consumer works between. */
-export interface Source<T extends Waiting> {
-  readonly queue: MemoryQueue<T>;
-  /** Called with a wake-up that the source calls whenever something was pushed; returns how to end that. */
-  listen(wake: () => void): () => void;
-  start(value: T): Job;
-  finish(value: T, outcome: Outcome, startedAt: number, now: number): void;
-}
+/** Records what became of work. */
+type Finish = (kept: Kept, outcome: Outcome, startedAt: number, now: number) => void;
 
 const inARow = 100;
 // Real turns of the event loop: a backlog must let it breathe on a virtual clock too.
 const { setTimeout: realTimeout, setImmediate: nextTurn = realTimeout } = globalThis;
 
 /** Hands out what is due, as many at once as the policy allows. */
-export function consumeMemory<T extends Waiting>(
-  source: Source<T>,
+export function consumeMemory(
+  queue: MemoryQueue<Kept>,
+  finish: Finish,
   work: Work,
   policy: Policy,
 ): Consumer {
@@ -43,10 +39,10 @@ export function consumeMemory<T extends Waiting>(
         breathe();
         return;
       }
-      const value = source.queue.pop(clock.now());
-      if (value === undefined) break;
+      const kept = queue.pop(clock.now());
+      if (kept === undefined) break;
       handedOut++;
-      run(value);
+      run(kept);
     }
     // With every place taken, the next one to end wakes it.
     if (!stopped && running.size < concurrency) wakeWhenDue();
@@ -68,7 +64,7 @@ export function consumeMemory<T extends Waiting>(
   }
 
   function wakeWhenDue(): void {
-    const at = source.queue.nextDueAt;
+    const at = queue.nextDueAt;
     if (due?.at === at) return;
     sleep();
     if (at === undefined) return;
@@ -88,9 +84,9 @@ export function consumeMemory<T extends Waiting>(
     due = undefined;
   }
 
-  function run(value: T): void {
+  function run(kept: Kept): void {
     const startedAt = clock.now();
-    const job = source.start(value);
+    const job = jobOf(kept);
     let giveBack = (): void => {};
     const outcome = new Promise<Outcome>((resolve) => {
       giveBack = () => resolve(cutOff);
@@ -99,7 +95,7 @@ export function consumeMemory<T extends Waiting>(
     });
     const ended: Promise<void> = outcome.then((outcome) => {
       running.delete(ended);
-      source.finish(value, outcome, startedAt, clock.now());
+      finish(kept, outcome, startedAt, clock.now());
       onRecorded?.(job, outcome);
       wake();
     });
@@ -118,13 +114,13 @@ export function consumeMemory<T extends Waiting>(
   async function stop(): Promise<void> {
     if (!stopped) {
       stopped = true;
-      unlisten();
+      queue.listeners.delete(wake);
       sleep();
     }
     await Promise.all(running.keys());
   }
 
-  const unlisten = source.listen(wake);
+  queue.listeners.add(wake);
   wake();
   return {
     stop,

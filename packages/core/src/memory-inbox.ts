@@ -5,6 +5,7 @@ import {
   type Entry,
   type EntryDetails,
   isParked,
+  isWaiting,
   type NewDelivery,
   type Outcome,
   type Stage,
@@ -13,7 +14,6 @@ import {
   detailsOf,
   entryOf,
   isOver,
-  jobOf,
   type Kept,
   newKept,
   type Retention,
@@ -65,15 +65,8 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
 }
 
-/** What waits for one stage of one receiver, and who is told that something does. */
-interface Lane {
-  readonly queue: MemoryQueue<Kept>;
-  readonly listeners: Set<() => void>;
-}
-
-function newLane(stage: Stage): Lane {
-  return { queue: new MemoryQueue(stage), listeners: new Set() };
-}
+/** What waits for each stage of one receiver. */
+type Queues = Readonly<Record<Stage, MemoryQueue<Kept>>>;
 
 const unsigned: Known = {};
 
@@ -83,7 +76,7 @@ class MemoryInbox implements Inbox {
   readonly #kept = new ById<Kept>();
   readonly #window = new DedupeWindow();
   readonly #tally = new MemoryTally();
-  readonly #lanes = new Map<string, Readonly<Record<Stage, Lane>>>();
+  readonly #queues = new Map<string, Queues>();
   readonly #retention: Retention;
   readonly #room: MemoryRoom;
   readonly #consumers: Consumer[] = [];
@@ -106,7 +99,7 @@ class MemoryInbox implements Inbox {
   async open(): Promise<void> {}
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { id, receiver, receivedAt, body, key } = delivery;
+    const { id, receivedAt, body, key } = delivery;
     const { duplicateOf, sameSignatureAs } =
       key === null ? unsigned : this.#window.look(key, receivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
@@ -115,8 +108,8 @@ class MemoryInbox implements Inbox {
     const place = key === null ? undefined : this.#window.add(key, id, receivedAt);
     const kept = newKept(delivery, arrival, sameSignatureAs ?? null, place);
     this.#kept.add(id, kept);
-    this.#tally.add(receiver, kept);
-    const waits = !isParked(kept.state);
+    this.#tally.count(kept, 1);
+    const waits = isWaiting(kept.state);
     if (!waits) this.#room.end(kept);
     await endOfTurn();
     if (waits) this.#enqueue(kept, receivedAt);
@@ -126,20 +119,8 @@ class MemoryInbox implements Inbox {
   }
 
   consume(stage: Stage, work: Work, policy: Policy): Consumer {
-    const { queue, listeners } = this.#lane(policy.receiver, stage);
-    const consumer = consumeMemory(
-      {
-        queue,
-        listen: (wake) => {
-          listeners.add(wake);
-          return () => listeners.delete(wake);
-        },
-        start: (kept) => jobOf(kept),
-        finish: (kept, outcome, startedAt, now) => this.#finish(kept, outcome, startedAt, now),
-      },
-      work,
-      policy,
-    );
+    const queue = this.#queue(policy.receiver, stage);
+    const consumer = consumeMemory(queue, (...ended) => this.#finish(...ended), work, policy);
     this.#consumers.push(consumer);
     return consumer;
   }
@@ -168,8 +149,7 @@ class MemoryInbox implements Inbox {
   async oldestWaiting(receiver: string): Promise<Date | null> {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { state, receivedAt, receiver: of } of this.#kept.values()) {
-      const waits = state === "received" || state === "verified";
-      if (waits && of === receiver) oldest = Math.min(oldest, receivedAt);
+      if (isWaiting(state) && of === receiver) oldest = Math.min(oldest, receivedAt);
     }
     return Number.isFinite(oldest) ? new Date(oldest) : null;
   }
@@ -220,7 +200,7 @@ class MemoryInbox implements Inbox {
       record(kept, outcome, startedAt, now);
       if (kept.state === "rejected") this.#room.dropBody(kept);
     });
-    if (kept.state === "received" || kept.state === "verified") this.#enqueue(kept, now);
+    if (isWaiting(kept.state)) this.#enqueue(kept, now);
     else this.#room.end(kept);
   }
 
@@ -233,8 +213,8 @@ class MemoryInbox implements Inbox {
   #retry(id: string, receiver: string, now: number): number {
     const kept = this.#mustFind(id, receiver);
     const { state, stage, dueAt } = kept;
-    const waits = (state === "received" || state === "verified") && dueAt > now;
-    if (!waits || !this.#lane(receiver, stage).queue.remove(kept)) throw notWaiting(id);
+    const waits = isWaiting(state) && dueAt > now;
+    if (!waits || !this.#queue(receiver, stage).remove(kept)) throw notWaiting(id);
     kept.dueAt = now;
     this.#enqueue(kept, now);
     return 1;
@@ -242,7 +222,7 @@ class MemoryInbox implements Inbox {
 
   #delete(kept: Kept): void {
     this.#room.leave(kept);
-    this.#tally.remove(kept.receiver, kept);
+    this.#tally.count(kept, -1);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
     if (kept.state !== "handled") this.#window.forget(kept.place, kept.id);
     this.#room.dropBody(kept);
@@ -250,24 +230,22 @@ class MemoryInbox implements Inbox {
   }
 
   #change(kept: Kept, change: () => void): void {
-    this.#tally.remove(kept.receiver, kept);
+    this.#tally.count(kept, -1);
     change();
-    this.#tally.add(kept.receiver, kept);
+    this.#tally.count(kept, 1);
   }
 
   #enqueue(kept: Kept, now: number): void {
-    const { queue, listeners } = this.#lane(kept.receiver, kept.stage);
-    queue.push(kept, now);
-    for (const wake of listeners) wake();
+    this.#queue(kept.receiver, kept.stage).push(kept, now);
   }
 
-  #lane(receiver: string, stage: Stage): Lane {
-    let lanes = this.#lanes.get(receiver);
-    if (lanes === undefined) {
-      lanes = { verify: newLane("verify"), handle: newLane("handle") };
-      this.#lanes.set(receiver, lanes);
+  #queue(receiver: string, stage: Stage): MemoryQueue<Kept> {
+    let queues = this.#queues.get(receiver);
+    if (queues === undefined) {
+      queues = { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle") };
+      this.#queues.set(receiver, queues);
     }
-    return lanes[stage];
+    return queues[stage];
   }
 
   #mustFind(id: string, receiver: string | undefined): Kept {

@@ -14,6 +14,8 @@ export interface Waiting {
  * those that give way, then those past it. To be handled: in the order in which they came due.
  */
 export class MemoryQueue<T extends Waiting> {
+  /** Called whenever something was pushed. */
+  readonly listeners: Set<() => void> = new Set();
   readonly #stage: Stage;
   readonly #first = new Heap<T>();
   readonly #yielding = new Heap<T>();
@@ -27,6 +29,7 @@ export class MemoryQueue<T extends Waiting> {
   push(value: T, now: number): void {
     if (value.dueAt > now) this.#later.push(value.dueAt, value);
     else this.#ready(value);
+    for (const wake of this.listeners) wake();
   }
 
   /** Takes out what waits to come due; false when it is not among those. */

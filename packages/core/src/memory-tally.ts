@@ -3,7 +3,8 @@ import type { Counts, Load } from "./inbox.ts";
 import { noCounts } from "./look.ts";
 
 /** What is counted of an entry. */
-export interface Counted {
+interface Counted {
+  readonly receiver: string;
   readonly state: State;
   readonly verification: Job["verification"];
   readonly giveWay: boolean;
@@ -15,12 +16,13 @@ type Numbers = Record<State | "givingWay" | "unsignedWaiting" | "unsignedHeld", 
 export class MemoryTally {
   readonly #byReceiver = new Map<string, Numbers>();
 
-  add(receiver: string, entry: Counted): void {
-    this.#count(receiver, entry, 1);
-  }
-
-  remove(receiver: string, entry: Counted): void {
-    this.#count(receiver, entry, -1);
+  /** One more of its kind, or one less. */
+  count({ receiver, state, verification, giveWay }: Counted, by: 1 | -1): void {
+    const numbers = this.#numbers(receiver);
+    numbers[state] += by;
+    if (state === "received" && giveWay) numbers.givingWay += by;
+    if (state === "verified" && verification === "unsigned") numbers.unsignedWaiting += by;
+    if (state === "held" && verification === "unsigned") numbers.unsignedHeld += by;
   }
 
   counts(receiver?: string): Counts {
@@ -38,14 +40,6 @@ export class MemoryTally {
       unsignedWaiting: numbers.unsignedWaiting,
       unsignedHeld: numbers.unsignedHeld,
     };
-  }
-
-  #count(receiver: string, { state, verification, giveWay }: Counted, by: 1 | -1): void {
-    const numbers = this.#numbers(receiver);
-    numbers[state] += by;
-    if (state === "received" && giveWay) numbers.givingWay += by;
-    if (state === "verified" && verification === "unsigned") numbers.unsignedWaiting += by;
-    if (state === "held" && verification === "unsigned") numbers.unsignedHeld += by;
   }
 
   #numbers(receiver: string): Numbers {
