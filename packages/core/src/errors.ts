@@ -73,15 +73,13 @@ export class ServiceError extends ReporthookError {
   declare readonly code: ServiceErrorCode;
   declare readonly status?: number;
   declare readonly body?: unknown;
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   declare readonly retryAfterMs?: number;
 
   constructor(code: ServiceErrorCode, message: string, details: ServiceErrorDetails) {
-    super(code, message, details.cause === undefined ? undefined : { cause: details.cause });
-    if (details.status !== undefined) this.status = details.status;
-    if (details.body !== undefined) this.body = details.body;
-    this.retryable = details.retryable;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    const { cause, ...others } = details;
+    super(code, message, cause === undefined ? undefined : { cause });
+    Object.assign(this, others);
   }
 }
 
