@@ -40,38 +40,44 @@ export interface ReportRequest {
   readonly response_format?: "csv" | (string & {}) | undefined;
 }
 
-/** What is wrong with a value; undefined when nothing is. */
-type Check = (value: unknown) => string | undefined;
+/** What is wrong with the value of a field. */
+type Check = (field: string, value: unknown) => readonly ReportRequestProblem[];
 
-const url: Check = (value) =>
-  typeof value === "string" && /^https?:\/\/\S+$/i.test(value) && URL.canParse(value)
-    ? undefined
-    : 'must be an absolute http(s) URL like "https://app.example/webhooks/reports"';
+function rule(message: string, fits: (value: unknown) => boolean): Check {
+  return (field, value) => (fits(value) ? [] : [{ field, message }]);
+}
 
-const text: Check = (value) =>
-  typeof value === "string" && value.trim() !== "" ? undefined : "must be a non-empty string";
+function matches(pattern: RegExp): (value: unknown) => value is string {
+  return (value): value is string => typeof value === "string" && pattern.test(value);
+}
 
-const integer: Check = (value) =>
-  Number.isSafeInteger(value) ? undefined : "must be an integer, as a number";
+function listOf(check: Check): Check {
+  return (field, value) =>
+    Array.isArray(value)
+      ? [...value].flatMap((element, index) => check(`${field}[${index}]`, element))
+      : [{ field, message: "must be an array" }];
+}
 
-const month: Check = (value) =>
-  typeof value === "string" && /^\d{4}-(?:0[1-9]|1[0-2])$/.test(value)
-    ? undefined
-    : 'must be a month written YYYY-MM, like "2026-03"';
+const isHttp = matches(/^https?:\/\/\S+$/i);
+const isMonth = matches(/^\d{4}-(?:0[1-9]|1[0-2])$/);
+const url = rule(
+  'must be an absolute http(s) URL like "https://app.example/webhooks/reports"',
+  (value) => isHttp(value) && URL.canParse(value),
+);
+const month = rule('must be a month written YYYY-MM, like "2026-03"', isMonth);
+const text = rule("must be a non-empty string", matches(/\S/));
+const integer = rule("must be an integer, as a number", Number.isSafeInteger);
 
-const single: Readonly<Record<string, Check>> = {
-  webhook_url: url,
-  start_date: month,
-  end_date: month,
-  granularity: text,
-  response_format: text,
-};
-
-const lists: Readonly<Record<string, Check>> = {
-  domains: text,
-  category_ids: integer,
-  metrics: text,
-};
+const checks: ReadonlyMap<string, Check> = new Map([
+  ["webhook_url", url],
+  ["domains", listOf(text)],
+  ["category_ids", listOf(integer)],
+  ["metrics", listOf(text)],
+  ["start_date", month],
+  ["end_date", month],
+  ["granularity", text],
+  ["response_format", text],
+]);
 
 /**
  * The JSON of a report request, checked; fields that the document does not name are sent unchecked.
@@ -82,25 +88,12 @@ export function reportBody(report: ReportRequest): string {
   if (typeof report !== "object" || report === null || Array.isArray(report)) {
     throw new InvalidReportRequestError([{ field: "report", message: "must be an object" }]);
   }
-  const fields: Record<string, unknown> = { ...report };
-  const problems: ReportRequestProblem[] = [];
-  const check = (field: string, value: unknown, rule: Check) => {
-    const message = rule(value);
-    if (message !== undefined) problems.push({ field, message });
-  };
-
-  for (const [field, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
-    const rule = Object.hasOwn(single, field) ? single[field] : undefined;
-    const each = Object.hasOwn(lists, field) ? lists[field] : undefined;
-    if (rule) check(field, value, rule);
-    else if (each && !Array.isArray(value)) problems.push({ field, message: "must be an array" });
-    else if (each && Array.isArray(value)) {
-      for (const [index, element] of value.entries()) check(`${field}[${index}]`, element, each);
-    }
-  }
-  const { start_date: start, end_date: end } = fields as ReportRequest;
-  if (month(start) === undefined && month(end) === undefined && String(start) > String(end)) {
+  const fields = { ...report };
+  const problems = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : (checks.get(field)?.(field, value) ?? []),
+  );
+  const { start_date: start, end_date: end } = fields;
+  if (isMonth(start) && isMonth(end) && start > end) {
     problems.push({ field: "end_date", message: "must not be before start_date" });
   }
   if (problems.length > 0) throw new InvalidReportRequestError(problems);
@@ -113,14 +106,12 @@ export function reportBody(report: ReportRequest): string {
  * @throws InvalidReportRequestError when it is no absolute http(s) URL.
  */
 export function webhookTestBody(webhookUrl: string): string {
-  const message = url(webhookUrl);
-  if (message !== undefined) {
-    throw new InvalidReportRequestError([{ field: "webhook_url", message }]);
-  }
+  const problems = url("webhook_url", webhookUrl);
+  if (problems.length > 0) throw new InvalidReportRequestError(problems);
   return JSON.stringify({ webhook_url: webhookUrl });
 }
 
-function toJson(fields: Record<string, unknown>): string {
+function toJson(fields: ReportRequest): string {
   try {
     return JSON.stringify(fields);
   } catch {
