@@ -38,7 +38,7 @@ export function checkApiKey(value: unknown): string {
   if (value.length > mostKeyLength) {
     throw new TypeError(`apiKey is longer than ${mostKeyLength} characters: is it the key?`);
   }
-  if (!isWellFormed(value)) {
+  if (!value.isWellFormed()) {
     throw new TypeError("apiKey is no well-formed text: check that it was copied whole");
   }
   return value;
@@ -76,13 +76,4 @@ export function checkHeaderValue(value: unknown, what: string): asserts value is
             ? "it holds control characters, or characters outside Latin-1"
             : undefined;
   if (problem !== undefined) throw new TypeError(`${what} cannot be sent as a header: ${problem}`);
-}
-
-function isWellFormed(text: string): boolean {
-  try {
-    encodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

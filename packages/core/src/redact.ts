@@ -28,19 +28,11 @@ export function without(text: string, secrets: Secrets): string {
   for (const [name, secret] of Object.entries(secrets)) {
     if (secret.length < shortestSecret) continue;
     const form = new URLSearchParams({ "": secret }).toString().slice(1);
-    const forms = [JSON.stringify(secret).slice(1, -1), encoded(secret), form, secret];
+    const encoded = encodeURIComponent(secret.toWellFormed());
+    const forms = [JSON.stringify(secret).slice(1, -1), encoded, form, secret];
     for (const each of forms) shown = shown.replaceAll(each, () => `[${name}]`);
   }
   return shown;
-}
-
-function encoded(secret: string): string {
-  try {
-    return encodeURIComponent(secret);
-  } catch {
-    // No well-formed text: nothing can have encoded it.
-    return secret;
-  }
 }
 
 /**
