@@ -102,19 +102,13 @@ function jsonOf(context: unknown): string {
 
 /** The first token of a path and query, and all that is no token. */
 export function split(url: string): { readonly rest: string; readonly token: string | null } {
-  if (!url.includes(`${parameter}=`)) return { rest: url, token: null };
-  const [path = "", query] = cut(url, "?");
-  const parts = query?.split("&") ?? [];
+  const at = url.indexOf("?");
+  const parts = at === -1 ? [] : url.slice(at + 1).split("&");
   const isToken = (part: string): boolean => part.startsWith(`${parameter}=`);
   const token = parts.find(isToken)?.slice(parameter.length + 1);
   if (token === undefined) return { rest: url, token: null };
   const others = parts.filter((part) => !isToken(part)).join("&");
-  return { rest: others === "" ? path : `${path}?${others}`, token };
-}
-
-function cut(text: string, at: string): [string, string?] {
-  const index = text.indexOf(at);
-  return index === -1 ? [text] : [text.slice(0, index), text.slice(index + 1)];
+  return { rest: url.slice(0, others === "" ? at : at + 1) + others, token };
 }
 
 /** The context as it was given; undefined without one. */
