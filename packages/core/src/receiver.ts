@@ -74,7 +74,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const unsigned = admitUnsigned(settings);
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
-  const reading = { ...settings, ...limits, bodyMs: Math.min(limits.bodyMs, limits.ackMs) };
+  const reading = { ...settings, ...limits };
   const requests = new Running<Promise<Decision>>();
   let closed: Promise<void> | undefined;
   let drained = false;
