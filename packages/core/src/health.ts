@@ -65,10 +65,8 @@ export function watchHealth({
     const began = clock.now();
     const late = `The inbox gave no answer within ${answerMs} ms`;
     try {
-      const asked = (): Promise<InboxHealth> => inbox.health();
-      const health = state.closed
-        ? { ok: true }
-        : await within({ clock, ms: answerMs, late }, asked);
+      if (state.closed) return failing({ ok: true }, service);
+      const health = await within({ clock, ms: answerMs, late }, () => inbox.health());
       if (!health.ok || state.closed) return failing(health, service);
       const isNew = await isCounted(Math.max(0, began + answerMs - clock.now()));
       if (state.closed) return failing(health, service);

@@ -59,7 +59,6 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     const message = "It came without a signature. Release it if you trust it.";
     return {
       ...leave("held", "unsigned", message),
-      to: "held",
       verification: "unsigned",
       type,
       reportId,
