@@ -97,7 +97,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
         report(job, outcome);
         const goesOn = outcome.to === "verified" || outcome.to === "again";
         if (stage === "handle" || !goesOn) forget(job.id);
-        pruneNowAndThen();
+        void prune(pruneEveryMs);
       },
     });
   }
@@ -116,25 +116,18 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     await inbox.open();
     if (closing) return;
     consumers = [consume("verify"), consume("handle")];
-    pruneNowAndThen();
+    void prune(pruneEveryMs);
   }
 
   async function prune(everyMs: number): Promise<void> {
-    if (!isDue(everyMs)) return;
+    const isDue = Math.abs(clock.now() - prunedAt) >= everyMs;
+    if (!keeps || closing || !isDue) return;
     prunedAt = clock.now();
     await inbox.prune(new Date(prunedAt)).catch((error: unknown) => {
       if (closing) return;
       const fields = { error: describe(error, clean) };
       unpruned(fields, "What is no longer kept could not be deleted. Trying again.");
     });
-  }
-
-  function isDue(everyMs: number): boolean {
-    return keeps && !closing && Math.abs(clock.now() - prunedAt) >= everyMs;
-  }
-
-  function pruneNowAndThen(): void {
-    if (isDue(pruneEveryMs)) void prune(pruneEveryMs);
   }
 
   async function start(): Promise<void> {
@@ -156,7 +149,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   }
 
   function autostart(): void {
-    if (consumers.length > 0) pruneNowAndThen();
+    if (consumers.length > 0) void prune(pruneEveryMs);
     if (!settings.autostart || closing || opening !== undefined || retryTimer !== undefined) return;
     begin().catch((error: unknown) => {
       if (closing) return;
