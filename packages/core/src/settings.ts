@@ -8,37 +8,23 @@ import { consoleLogger, type Logger, loggerOf } from "./log.ts";
 import { memoryInbox } from "./memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
-import type { Parse } from "./parse.ts";
 import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
 import type { SignatureSource } from "./receive.ts";
 import { cleanerOf } from "./redact.ts";
 import type { RetryOptions } from "./schedule.ts";
-import type { Authorizer } from "./verify.ts";
 
-/** Options with every default filled in. */
-export interface Settings {
-  readonly client: Authorizer;
-  readonly inbox: Inbox;
-  readonly name: string;
-  readonly ack: "stored" | "handled";
-  readonly verify: "after-ack" | "before-ack";
-  /** A header's name in lower case. */
-  readonly signature: SignatureSource;
-  readonly unsignedTests: "accept" | "refuse";
-  readonly unsigned: "hold" | "refuse";
-  readonly expired: "hold" | "handle-after-outage" | "refuse";
-  readonly reusedSignature: "accept" | "hold";
-  readonly parse: Parse | undefined;
-  readonly schemas: Schemas | undefined;
+type WithDefault =
+  | ("client" | "inbox" | "name" | "ack" | "verify" | "signature" | "unsignedTests" | "unsigned")
+  | ("expired" | "reusedSignature" | "handlerTimeoutMs" | "autostart" | "clock" | "observe");
+
+/** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
+export interface Settings
+  extends Required<{ [Name in WithDefault]: NonNullable<ReceiverOptions[Name]> }>,
+    Pick<ReceiverOptions, "parse" | "schemas" | "callback"> {
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
-  readonly handlerTimeoutMs: number;
-  readonly autostart: boolean;
-  readonly callback: CallbackOptions | undefined;
-  readonly clock: Clock;
   readonly logger: Logger;
-  readonly observe: Observe;
   readonly seam: Seam | undefined;
   /** Takes the API key out of what others have thrown. */
   readonly clean: (text: string) => string;

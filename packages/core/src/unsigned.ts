@@ -1,16 +1,11 @@
-import type { Clock } from "./clock.ts";
 import { type Arrival, leave } from "./delivery.ts";
 import type { Load } from "./inbox.ts";
-import { type Logger, oncePerMinute } from "./log.ts";
+import { oncePerMinute } from "./log.ts";
 import type { Recognition } from "./parse.ts";
+import type { Settings } from "./settings.ts";
 
 /** The options of `createReceiver` that concern deliveries without a signature. */
-export interface UnsignedOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly unsignedTests: "accept" | "refuse";
-  readonly unsigned: "hold" | "refuse";
-}
+type UnsignedOptions = Pick<Settings, "clock" | "logger" | "unsignedTests" | "unsigned">;
 
 const mostWaiting = 100;
 const mostHeld = 1_000;

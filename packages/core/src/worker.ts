@@ -1,6 +1,5 @@
 import type { StopSignal } from "./abort.ts";
 import type { Around } from "./around.ts";
-import type { Clock } from "./clock.ts";
 import {
   again,
   type Job,
@@ -13,34 +12,28 @@ import {
 import { dispatch, handlersFor, type Registration } from "./dispatch.ts";
 import { DoNotRetry, describe, ReporthookError, RetryAfter } from "./errors.ts";
 import { toEvent } from "./event.ts";
-import type { EventOf, Schemas } from "./events.ts";
+import type { EventOf } from "./events.ts";
 import { createGate, type Pass } from "./gate.ts";
 import type { Health } from "./health.ts";
-import { type Logger, oncePerMinute } from "./log.ts";
+import { oncePerMinute } from "./log.ts";
 import { type Memo, memoOf, whyExpired } from "./memo.ts";
-import { type Parse, recognize, toObject } from "./parse.ts";
+import { recognize, toObject } from "./parse.ts";
 import { createPlaces } from "./places.ts";
 import { isPromise } from "./promise.ts";
 import { without } from "./redact.ts";
-import { authorizeDelay, handlerDelay, type RetryOptions } from "./schedule.ts";
-import { type Authorization, type Authorizer, verify } from "./verify.ts";
+import { authorizeDelay, handlerDelay } from "./schedule.ts";
+import type { Settings } from "./settings.ts";
+import { type Authorization, verify } from "./verify.ts";
 import { within } from "./within.ts";
 
-/** What the work on deliveries needs to know; the options of `createReceiver` that concern it. */
-export interface WorkerOptions {
-  readonly client: Authorizer;
-  readonly clock: Clock;
-  readonly logger: Logger;
+type Needed =
+  | ("client" | "clock" | "logger" | "parse" | "schemas" | "expired" | "reusedSignature" | "retry")
+  | ("concurrency" | "handlerTimeoutMs" | "clean");
+
+/** What the work on deliveries needs to know. */
+export interface WorkerOptions extends Pick<Settings, Needed> {
   readonly registrations: readonly Registration[];
-  readonly parse?: Parse | undefined;
-  readonly schemas?: Schemas | undefined;
-  readonly expired: "hold" | "handle-after-outage" | "refuse";
-  readonly reusedSignature: "accept" | "hold";
-  readonly retry: RetryOptions;
-  readonly concurrency: { readonly verify: number };
-  readonly handlerTimeoutMs: number;
   readonly around?: Around | undefined;
-  readonly clean: (text: string) => string;
 }
 
 /** The work of the two stages. */
