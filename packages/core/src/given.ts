@@ -8,7 +8,7 @@ export function onlyKnown(
   names: readonly string[],
   path: string = "",
 ): asserts given is object {
-  if (typeof given !== "object" || given === null) {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
     wrong(`${whose}: ${path === "" ? "options" : path.slice(0, -1)}`, "an object", kindOf(given));
   }
   for (const name of Object.keys(given)) {
@@ -50,5 +50,6 @@ export function kindOf(value: unknown): string {
 
 function quotable(value: unknown): string {
   const isSimple = value === null || !["object", "function"].includes(typeof value);
-  return isSimple ? String(value) : typeof value === "object" ? "an object" : "a function";
+  if (isSimple) return String(value);
+  return Array.isArray(value) ? "an array" : typeof value === "object" ? "an object" : "a function";
 }

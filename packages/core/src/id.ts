@@ -26,6 +26,14 @@ export function newId(now: number): string {
   return String.fromCharCode(...codes);
 }
 
+/** The id that stands for a key of 24 bytes, the same each time. */
+export function idOf(key: Uint8Array): string {
+  const all = Array.from({ length: timeLength + sequenceLength + randomLength }, (_, at) =>
+    codeOf(at < key.length ? key[at] : (key[at - key.length] ?? 0) >> 3),
+  );
+  return String.fromCharCode(...all);
+}
+
 /** What is smaller than every id made at this moment or later, and greater than all made before. */
 export function idAt(ms: number): string {
   const time: number[] = [];

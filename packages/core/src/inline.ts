@@ -1,8 +1,93 @@
 import type { StopSignal } from "./abort.ts";
 import type { Decision, ProblemCode } from "./acknowledge.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "./delivery.ts";
 import { jobAt } from "./entry.ts";
+import { describe } from "./errors.ts";
+import { createPlaces } from "./places.ts";
+import { isPromise } from "./promise.ts";
+import type { Settings } from "./settings.ts";
+import { within } from "./within.ts";
 import type { Worker } from "./worker.ts";
+
+/** The two stages inside the request. Never rejects. */
+export interface Inline {
+  /** `verify: "before-ack"`: what the service says, or null without a verdict in time. */
+  verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null>;
+  /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. */
+  handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<Decision>;
+}
+
+/** What they need of the engine. */
+interface Reporting {
+  readonly signal: StopSignal;
+  report(job: Job, outcome: Outcome): void;
+}
+
+// What is kept free for storing, when authorize is asked first.
+const storeMs = 1_000;
+
+/** Makes the work of a receiver inside its requests. */
+export function createInline(
+  {
+    clock,
+    concurrency,
+    limits,
+    logger,
+  }: Pick<Settings, "clock" | "concurrency" | "limits" | "logger">,
+  worker: Worker,
+  { signal: parent, report }: Reporting,
+): Inline {
+  const handling = createPlaces(concurrency.handle);
+
+  async function handleWithin(
+    delivery: NewDelivery,
+    admitted: Arrival,
+    signal: StopSignal,
+  ): Promise<Decision> {
+    let job = jobAt(delivery, admitted);
+    if (job.stage === "verify") {
+      const outcome = await worker.verify(job, signal, { wait: false });
+      report(job, outcome);
+      if (outcome.to === "rejected") return arrivalAfter(outcome) as Decision;
+      if (outcome.to === "held") return { refused: "expired_signature" };
+      if (outcome.to !== "verified") return { refused: "not_handled" };
+      job = jobAt(delivery, outcome);
+    }
+    const taking = handling.take(delivery.receivedAt, signal);
+    if (!(isPromise(taking) ? await taking : taking)) return { refused: "not_handled" };
+    const outcome = await worker.handle(job, signal).finally(handling.leave);
+    report(job, outcome);
+    return outcome.to === "handled"
+      ? { status: "accepted", id: job.id }
+      : { refused: "not_handled" };
+  }
+
+  return {
+    async verify(delivery, { leftMs: left }) {
+      const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
+      try {
+        return await within({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
+          worker.verify(jobAt(delivery), signal, { wait: false }),
+        );
+      } catch {
+        return null;
+      }
+    },
+
+    async handle(delivery, admitted, { leftMs: ms }) {
+      if (admitted.to === "held") return { refused: "missing_signature" };
+      const bounds = { clock, ms, late: "The time of the request is used up", parent };
+      try {
+        return await within(bounds, ({ signal }) => handleWithin(delivery, admitted, signal));
+      } catch (error) {
+        const fields = { id: delivery.id, error: describe(error) };
+        logger.warn(fields, "A notification was not handled in time: answered 503.");
+        return { refused: "not_handled" };
+      }
+    },
+  };
+}
 
 /** `verify: "before-ack"`: where the delivery begins, or how it is refused; without a verdict in time it is received. */
 export function arrivalAfter(outcome: Outcome): Arrival | { refused: ProblemCode } {
@@ -18,31 +103,4 @@ export function arrivalAfter(outcome: Outcome): Arrival | { refused: ProblemCode
     default:
       return { to: "received" };
   }
-}
-
-/** `ack: "handled"`: verifies and handles inside the request; accepted only when the handlers succeeded. */
-export async function handleInline(
-  worker: Worker,
-  delivery: NewDelivery,
-  admitted: Arrival,
-  {
-    signal,
-    report,
-  }: {
-    readonly signal: StopSignal;
-    readonly report: (job: Job, outcome: Outcome) => void;
-  },
-): Promise<Decision> {
-  let job = jobAt(delivery, admitted);
-  if (job.stage === "verify") {
-    const outcome = await worker.verify(job, signal, { wait: false });
-    report(job, outcome);
-    if (outcome.to === "rejected") return arrivalAfter(outcome) as Decision;
-    if (outcome.to === "held") return { refused: "expired_signature" };
-    if (outcome.to !== "verified") return { refused: "not_handled" };
-    job = jobAt(delivery, outcome);
-  }
-  const outcome = await worker.handle(job, signal);
-  report(job, outcome);
-  return outcome.to === "handled" ? { status: "accepted", id: job.id } : { refused: "not_handled" };
 }

@@ -273,6 +273,55 @@ describe('ack: "handled"', () => {
     expect(seen).toMatchObject([{ type: "test_webhook_endpoint", verification: "unsigned" }]);
   });
 
+  it("gives a notification that is sent again the same id, and others one of their own", async () => {
+    const { receiver, post, emulator } = setUp({ ack: "handled" });
+    const ids: string[] = [];
+    receiver.on("report.complete", ({ id }) => {
+      ids.push(id);
+      if (ids.length === 1) throw new Error("not yet");
+    });
+    const one = emulator.notification("report.complete");
+    expect(await post(one)).toMatchObject({ status: 503 });
+    expect(await post(one)).toMatchObject({ status: 200, body: { id: ids[0] } });
+    expect(await post(emulator.notification("report.complete"))).toMatchObject({ status: 200 });
+    const [first, second, other] = ids;
+    expect(first).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(second).toBe(first);
+    expect(other).not.toBe(first);
+  });
+
+  it("handles as many at once as concurrency says", async () => {
+    const { receiver, send } = setUp({ ack: "handled", concurrency: { handle: 2 } });
+    const finish = gate();
+    let [running, most] = [0, 0];
+    receiver.on("report.complete", async () => {
+      most = Math.max(most, ++running);
+      await finish.opened;
+      running--;
+    });
+    const answers = [1, 2, 3, 4, 5].map(() => send("report.complete"));
+    await until(() => running === 2);
+    await turns();
+    finish.open();
+    for (const answer of answers) expect(await answer).toMatchObject({ status: 200 });
+    expect(most).toBe(2);
+  });
+
+  it("answers 503 to who waits for a handler's place in vain", async () => {
+    const { receiver, send, emulator } = setUp({ ack: "handled", concurrency: { handle: 1 } });
+    let runs = 0;
+    receiver.on("report.complete", () => {
+      runs++;
+      return new Promise(() => {});
+    });
+    const answers = [send("report.complete"), send("report.complete")];
+    await until(() => runs === 1);
+    await turns();
+    emulator.clock.advance(4_000);
+    for (const answer of answers) expect(await answer).toMatchObject({ status: 503 });
+    expect(runs).toBe(1);
+  });
+
   it("answers within ackMs and aborts the handler's signal", async () => {
     const { receiver, send, emulator } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
     let signal: AbortSignal | undefined;

@@ -239,6 +239,8 @@ describe("createReceiver()", () => {
       ["retry", { retry: null }],
       ["observe.hanlded", { observe: { hanlded: () => {} } }],
       ["schemas.report", { schemas: { report: {} } }],
+      ["retry must be an object, not an array", { retry: [] }],
+      ["observe must be an object, not an array", { observe: [] }],
     ];
     for (const [option, given] of wrong) {
       const make = () => setUp(given);

@@ -13,10 +13,10 @@ import { type FetchContext, incomingFromRequest, toResponse } from "./fetch.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { checkMs } from "./given.ts";
 import { watchHealth } from "./health.ts";
-import { newId } from "./id.ts";
+import { idOf, newId } from "./id.ts";
 import { useOf } from "./inbox-use.ts";
 import { type Answer, type Incoming, plainHeaders } from "./incoming.ts";
-import { arrivalAfter, handleInline } from "./inline.ts";
+import { arrivalAfter, createInline } from "./inline.ts";
 import { oncePerMinute } from "./log.ts";
 import { takeName } from "./names.ts";
 import { tell } from "./observe.ts";
@@ -29,11 +29,8 @@ import { register } from "./register.ts";
 import { Running } from "./running.ts";
 import { settingsOf } from "./settings.ts";
 import { admitUnsigned } from "./unsigned.ts";
-import { within } from "./within.ts";
 import { createWorker } from "./worker.ts";
 
-// What is kept free for storing, when authorize is asked first.
-const storeMs = 1_000;
 // Whoever looks sees nothing that is no longer kept, give or take this.
 const lookMs = 1_000;
 
@@ -75,6 +72,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
   const reading = { ...settings, ...limits };
+  const inline = createInline(settings, worker, engine);
   const requests = new Running<Promise<Decision>>();
   let closed: Promise<void> | undefined;
   let drained = false;
@@ -98,9 +96,11 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
         ? null
         : fingerprint({ receiver: name, signature, url: incoming.url, body });
     const key = isPromise(hashed) ? await hashed : hashed;
+    // What is not stored is known by what it is: the sender's next try is to be the same to handlers.
+    const lasting = settings.ack === "handled" && key !== null;
     // Written out: made of spreads, an object costs more than hashing the body.
     const delivery = (ackMs: number): NewDelivery => ({
-      id,
+      id: lasting ? idOf(key) : id,
       receiver: name,
       receivedAt: deadline.startedAt,
       key,
@@ -117,10 +117,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
         ? { to: "received" }
         : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.load(name));
     if (admitted === null) return { refused: "missing_signature" };
-    if (settings.ack === "handled") return handleNow(delivery(0), admitted, deadline);
+    if (settings.ack === "handled") return inline.handle(delivery(0), admitted, deadline);
 
     const asked = admitted.to === "received" && settings.verify === "before-ack";
-    const outcome = asked ? await verifyNow(delivery(0), deadline) : null;
+    const outcome = asked ? await inline.verify(delivery(0), deadline) : null;
     const arrival = outcome === null ? admitted : arrivalAfter(outcome);
     if ("refused" in arrival) {
       if (outcome !== null) engine.report(jobAt(delivery(0)), outcome);
@@ -160,39 +160,6 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       );
     }
     return { refused: code };
-  }
-
-  async function handleNow(
-    delivery: NewDelivery,
-    admitted: Arrival,
-    { leftMs: ms }: Deadline,
-  ): Promise<Decision> {
-    if (admitted.to === "held") return { refused: "missing_signature" };
-    const bounds = { clock, ms, late: "The time of the request is used up", parent: engine.signal };
-    try {
-      return await within(bounds, ({ signal }) =>
-        handleInline(worker, delivery, admitted, { signal, report: engine.report }),
-      );
-    } catch (error) {
-      const fields = { id: delivery.id, error: describe(error) };
-      logger.warn(fields, "A notification was not handled in time: answered 503.");
-      return { refused: "not_handled" };
-    }
-  }
-
-  async function verifyNow(
-    delivery: NewDelivery,
-    { leftMs: left }: Deadline,
-  ): Promise<Outcome | null> {
-    const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
-    const bounds = { clock, ms, late: "No verdict in time", parent: engine.signal };
-    try {
-      return await within(bounds, ({ signal }) =>
-        worker.verify(jobAt(delivery), signal, { wait: false }),
-      );
-    } catch {
-      return null;
-    }
   }
 
   function unstored(id: string, error: unknown): Decision {
