@@ -65,7 +65,7 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     file.close();
   });
 
-  it("look() names the earliest with the same signature, however many there are", () => {
+  it("look() names another with the same signature, and finds each, however many there are", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
@@ -195,7 +195,7 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     ["is rolled back", 1, true],
     ["was a day ahead", 2, false],
     ["was a day ahead, and is rolled back", 2, true],
-  ])("look() finds the earliest after a second one that %s", (_what, content, isUndone) => {
+  ])("look() finds the first after a second one that %s", (_what, content, isUndone) => {
     for (const forgets of isUndone ? [false, true] : [false]) {
       const file = database();
       const window = new DedupeWindow(file, perGeneration);
@@ -232,7 +232,7 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     file.close();
   });
 
-  it("look() names a younger one with the same signature, once the earliest is past the window", () => {
+  it("look() names one with the same signature that is within the window", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     window.add(1, "one", 0, keyOf(1, 1));
