@@ -13,13 +13,13 @@ const life = "receiver-start,receiver-close,receiver-wait-until";
 /** Which tests look at a file besides its own. */
 const others = {
   ...of("within,worker", "abort"),
-  ...of("call-service,packages/emulator/src/request-report.test.ts", "client"),
-  ...of("client", "call-service", "client-options", "untraced"),
+  ...of("client/call-service,packages/emulator/src/request-report.test.ts", "client/client"),
+  ...of("client/client", "client/call-service", "client/options", "client/untraced"),
   ...of(`within,deadline,engine,${life}`, "clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "delivery"),
   ...of("dispatch,event,receiver-handle", "events"),
-  ...of("memory-inbox", "memory-consumer", "memory-queue", "memory-room"),
-  ...of("memory-inbox", "memory-tally", "memory-window", "entry", "look", "turn"),
+  ...of("memory/memory-inbox", "memory/consumer", "memory/queue", "memory/room"),
+  ...of("memory/memory-inbox", "memory/tally", "memory/window", "entry", "look", "turn"),
   ...of("mutation/mount.test.ts", "fetch", "node-handler"),
   ...of("mutation/mount.test.ts,receiver,receiver-limits", "acknowledge", "receive"),
   ...of("mutation/mount.test.ts,fetch,node-handler,test/mount-parsers.test.ts", "incoming"),
@@ -30,6 +30,7 @@ const others = {
   ...of("receiver-verify,receiver-handle,receiver-before-ack,receiver", "worker", "verify"),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "within"),
   ...of(life, "names"),
+  ...of("receiver", "promise"),
   ...of(`settings,${life}`, "platform"),
 };
 
@@ -44,16 +45,21 @@ function testsOf(file) {
     .join(",");
 }
 
+function isNamed(file, name) {
+  return file === name || basename(file) === name;
+}
+
 function filesByTests(wanted) {
-  const all = readdirSync(join(root, source))
+  const all = readdirSync(join(root, source), { recursive: true })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .map((name) => basename(name, ".ts"));
-  const unknown = wanted.filter((name) => !all.includes(name));
+    .filter((name) => !name.startsWith("testing"))
+    .map((name) => name.slice(0, -".ts".length));
+  const unknown = wanted.filter((name) => !all.some((file) => isNamed(file, name)));
   if (unknown.length > 0) {
     console.error(`There is no ${unknown.join(", ")} in ${source}: there are ${all.join(", ")}.`);
     process.exit(2);
   }
-  const files = wanted.length === 0 ? all : wanted;
+  const files = all.filter((file) => wanted.length === 0 || wanted.some(isNamed.bind(null, file)));
   const groups = new Map();
   for (const file of files) {
     const tests = testsOf(file);
@@ -99,7 +105,7 @@ for (const [tests, files] of groups) {
     console.error(
       line(
         file,
-        mutants.filter(({ fileName }) => basename(fileName) === `${file}.ts`),
+        mutants.filter(({ fileName }) => fileName.endsWith(`${source}/${file}.ts`)),
       ),
     );
   }

@@ -4,7 +4,7 @@ import { accept } from "./accept.ts";
 import { Deadline } from "./deadline.ts";
 import type { NewDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 
 const delivery: NewDelivery = {
   ...{ id: "1", receiver: "reports", receivedAt: 0, key: null, signature: "s", url: "/" },

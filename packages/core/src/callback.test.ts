@@ -5,7 +5,7 @@ import { setUp, turns } from "../../../test/receiver-setup.ts";
 import { createCallbacks } from "./callback.ts";
 import { systemClock } from "./clock.ts";
 import { loggerOf } from "./log.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { ReceiverOptions } from "./options.ts";
 import type { Authorizer } from "./verify.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
 import { DoNotRetry } from "./errors.ts";
 import type { Inbox, Policy } from "./inbox.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);

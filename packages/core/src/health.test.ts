@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { gate, setUp, turns } from "../../../test/receiver-setup.ts";
 import { noCounts } from "./look.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 describe("health()", () => {

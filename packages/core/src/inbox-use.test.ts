@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../../test/receiver-setup.ts";
 import { systemClock } from "./clock.ts";
 import { useOf } from "./inbox-use.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 /** An inbox, how often it was closed, and its use by so many receivers. */

@@ -1,6 +1,6 @@
 export type { StopSignal } from "./abort.ts";
-export type { Fetch, FetchInit, FetchResponse } from "./call-service.ts";
 export type { CallbackOptions } from "./callback.ts";
+export type { Fetch, FetchInit, FetchResponse } from "./client/call-service.ts";
 export {
   type AuthorizeOptions,
   type Client,
@@ -10,8 +10,9 @@ export {
   type ReportRequest,
   type ServiceAnswer,
   type Verdict,
-} from "./client.ts";
-export type { ReportAuth } from "./client-options.ts";
+} from "./client/client.ts";
+export type { ReportAuth } from "./client/options.ts";
+export type { Metric } from "./client/report-request.ts";
 export type { Clock } from "./clock.ts";
 export type {
   Again,
@@ -86,7 +87,7 @@ export type {
   IncomingHeaders,
 } from "./incoming.ts";
 export type { Logger } from "./log.ts";
-export { type MemoryInboxOptions, memoryInbox } from "./memory-inbox.ts";
+export { type MemoryInboxOptions, memoryInbox } from "./memory/memory-inbox.ts";
 export type { Observe } from "./observe.ts";
 export type { Limits, ReceiverOptions } from "./options.ts";
 export type { JsonObject, Parse, Parsed } from "./parse.ts";
@@ -94,7 +95,6 @@ export type { SignatureSource } from "./receive.ts";
 export { createReceiver } from "./receiver.ts";
 export type { ReceiverInbox } from "./receiver-inbox.ts";
 export type { Receiver } from "./receiver-type.ts";
-export type { Metric } from "./report-request.ts";
 export type { RetentionOptions } from "./retention.ts";
 export type { RetryOptions } from "./schedule.ts";
 export type { Authorizer } from "./verify.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import { takeName } from "./names.ts";
 
 describe("takeName()", () => {

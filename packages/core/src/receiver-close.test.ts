@@ -11,7 +11,7 @@ import type { Decision } from "./acknowledge.ts";
 import { type Around, seam } from "./around.ts";
 import type { EventOf } from "./events.ts";
 import type { Incoming } from "./incoming.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { setUp, standStill } from "../../../test/receiver-setup.ts";
 import type { ReasonCode } from "./delivery.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 
 describe("inbox", () => {
   it("looks at its own receiver only, and after what is no longer kept is gone", async () => {

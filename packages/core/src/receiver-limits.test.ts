@@ -2,7 +2,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { gate, setUp, slowRequest, standStill, turns } from "../../../test/receiver-setup.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import { nodeHandler } from "./node-handler.ts";
 
 const never = (): Promise<never> => new Promise(() => {});

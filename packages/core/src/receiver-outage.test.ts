@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Setup, setUp, turns } from "../../../test/receiver-setup.ts";
-import type { Verdict } from "./client.ts";
+import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
 import type { ReceiverOptions } from "./options.ts";
 import type { Authorizer } from "./verify.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { Authorizer } from "./verify.ts";
 
 describe("createReceiver()", () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { ReceiverOptions } from "./options.ts";
 import { settingsOf } from "./settings.ts";
 

@@ -5,7 +5,7 @@ import { eventNames, type Schemas } from "./events.ts";
 import { check, kindOf, onlyKnown, wrong } from "./given.ts";
 import type { Inbox } from "./inbox.ts";
 import { consoleLogger, type Logger, loggerOf } from "./log.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
 import { isTiedToRequests, serverlessPlatform } from "./platform.ts";

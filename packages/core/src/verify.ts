@@ -1,6 +1,6 @@
 import type { StopSignal } from "./abort.ts";
 import { contextOf } from "./callback.ts";
-import type { DeliveryInfo, Verdict } from "./client.ts";
+import type { DeliveryInfo, Verdict } from "./client/client.ts";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./delivery.ts";
 import type { ErrorCode } from "./errors.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Guarantees, Inbox } from "../inbox.ts";
-import { memoryInbox } from "../memory-inbox.ts";
+import { memoryInbox } from "../memory/memory-inbox.ts";
 import { patiently, rejects, same, truly, until } from "./assert.ts";
 import { createBench, handled, valid } from "./inbox-bench.ts";
 import { inboxContract } from "./inbox-contract.ts";

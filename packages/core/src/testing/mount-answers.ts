@@ -1,4 +1,4 @@
-import type { Verdict } from "../client.ts";
+import type { Verdict } from "../client/client.ts";
 import { systemClock } from "../clock.ts";
 import { same } from "./assert.ts";
 import { completeReport, type Definition, expectLength, onBench, sendTo } from "./mount-bench.ts";

@@ -1,7 +1,7 @@
 import type { ProblemCode } from "../acknowledge.ts";
 import type { NewDelivery } from "../delivery.ts";
 import type { Inbox } from "../inbox.ts";
-import { memoryInbox } from "../memory-inbox.ts";
+import { memoryInbox } from "../memory/memory-inbox.ts";
 import type { ReceiverOptions } from "../options.ts";
 import { createReceiver } from "../receiver.ts";
 import type { Receiver } from "../receiver-type.ts";

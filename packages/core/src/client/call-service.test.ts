@@ -6,9 +6,9 @@ import {
   rejection,
   serve,
   serveRaw,
-} from "../../../test/service-calls.ts";
+} from "../../../../test/service-calls.ts";
+import { ServiceError } from "../errors.ts";
 import { createClient, type Fetch } from "./client.ts";
-import { ServiceError } from "./errors.ts";
 
 const _never = () => new Promise<never>(() => {});
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DedupeWindow } from "./memory-window.ts";
+import { DedupeWindow } from "./window.ts";
 
 const dayMs = 86_400_000;
 

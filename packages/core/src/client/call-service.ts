@@ -1,5 +1,5 @@
-import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "./errors.ts";
-import { createRedactor, type Redactor, type Secrets } from "./redact.ts";
+import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
+import { createRedactor, type Redactor, type Secrets } from "../redact.ts";
 import { untraced } from "./untraced.ts";
 
 /** What `fetch` is called with. */

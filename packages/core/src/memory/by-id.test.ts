@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { newId } from "../id.ts";
 import { ById } from "./by-id.ts";
-import { newId } from "./id.ts";
 
 describe("ById", () => {
   it("keeps what a map with the same ids keeps", () => {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { type Outcome, type State, states } from "./delivery.ts";
-import type { Consumer } from "./inbox.ts";
-import { memoryInbox } from "./memory-inbox.ts";
+import { type Outcome, type State, states } from "../delivery.ts";
+import type { Consumer } from "../inbox.ts";
 import {
   createBench,
   deferred,
@@ -11,8 +10,9 @@ import {
   left,
   type Step,
   valid,
-} from "./testing/inbox-bench.ts";
-import { inboxContract } from "./testing/inbox-contract.ts";
+} from "../testing/inbox-bench.ts";
+import { inboxContract } from "../testing/inbox-contract.ts";
+import { memoryInbox } from "./memory-inbox.ts";
 
 const { guarantees } = memoryInbox();
 for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantees }))

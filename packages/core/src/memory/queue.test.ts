@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MemoryQueue } from "./memory-queue.ts";
+import { MemoryQueue } from "./queue.ts";
 
 const minuteMs = 60_000;
 

@@ -1,5 +1,5 @@
-import type { Kept } from "./entry.ts";
-import { ReporthookError } from "./errors.ts";
+import type { Kept } from "../entry.ts";
+import { ReporthookError } from "../errors.ts";
 
 const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
 

@@ -1,5 +1,5 @@
-import { type Stage, signatureLifetimeMs } from "./delivery.ts";
-import { Heap } from "./heap.ts";
+import { type Stage, signatureLifetimeMs } from "../delivery.ts";
+import { Heap } from "../heap.ts";
 
 /** What a queue needs to know of what waits in it. */
 export interface Waiting {

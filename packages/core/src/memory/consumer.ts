@@ -1,10 +1,10 @@
-import { StopController } from "./abort.ts";
-import { quietTimeout } from "./clock.ts";
-import { again, stopped as cutOff, type Job, type Outcome } from "./delivery.ts";
-import { jobOf, type Kept } from "./entry.ts";
-import { describe } from "./errors.ts";
-import type { Consumer, Policy, Work } from "./inbox.ts";
-import type { MemoryQueue } from "./memory-queue.ts";
+import { StopController } from "../abort.ts";
+import { quietTimeout } from "../clock.ts";
+import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
+import { jobOf, type Kept } from "../entry.ts";
+import { describe } from "../errors.ts";
+import type { Consumer, Policy, Work } from "../inbox.ts";
+import type { MemoryQueue } from "./queue.ts";
 
 /** Records what became of work. */
 type Finish = (kept: Kept, outcome: Outcome, startedAt: number, now: number) => void;

@@ -1,5 +1,7 @@
+import { split } from "../callback.ts";
+import { onlyKnown } from "../given.ts";
+import { createCleaner, read, type Secrets } from "../redact.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
-import { split } from "./callback.ts";
 import {
   checkApiKey,
   checkBaseUrl,
@@ -7,9 +9,7 @@ import {
   checkReportAuth,
   checkTimeoutMs,
   type ReportAuth,
-} from "./client-options.ts";
-import { onlyKnown } from "./given.ts";
-import { createCleaner, read, type Secrets } from "./redact.ts";
+} from "./options.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";

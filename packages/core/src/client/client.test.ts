@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { InvalidReportRequestError } from "../errors.ts";
+import { cleanerOf } from "../redact.ts";
 import { type ClientOptions, createClient, type Fetch } from "./client.ts";
-import { InvalidReportRequestError } from "./errors.ts";
-import { cleanerOf } from "./redact.ts";
 
 interface Recorded {
   readonly method: string;

@@ -1,4 +1,4 @@
-import { InvalidReportRequestError, type ReportRequestProblem } from "./errors.ts";
+import { InvalidReportRequestError, type ReportRequestProblem } from "../errors.ts";
 
 /** A metric of a report: those the document shows, or any other (document, section "Report request"). */
 export type Metric =

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidReportRequestError } from "./errors.ts";
+import { InvalidReportRequestError } from "../errors.ts";
 import { type ReportRequest, reportBody } from "./report-request.ts";
 
 function problemsOf(report: unknown): Record<string, string> {

@@ -1,6 +1,6 @@
-import { type Job, type State, states } from "./delivery.ts";
-import type { Counts, Load } from "./inbox.ts";
-import { noCounts } from "./look.ts";
+import { type Job, type State, states } from "../delivery.ts";
+import type { Counts, Load } from "../inbox.ts";
+import { noCounts } from "../look.ts";
 
 /** What is counted of an entry. */
 interface Counted {

@@ -1,5 +1,4 @@
-import { ById } from "./by-id.ts";
-import { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./deciding.ts";
+import { mustBeParked, mustBeReleasable, notFound, notWaiting } from "../deciding.ts";
 import {
   type Arrival,
   type Entry,
@@ -9,7 +8,7 @@ import {
   type NewDelivery,
   type Outcome,
   type Stage,
-} from "./delivery.ts";
+} from "../delivery.ts";
 import {
   detailsOf,
   entryOf,
@@ -19,8 +18,8 @@ import {
   type Retention,
   record,
   rerun,
-} from "./entry.ts";
-import { check, checkPositive, onlyKnown } from "./given.ts";
+} from "../entry.ts";
+import { check, checkPositive, onlyKnown } from "../given.ts";
 import type {
   Added,
   Consumer,
@@ -34,15 +33,16 @@ import type {
   Summary,
   SummaryQuery,
   Work,
-} from "./inbox.ts";
-import { lookFor, sumUp } from "./look.ts";
-import { consumeMemory } from "./memory-consumer.ts";
-import { MemoryQueue } from "./memory-queue.ts";
-import { MemoryRoom } from "./memory-room.ts";
-import { MemoryTally } from "./memory-tally.ts";
-import { DedupeWindow, type Known } from "./memory-window.ts";
-import { type RetentionOptions, retentionOf } from "./retention.ts";
-import { endOfTurn } from "./turn.ts";
+} from "../inbox.ts";
+import { lookFor, sumUp } from "../look.ts";
+import { type RetentionOptions, retentionOf } from "../retention.ts";
+import { endOfTurn } from "../turn.ts";
+import { ById } from "./by-id.ts";
+import { consumeMemory } from "./consumer.ts";
+import { MemoryQueue } from "./queue.ts";
+import { MemoryRoom } from "./room.ts";
+import { MemoryTally } from "./tally.ts";
+import { DedupeWindow, type Known } from "./window.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
