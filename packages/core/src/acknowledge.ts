@@ -20,7 +20,7 @@ export type ProblemCode =
 /** What was decided on a request: stored (or handled), or refused. */
 export type Decision =
   | { readonly status: "accepted" | "duplicate"; readonly id: string }
-  | { readonly refused: ProblemCode };
+  | { readonly refused: ProblemCode; readonly id?: string };
 
 type Problem = readonly [
   status: number,
@@ -63,7 +63,7 @@ const problems: Record<ProblemCode, Problem> = {
   invalid_signature: [401, "The service did not make this signature."],
   expired_signature: [401, "The signature is older than 5 minutes."],
   inbox_unavailable: [503, "The notification could not be stored.", retry],
-  not_handled: [503, "The notification was not handled.", retry],
+  not_handled: [503, "The notification was not handled."],
 };
 
 /** The answer to a decision: the only place that picks a status code. */

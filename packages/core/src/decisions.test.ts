@@ -43,6 +43,9 @@ describe("logAnswer()", () => {
     const fields = { id: "a", code: "overloaded", ms: 12 };
     const line = ["info", fields, "A notification is refused."];
     expect(answered({ refused: "overloaded" })).toEqual([line]);
+    const own = { id: "b", code: "not_handled", ms: 12 };
+    const answeredAs = answered({ refused: "not_handled", id: "b" });
+    expect(answeredAs).toEqual([["info", own, "A notification is refused."]]);
   });
 
   it("has nothing to tell to a logger without info()", () => {

@@ -13,7 +13,8 @@ export function logAnswer(
   if (logger.info === undefined) return;
   const ms = deadline.elapsedMs;
   if ("refused" in decision) {
-    logger.info({ id, code: decision.refused, ms }, "A notification is refused.");
+    const { refused: code, id: own = id } = decision;
+    logger.info({ id: own, code, ms }, "A notification is refused.");
   } else {
     logger.info({ ...decision, ms }, "A notification is acknowledged.");
   }

@@ -55,8 +55,15 @@ describe("pruning", () => {
     expect(prune).toHaveBeenCalledTimes(1);
   });
 
-  it("may fail, which is logged and changes nothing else", async () => {
-    const prune = () => Promise.reject(new Error("busy"));
+  it.each([
+    ["reject", () => Promise.reject(new Error("busy"))],
+    [
+      "throw",
+      () => {
+        throw new Error("busy");
+      },
+    ],
+  ])("may %s, which is logged and changes nothing else", async (_how, prune) => {
     const { receiver, send, seen, seeAll, lines } = setUp({ inbox: inboxWith({ prune }) });
     seeAll();
     await send("report");

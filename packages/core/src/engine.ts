@@ -123,11 +123,13 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
     const isDue = Math.abs(clock.now() - prunedAt) >= everyMs;
     if (!keeps || closing || !isDue) return;
     prunedAt = clock.now();
-    await inbox.prune(new Date(prunedAt)).catch((error: unknown) => {
+    try {
+      await inbox.prune(new Date(prunedAt));
+    } catch (error) {
       if (closing) return;
       const fields = { error: describe(error, clean) };
       unpruned(fields, "What is no longer kept could not be deleted. Trying again.");
-    });
+    }
   }
 
   async function start(): Promise<void> {

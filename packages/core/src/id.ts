@@ -28,9 +28,10 @@ export function newId(now: number): string {
 
 /** The id that stands for a key of 24 bytes, the same each time. */
 export function idOf(key: Uint8Array): string {
-  const all = Array.from({ length: timeLength + sequenceLength + randomLength }, (_, at) =>
-    codeOf(at < key.length ? key[at] : (key[at - key.length] ?? 0) >> 3),
-  );
+  const all: number[] = [];
+  for (let at = 0; at < timeLength + sequenceLength + randomLength; at++) {
+    all.push(codeOf(at < key.length ? key[at] : (key[at - key.length] ?? 0) >> 3));
+  }
   return String.fromCharCode(...all);
 }
 

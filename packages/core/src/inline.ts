@@ -14,7 +14,7 @@ import type { Worker } from "./worker.ts";
 export interface Inline {
   /** `verify: "before-ack"`: what the service says, or null without a verdict in time. */
   verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null>;
-  /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. */
+  /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. Names the delivery either way. */
   handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<Decision>;
 }
 
@@ -76,14 +76,18 @@ export function createInline(
     },
 
     async handle(delivery, admitted, { leftMs: ms }) {
+      const { id } = delivery;
       if (admitted.to === "held") return { refused: "missing_signature" };
       const bounds = { clock, ms, late: "The time of the request is used up", parent };
       try {
-        return await within(bounds, ({ signal }) => handleWithin(delivery, admitted, signal));
+        const run = (signal: StopSignal) => handleWithin(delivery, admitted, signal);
+        return { ...(await within(bounds, ({ signal }) => run(signal))), id };
       } catch (error) {
-        const fields = { id: delivery.id, error: describe(error) };
-        logger.warn(fields, "A notification was not handled in time: answered 503.");
-        return { refused: "not_handled" };
+        logger.warn(
+          { id, error: describe(error) },
+          "A notification was not handled in time: answered 503.",
+        );
+        return { refused: "not_handled", id };
       }
     },
   };

@@ -274,7 +274,7 @@ describe('ack: "handled"', () => {
   });
 
   it("gives a notification that is sent again the same id, and others one of their own", async () => {
-    const { receiver, post, emulator } = setUp({ ack: "handled" });
+    const { receiver, post, emulator, lines } = setUp({ ack: "handled" });
     const ids: string[] = [];
     receiver.on("report.complete", ({ id }) => {
       ids.push(id);
@@ -282,6 +282,7 @@ describe('ack: "handled"', () => {
     });
     const one = emulator.notification("report.complete");
     expect(await post(one)).toMatchObject({ status: 503 });
+    expect(lines.map(({ fields }) => fields["id"])).toEqual([ids[0]]);
     expect(await post(one)).toMatchObject({ status: 200, body: { id: ids[0] } });
     expect(await post(emulator.notification("report.complete"))).toMatchObject({ status: 200 });
     const [first, second, other] = ids;

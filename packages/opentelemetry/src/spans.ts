@@ -68,8 +68,9 @@ export function createSpans(
       return ending(span, clean, async () => {
         const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
         const decision = await context.with(trace.setSpan(parent, span), () => run(given));
+        if (decision.id !== undefined) span.setAttribute(names.id, decision.id);
         if ("refused" in decision) failed(span, decision.refused, null);
-        else span.setAttributes({ [names.outcome]: decision.status, [names.id]: decision.id });
+        else span.setAttribute(names.outcome, decision.status);
         return decision;
       });
     },

@@ -219,6 +219,7 @@ export class Connection {
       { cause: error },
     );
     this.#over = true;
+    this.#thread.ref();
     this.#thread.postMessage({ ...nothing, calls: [{ ask: "close" }], sentAt: performance.now() });
   }
 

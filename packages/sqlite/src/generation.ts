@@ -32,10 +32,10 @@ export type Hash = readonly [high: number, low: number];
 /** The hashes of a key, and of the half of it that is made of the signature. */
 export function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly signature: Hash } {
   const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
-  const [one, two] = [view.getUint32(0), view.getUint32(4)];
-  const half = signatureBytes;
-  const whole: Hash = [(one ^ view.getUint32(half)) >>> 0, (two ^ view.getUint32(half + 4)) >>> 0];
-  return { whole, signature: [one, two] };
+  const word = (at: number): number => view.getUint32(4 * at);
+  // All words of the signature are in the first one, too: what only begins alike has another.
+  const whole: Hash = [(word(0) ^ word(3)) >>> 0, (word(1) ^ word(2) ^ word(4)) >>> 0];
+  return { whole, signature: [word(0), word(1)] };
 }
 
 /** Under what a number is known. */

@@ -9,6 +9,12 @@ export interface Seen {
   readonly key: Uint8Array;
 }
 
+/** The row that holds a number, if any does, and the last number before it: all between are in that row, or gone. */
+export interface SeenAround {
+  readonly after: number;
+  readonly keys: readonly Seen[];
+}
+
 /** Keys that are one row of the file. */
 export interface SeenRow {
   /** Where it lies: none of its numbers is greater, all are greater than those of the row before. */
@@ -25,6 +31,7 @@ const columns = "last, number, seqs, ids, times, keys";
  */
 export class SeenKeys {
   readonly #holding: Statement;
+  readonly #lastBelow: Statement;
   readonly #after: Statement;
   readonly #insert: Statement;
   readonly #replace: Statement;
@@ -35,6 +42,9 @@ export class SeenKeys {
   constructor(database: Database) {
     const one = `SELECT ${columns} FROM seen WHERE`;
     this.#holding = database.prepare(`${one} last >= ? ORDER BY last LIMIT 1`);
+    this.#lastBelow = database.prepare(
+      "SELECT last FROM seen WHERE last < ? ORDER BY last DESC LIMIT 1",
+    );
     this.#after = database.prepare(`${one} last > ? ORDER BY last LIMIT 1`);
     this.#insert = database.prepare(`INSERT INTO seen (${columns}) VALUES (?, ?, ?, ?, ?, ?)`);
     this.#replace = database.prepare(`REPLACE INTO seen (${columns}) VALUES (?, ?, ?, ?, ?, ?)`);
@@ -49,6 +59,12 @@ export class SeenKeys {
   /** The key with this number. */
   get(seq: number): Seen | undefined {
     return this.#rowOf(seq)?.keys.find((seen) => seen.seq === seq);
+  }
+
+  /** What there is around this number, for who looks for many that may be gone. */
+  around(seq: number): SeenAround {
+    const after = Number(this.#lastBelow.get(seq)?.["last"] ?? 0);
+    return { after, keys: this.#rowOf(seq)?.keys ?? [] };
   }
 
   /** The first row beyond `last`. */

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
 import { dayMs, states } from "@reporthook/core/store";
 import { inboxContract } from "@reporthook/core/testing";
@@ -388,6 +390,26 @@ describe("sqliteInbox", () => {
     expect((await inbox.list()).map(({ id }) => id)).toEqual([first, last]);
     await consumer.stop();
     await end();
+  });
+
+  it("answers and closes when something can't be sent, although nothing else keeps the process alive", async () => {
+    const path = JSON.stringify(join(folder, `${++files}.db`));
+    const program = `
+      import { sqliteInbox } from "@reporthook/sqlite";
+      const inbox = sqliteInbox(${path});
+      await inbox.open();
+      const body = new Uint8Array(10);
+      const delivery = { id: "1", receiver: "a", receivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, ackMs: 0, body };
+      const added = inbox.add(delivery, { to: "received" });
+      structuredClone(body.buffer, { transfer: [body.buffer] });
+      await added.catch(({ code }) => console.log(code));
+      await inbox.close();
+      console.log("closed");`;
+    const args = ["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"];
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, "--eval", program], {
+      cwd: import.meta.dirname,
+    });
+    expect(stdout).toBe("inbox_failed\nclosed\n");
   });
 
   it("counts what is there, whatever was done before", async () => {

@@ -216,19 +216,15 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
   it("look() tells signatures apart that begin alike", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
-    const alike = (signature: number, content: number): Uint8Array => {
-      const key = keyOf(0, content);
-      key[11] = signature;
-      return key;
-    };
     for (const signature of [1, 2])
-      window.add(signature, `id ${signature}`, 0, alike(signature, 1));
+      window.add(signature, `id ${signature}`, 0, alikeKeyOf(signature, 1));
     window.write();
     for (const signature of [1, 2]) {
-      expect(window.look(alike(signature, 1), 0)).toEqual({ duplicateOf: `id ${signature}` });
+      const found = window.look(alikeKeyOf(signature, 1), 0);
+      expect(found).toEqual({ duplicateOf: `id ${signature}` });
     }
-    expect(window.look(alike(3, 1), 0)).toEqual({});
-    expect(window.look(alike(2, 2), 0)).toEqual({ sameSignatureAs: "id 2" });
+    expect(window.look(alikeKeyOf(3, 1), 0)).toEqual({});
+    expect(window.look(alikeKeyOf(2, 2), 0)).toEqual({ sameSignatureAs: "id 2" });
     file.close();
   });
 
@@ -263,13 +259,24 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
   });
 });
 
+/** The same, all signatures beginning alike. */
+function alikeKeyOf(signature: number, content: number): Uint8Array {
+  const key = keyOf(0, content);
+  key[11] = signature;
+  return key;
+}
+
 interface Known {
   readonly signature: number;
   readonly content: number;
 }
 
 /** What a window has to say of every key, when these are the ones that it holds. */
-function expectKnown(window: DedupeWindow, held: ReadonlyMap<number, Known>): void {
+function expectKnown(
+  window: DedupeWindow,
+  held: ReadonlyMap<number, Known>,
+  keyOf: (signature: number, content: number) => Uint8Array,
+): void {
   for (const signature of [0, 1]) {
     const ids = (fits: (one: Known) => boolean): string[] =>
       [...held].filter(([, one]) => fits(one)).map(([seq]) => `id ${seq}`);
@@ -284,48 +291,103 @@ function expectKnown(window: DedupeWindow, held: ReadonlyMap<number, Known>): vo
   }
 }
 
-it("DedupeWindow tells copies and siblings of what it holds, whatever was added, forgotten and rolled back", () => {
-  const step = fc.record({
-    signature: fc.nat({ max: 1 }),
-    content: fc.nat({ max: 3 }),
-    forgets: fc.option(fc.nat()),
-  });
-  const transaction = fc.record({
-    steps: fc.array(step, { minLength: 1, maxLength: 4 }),
-    fails: fc.boolean(),
-  });
-  const run = fc.property(fc.array(transaction, { maxLength: 12 }), (transactions) => {
-    const file = database();
-    const [window, other] = [new DedupeWindow(file, 5), new DedupeWindow(file, 5)];
-    let held: ReadonlyMap<number, Known> = new Map();
-    let last = 0;
-    for (const { steps, fails } of transactions) {
-      const [now, lastBefore] = [new Map(held), last];
-      file.exec("BEGIN");
-      window.begin();
-      for (const { signature, content, forgets } of steps) {
-        if (forgets !== null) {
-          const gone = [...now.keys()][forgets % Math.max(1, now.size)];
-          if (gone !== undefined && now.delete(gone)) window.forget(gone);
+it.each([
+  ["as they come", keyOf],
+  ["of signatures that begin alike", alikeKeyOf],
+])(
+  "DedupeWindow tells copies and siblings of keys %s, whatever was added, forgotten and rolled back",
+  (_what, keyOf) => {
+    const step = fc.record({
+      signature: fc.nat({ max: 1 }),
+      content: fc.nat({ max: 3 }),
+      forgets: fc.option(fc.nat()),
+    });
+    const transaction = fc.record({
+      steps: fc.array(step, { minLength: 1, maxLength: 4 }),
+      fails: fc.boolean(),
+    });
+    const run = fc.property(fc.array(transaction, { maxLength: 12 }), (transactions) => {
+      const file = database();
+      // As two processes that share the file, in turns.
+      const windows = [new DedupeWindow(file, 5), new DedupeWindow(file, 5)];
+      let held: ReadonlyMap<number, Known> = new Map();
+      let last = 0;
+      for (const [turn, { steps, fails }] of transactions.entries()) {
+        const [now, lastBefore] = [new Map(held), last];
+        const window = windows[turn % 2] as DedupeWindow;
+        file.exec("BEGIN");
+        window.catchUp();
+        window.begin();
+        for (const { signature, content, forgets } of steps) {
+          if (forgets !== null) {
+            const gone = [...now.keys()][forgets % Math.max(1, now.size)];
+            if (gone !== undefined && now.delete(gone)) window.forget(gone);
+          }
+          expectKnown(window, now, keyOf);
+          const key = keyOf(signature, content);
+          if (window.look(key, 0).duplicateOf !== undefined) continue;
+          window.add(++last, `id ${last}`, 0, key);
+          now.set(last, { signature, content });
         }
-        expectKnown(window, now);
-        const key = keyOf(signature, content);
-        if (window.look(key, 0).duplicateOf !== undefined) continue;
-        window.add(++last, `id ${last}`, 0, key);
-        now.set(last, { signature, content });
+        window.write();
+        file.exec(fails ? "ROLLBACK" : "COMMIT");
+        if (fails) {
+          window.rollBack();
+          last = lastBefore;
+        } else held = now;
+        for (const one of windows) one.catchUp();
+        for (const one of [...windows, new DedupeWindow(file, 5)]) expectKnown(one, held, keyOf);
       }
-      window.write();
-      file.exec(fails ? "ROLLBACK" : "COMMIT");
-      if (fails) {
-        window.rollBack();
-        last = lastBefore;
-      } else held = now;
-      other.catchUp();
-      for (const one of [other, new DedupeWindow(file, 5)]) expectKnown(one, held);
-    }
-    file.close();
-  });
-  fc.assert(run, { numRuns: 150 });
+      file.close();
+    });
+    fc.assert(run, { numRuns: 150 });
+  },
+);
+
+it("DedupeWindow asks the file hardly anything about a signature whose thousands are gone", () => {
+  const file = database();
+  let questions = 0;
+  const counting: Database = {
+    ...file,
+    prepare(sql) {
+      const statement = file.prepare(sql);
+      return {
+        ...statement,
+        get(...values) {
+          questions++;
+          return statement.get(...values);
+        },
+      };
+    },
+  };
+  const window = new DedupeWindow(counting);
+  for (let number = 1; number <= 5_000; number++) {
+    window.add(number, `id ${number}`, 0, keyOf(1, number));
+    if (number % 16 === 0) window.write();
+  }
+  window.write();
+  window.begin();
+  for (let number = 1; number <= 5_000; number++) window.forget(number);
+  window.write();
+  questions = 0;
+  expect(window.look(keyOf(1, 7), 0)).toEqual({});
+  expect(questions).toBeLessThan(10);
+  file.close();
+});
+
+it("DedupeWindow brings keys into the index that others store, so that it does not keep them all in memory", () => {
+  const file = database();
+  const [writer, reader] = [new DedupeWindow(file), new DedupeWindow(file, perGeneration)];
+  for (let number = 1; number <= many; number++) {
+    writer.add(number, `id ${number}`, 0, keyOf(number, number));
+    writer.write();
+    reader.catchUp();
+    reader.begin();
+    reader.write();
+  }
+  const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
+  expect(Number(inIndex)).toBeGreaterThan(many - 4 * perGeneration);
+  file.close();
 });
 
 it("DedupeWindow knows the keys of a file that was written when each was a row", () => {

@@ -11,7 +11,7 @@ import {
 } from "./generation.ts";
 import { lastNumber } from "./last-number.ts";
 import { asGiven, ManyRows } from "./many-rows.ts";
-import { type Seen, SeenKeys } from "./seen.ts";
+import { type Seen, type SeenAround, SeenKeys } from "./seen.ts";
 
 /** What is known of a key. */
 export interface Known {
@@ -48,16 +48,19 @@ export class DedupeWindow {
   readonly #siblingBefore: Statement;
   readonly #insertBefore: ManyRows;
   readonly #forgetBefore: Statement;
+  readonly #anyBefore: Statement;
   #young: Generation;
   #old: Generation | null = null;
   /** How far the old generation has been brought into the index. */
   #settled = 0;
-  #hasBefore: boolean;
+  #hasBefore = false;
   #last = 0;
+  /** How many keys of other processes came since the index was looked after. */
+  #caughtUp = 0;
   /** Made anew for each transaction: what was cleared would live as long as what V8 keeps of its tables. */
   #unwritten = new Map<number, Seen>();
-  /** What the transaction that runs has deleted. */
-  #forgotten: Seen[] = [];
+  /** What the transaction that runs has deleted, by its number. */
+  #forgotten = new Map<number, Seen>();
   /** And what it has put in the place of others. */
   #displaced: Displaced[] = [];
   #began: WindowState;
@@ -74,11 +77,11 @@ export class DedupeWindow {
       columns: asGiven("key", "seq"),
     });
     this.#forgetBefore = database.prepare("DELETE FROM seen_before WHERE key = ?");
+    this.#anyBefore = database.prepare("SELECT seq FROM seen_before LIMIT 1");
     const first = this.#beforeHeld() ?? lastNumber(database);
     this.#young = newGeneration(first);
     this.#last = first;
     this.#settled = first;
-    this.#hasBefore = database.prepare("SELECT seq FROM seen_before LIMIT 1").get() !== undefined;
     this.catchUp();
     this.#began = this.#state;
   }
@@ -90,7 +93,7 @@ export class DedupeWindow {
   /** A transaction begins. */
   begin(): void {
     this.#began = this.#state;
-    this.#forgotten = [];
+    this.#forgotten = new Map();
     this.#displaced = [];
   }
 
@@ -106,7 +109,7 @@ export class DedupeWindow {
       generation.newest.set(...signature, before);
     }
     // Its place may have gone to its copy.
-    for (const { seq, key } of this.#forgotten) {
+    for (const { seq, key } of this.#forgotten.values()) {
       this.#generations()
         .find(({ after }) => after < seq)
         ?.others.set(...hashesOf(key).whole, seq);
@@ -120,17 +123,19 @@ export class DedupeWindow {
     const seen = this.#seen.delete(seq);
     if (seen === undefined) return;
     if (this.#hasBefore) this.#forgetBefore.run(seen.key);
-    this.#forgotten.push(seen);
+    this.#forgotten.set(seq, seen);
   }
 
   /** Takes in what other processes have stored. */
   catchUp(): void {
     for (;;) {
       const row = this.#seen.next(this.#last);
-      if (row === undefined) return;
+      if (row === undefined) break;
       for (const { seq, key } of row.keys) this.#remember(seq, key);
       this.#last = row.last;
+      this.#caughtUp += row.keys.length;
     }
+    this.#hasBefore ||= this.#anyBefore.get() !== undefined;
   }
 
   look(key: Uint8Array, now: number): Known {
@@ -162,12 +167,13 @@ export class DedupeWindow {
 
   /** Writes the keys that were taken in. */
   write(): void {
-    const { size } = this.#unwritten;
-    if (size === 0) return;
+    const keys = this.#unwritten.size + this.#caughtUp;
+    if (keys === 0) return;
     this.#seen.add([...this.#unwritten.values()]);
     this.#unwritten = new Map();
+    this.#caughtUp = 0;
     if (this.#old !== null && sizeOf(this.#young) * 2 > this.#perGeneration) {
-      this.#settle(4 * size);
+      this.#settle(4 * keys);
     }
   }
 
@@ -236,14 +242,20 @@ export class DedupeWindow {
   #newest({ newest, before }: Generation, key: Uint8Array): Seen | undefined {
     const { signature } = hashesOf(key);
     let seq = newest.get(...signature);
+    let around: SeenAround | undefined;
+    let isHead = true;
     while (seq !== null) {
-      const seen = this.#confirm(seq);
+      // There may be as many as came in a day, and are gone: what the file holds around one, it is asked once.
+      if (around === undefined || seq <= around.after) around = this.#seen.around(seq);
+      const at = seq;
+      const seen = this.#unwritten.get(at) ?? around.keys.find((one) => one.seq === at);
       if (seen !== undefined && equal(seen.key, key, signatureBytes)) return seen;
       const next = before.get(...hashOfNumber(seq));
       // A number that was rolled back is another's now.
       if (next === null || next >= seq) return undefined;
       // What this transaction has deleted may come back, and another signature begin like this one.
-      if (seen === undefined && this.#forgotten.length === 0) newest.set(...signature, next);
+      isHead &&= seen === undefined && !this.#forgotten.has(seq);
+      if (isHead) newest.set(...signature, next);
       seq = next;
     }
     return undefined;
