@@ -139,12 +139,12 @@ export class DedupeWindow {
   }
 
   look(key: Uint8Array, now: number): Known {
-    const { whole } = hashesOf(key);
+    const { whole, signature } = hashesOf(key);
     const within = (seen: Seen | undefined): seen is Seen =>
       seen !== undefined && now - seen.at < dayMs;
     let sibling: Seen | undefined;
     for (const generation of this.#generations()) {
-      const newest = this.#newest(generation, key);
+      const newest = this.#newest(generation, signature, key);
       if (newest === undefined) continue;
       for (const seen of [newest, this.#confirm(generation.others.get(...whole))]) {
         if (within(seen) && equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
@@ -239,8 +239,7 @@ export class DedupeWindow {
   }
 
   /** The newest with the signature of `key` that is there. Those after it, which are gone, are not met again. */
-  #newest({ newest, before }: Generation, key: Uint8Array): Seen | undefined {
-    const { signature } = hashesOf(key);
+  #newest({ newest, before }: Generation, signature: Hash, key: Uint8Array): Seen | undefined {
     let seq = newest.get(...signature);
     let around: SeenAround | undefined;
     let isHead = true;
