@@ -2,10 +2,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEmulator } from "@reporthook/emulator";
-import { loadDriver, type Row } from "../../packages/sqlite/src/driver.ts";
+import { loadDriver, type Row, sqliteCode } from "../../packages/sqlite/src/driver.ts";
 import type { AppOptions, Run } from "./app.ts";
 import { AppProcess } from "./app-process.ts";
 import { Sender } from "./sender.ts";
+
+const busy = 5;
 
 /** A folder with an inbox and the effects of handlers, the service, its sender, and any number of apps. */
 export interface Scene {
@@ -20,6 +22,8 @@ export interface Scene {
   put(name: "open" | "mended"): void;
   /** Reads the inbox's file. */
   read(sql: string): Row[];
+  /** Whether a process holds the inbox's file for a second. */
+  isHeld(): boolean;
   /** How many processes ended by SIGKILL. */
   kills(): Promise<number>;
 }
@@ -60,6 +64,19 @@ async function createScene(): Promise<Scene & { close(): Promise<void> }> {
       const database = loadDriver().open(join(folder, "inbox.db"));
       try {
         return database.prepare(sql).all();
+      } finally {
+        database.close();
+      }
+    },
+    isHeld() {
+      const database = loadDriver().open(join(folder, "inbox.db"));
+      try {
+        database.exec("PRAGMA busy_timeout = 1000");
+        database.exec("BEGIN IMMEDIATE; ROLLBACK");
+        return false;
+      } catch (error) {
+        if (sqliteCode(error) !== busy) throw error;
+        return true;
       } finally {
         database.close();
       }

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { brokenPromises } from "./promises.ts";
 import { inScene, type Scene } from "./scene.ts";
@@ -9,6 +10,27 @@ const limit = 240_000;
 
 const ran = (scene: Scene, at: string, pid?: number): string[] =>
   scene.runs().flatMap((run) => (run.at === at && run.pid === (pid ?? run.pid) ? [run.id] : []));
+
+/** Has an app stand still, but not within a commit: everybody on the file would wait for it to go on. */
+async function standStill(scene: Scene, app: App): Promise<void> {
+  for (;;) {
+    app.signal("SIGSTOP");
+    await until("all its threads are stopped", () => threadsOf(app.pid).every(isStopped));
+    if (!scene.isHeld()) return;
+    app.signal("SIGCONT");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function threadsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/task`;
+  return readdirSync(folder).map((thread) => readFileSync(`${folder}/${thread}/stat`, "utf8"));
+}
+
+/** The state stands behind the name, which is in brackets. */
+function isStopped(stat: string): boolean {
+  return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
+}
 
 interface Handling {
   readonly scene: Scene;
@@ -71,7 +93,7 @@ export function sharing(long: boolean): void {
 
   test("an app that was stopped for too long has lost its leases", { timeout: limit }, () =>
     whileHandling("gated", async ({ scene, id, first, other }) => {
-      first.signal("SIGSTOP");
+      await standStill(scene, first);
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
 
       first.signal("SIGCONT");
@@ -92,7 +114,7 @@ export function sharing(long: boolean): void {
 
   test("a result that comes after another app's is dropped", { timeout: limit }, () =>
     whileHandling("gated", async ({ scene, id, first, other }) => {
-      first.signal("SIGSTOP");
+      await standStill(scene, first);
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));
       scene.put("open");
       await until("it is handled", async () => (await other.get(id))?.state === "handled");
