@@ -390,6 +390,22 @@ it("DedupeWindow brings keys into the index that others store, so that it does n
   file.close();
 });
 
+it("DedupeWindow brings few keys into the index at its first write, however many it has found", () => {
+  const file = database();
+  const writer = new DedupeWindow(file);
+  for (let number = 1; number <= 20_000; number++) {
+    writer.add(number, `id ${number}`, 0, keyOf(number, number));
+  }
+  writer.write();
+  const window = new DedupeWindow(file, 11_000);
+  window.begin();
+  window.add(20_001, "next", 0, keyOf(20_001, 20_001));
+  window.write();
+  const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
+  expect(Number(inIndex)).toBeLessThan(1_000);
+  file.close();
+});
+
 it("DedupeWindow knows the keys of a file that was written when each was a row", () => {
   const path = join(folder, "older.db");
   const older = loadDriver().open(path);

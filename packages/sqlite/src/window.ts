@@ -36,6 +36,8 @@ interface Displaced {
 
 /** How many keys a generation holds in memory before the next begins. */
 const generationKeys = 2 ** 20;
+/** At most so many are brought into the index in one transaction, whatever came from others. */
+const mostSettled = 8_000;
 
 /**
  * The keys of the last 24 hours. A random key in an index of the file costs as much as all the rest of storing a
@@ -83,6 +85,8 @@ export class DedupeWindow {
     this.#last = first;
     this.#settled = first;
     this.catchUp();
+    // What was there before is brought into the index as more comes, not at once.
+    this.#caughtUp = 0;
     this.#began = this.#state;
   }
 
@@ -173,7 +177,7 @@ export class DedupeWindow {
     this.#unwritten = new Map();
     this.#caughtUp = 0;
     if (this.#old !== null && sizeOf(this.#young) * 2 > this.#perGeneration) {
-      this.#settle(4 * keys);
+      this.#settle(Math.min(4 * keys, mostSettled));
     }
   }
 
