@@ -1,4 +1,4 @@
--- Version 3, as SQLite tells it.
+-- Version 4, as SQLite tells it.
 
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -46,8 +46,6 @@ CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS 
 CREATE INDEX delivery_state ON delivery (receiver, state, id);
 
 CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
-
-CREATE TABLE numbered (last INTEGER NOT NULL);
 
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,

@@ -6,7 +6,7 @@ import type { AddResult, Alike, Recorded } from "./protocol.ts";
 import { queues } from "./queue.ts";
 import type { Receivers } from "./receivers.ts";
 import { changing } from "./row.ts";
-import type { Tally } from "./tally.ts";
+import { ever, type Tally } from "./tally.ts";
 import type { DedupeWindow } from "./window.ts";
 
 /** What deliveries are written with. */
@@ -40,9 +40,7 @@ export class Deliveries {
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #dropBody: Statement;
-  readonly #last: Statement;
   #nextSeq = 1;
-  #isNumbered = false;
   /** Of new ones that do not begin as received. */
   #changes: { readonly seq: number; readonly changes: readonly Value[] }[] = [];
 
@@ -56,27 +54,18 @@ export class Deliveries {
       `UPDATE delivery SET ${changes}, starts = ? WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#dropBody = database.prepare("UPDATE delivery SET body = NULL WHERE seq = ?");
-    this.#last = database.prepare("UPDATE numbered SET last = ?");
     this.renumber();
   }
 
   /** The next number is beyond all that any process has given: one that was deleted is not given again. */
   renumber(): void {
     this.#nextSeq = lastNumber(this.#files.database) + 1;
-    this.#isNumbered = false;
   }
 
   /** Forgets what was not written. */
   rollBack(): void {
     this.#insert.clear();
     this.#changes = [];
-  }
-
-  /** Writes which numbers this transaction has given, and the keys it has seen. */
-  flush(): void {
-    this.#files.window.write();
-    if (this.#isNumbered) this.#last.run(this.#nextSeq - 1);
-    this.#isNumbered = false;
   }
 
   /** Takes one of deliveries in, leased to `owner` if there is one; it is there once {@link write} was called. */
@@ -96,7 +85,6 @@ export class Deliveries {
     const { sameSignatureAs } = seen;
     const receiver = this.#files.receivers.numberOf(alike.receiver);
     const seq = this.#nextSeq++;
-    this.#isNumbered = true;
     const { first, leased } = queues.verify;
     this.#insert.share([
       receiver,
@@ -112,6 +100,7 @@ export class Deliveries {
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, receivedAt, key);
     tally.change(receiver, kind, 1);
+    tally.change(receiver, ever, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 

@@ -54,7 +54,7 @@ function open(): Engine {
 /** What SQLite has opened for reading only stays so, whoever gives the right to write later. */
 function checkWritable(database: Database): void {
   try {
-    database.exec("BEGIN IMMEDIATE; UPDATE numbered SET last = last; ROLLBACK");
+    database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0); ROLLBACK");
   } catch (error) {
     // Who has to wait for another process may write later.
     if (sqliteCode(error) !== busy) throw error;

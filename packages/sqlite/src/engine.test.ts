@@ -316,7 +316,7 @@ describe("Engine", () => {
     for (; reply.poisoned.length === 0; time.ms += beatMs) reply = engine.turn([]);
     expect(reply.poisoned).toMatchObject([{ receiver: "a", row: { id: "1", reason: "poison" } }]);
     expect(reply.handed).toEqual([]);
-    expect(engine.numbers.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0]);
+    expect(engine.numbers.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
     engine.close();
   });
 

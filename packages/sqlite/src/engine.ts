@@ -164,7 +164,7 @@ export class Engine {
     try {
       if (this.#catchUp()) window.begin();
       const result = run();
-      this.#deliveries.flush();
+      window.write();
       if (tally.flush()) this.#numbersTold = false;
       this.#file.check();
       this.#database.exec("COMMIT");

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
+import { lastNumber } from "./last-number.ts";
 import { migrations, prepareSchema } from "./schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-schema-"));
@@ -42,6 +43,23 @@ describe("prepareSchema", () => {
       text: "kept",
     });
     database.close();
+  });
+
+  it("keeps the last number that an older file has given", () => {
+    for (const [receivers, last] of [
+      [["a", "b"], 41],
+      [[], 0],
+    ] as const) {
+      const { database, path } = opened();
+      prepareSchema(database, path, true, migrations.slice(0, 3));
+      for (const name of receivers) {
+        database.prepare("INSERT INTO receiver (name) VALUES (?)").run(name);
+      }
+      database.prepare("UPDATE numbered SET last = ?").run(last);
+      prepareSchema(database, path, true);
+      expect(lastNumber(database)).toBe(last);
+      database.close();
+    }
   });
 
   it("leaves a file as it is when a migration fails", () => {

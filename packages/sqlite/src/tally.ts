@@ -2,13 +2,16 @@ import type { Counts, Load, State, Verification } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 import type { Database, Statement } from "./driver.ts";
 
-/** The kinds that are counted: the six states, and three parts of them that are counted apart. */
+/** The kinds that are counted: the six states, three parts of them that are counted apart, and {@link ever}. */
 const kinds = {
   ...{ received: states.indexOf("received"), verified: states.indexOf("verified") },
   ...{ givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 },
 } as const;
 
-const numberOfKinds = 9;
+/** The kind of all that ever came: over all receivers, the last number that was given. */
+export const ever = 9;
+
+const numberOfKinds = 10;
 
 /** What of a delivery decides its kind. */
 export interface Counted {
