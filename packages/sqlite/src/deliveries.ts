@@ -28,8 +28,7 @@ const arriving: Rows = {
   columns: {
     ...asGiven("seq", "id", "received_at", "ack_ms", "signature", "body"),
     ...asGiven("receiver", "same_signature_as", "url", "context", "headers", "queue"),
-    ...{ state: "0", due_at: "received_at" },
-    ...{ rank: "ifnull(owner, received_at)", starts: "owner IS NOT NULL" },
+    ...{ state: "0", rank: "ifnull(owner, received_at)", starts: "owner IS NOT NULL" },
   },
 };
 

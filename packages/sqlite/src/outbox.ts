@@ -2,7 +2,7 @@ import type { KeptHeaders, NewDelivery } from "@reporthook/core";
 import type { Kept } from "@reporthook/core/store";
 import type { Value } from "./driver.ts";
 import type { Alike, Call, LaneState, Recorded, Request } from "./protocol.ts";
-import { changesOf } from "./row.ts";
+import { changesOf, textOf } from "./row.ts";
 
 /** Those that are sent together, as long as more of them may come. */
 interface Sending extends Alike {
@@ -34,7 +34,7 @@ export class Outbox {
   /** Takes a delivery in; `begins` is how, when not as received. */
   add(delivery: NewDelivery, kind: number, begins: Kept | null): void {
     const { receivedAt, body, key } = delivery;
-    const headers = textOf(delivery.headers);
+    const headers = commonText(delivery.headers);
     let last = this.#adds.at(-1);
     if (begins !== null || last === undefined || !isAlike(last, delivery, headers, kind)) {
       const changes = begins === null ? null : changesOf(begins, receivedAt);
@@ -133,10 +133,10 @@ function sendingOf(
 }
 
 /** Most deliveries have the same ones, and the receiver gives those the same object. */
-function textOf(headers: KeptHeaders): string {
+function commonText(headers: KeptHeaders): string {
   if (headers !== lastHeaders) {
     lastHeaders = headers;
-    lastText = JSON.stringify(headers);
+    lastText = textOf(headers);
   }
   return lastText;
 }

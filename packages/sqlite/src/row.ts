@@ -1,4 +1,4 @@
-import type { Attempt, Entry, Reason, State, Verification } from "@reporthook/core";
+import type { Attempt, Entry, KeptHeaders, Reason, State, Verification } from "@reporthook/core";
 import { type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "./driver.ts";
 import { placeOf } from "./queue.ts";
@@ -58,6 +58,15 @@ function keptAsOf({ state, verification, released }: Kept): number {
   return state === "handled" ? keptAs.handled : keptAs.parked;
 }
 
+/** Headers that are stored by their places, as a part of the file's format: with the names each row would be a tenth longer. */
+const placed = ["content-type", "user-agent", "traceparent"];
+
+/** What the column `headers` says. */
+export function textOf(headers: KeptHeaders): string {
+  const isPlaced = Object.keys(headers).every((name) => placed.includes(name));
+  return JSON.stringify(isPlaced ? placed.map((name) => headers[name]) : headers);
+}
+
 /** A row as it is kept in memory while it is worked on. */
 export function keptOf(row: Row, receiver: string): Kept {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
@@ -82,7 +91,8 @@ export function keptOf(row: Row, receiver: string): Kept {
     verification: text("verification") as Verification | null,
     released: row["released"] === 1,
     attempts: Number(row["attempts"]),
-    dueAt: Number(row["due_at"]),
+    // Nothing, as long as it is due from its receipt on.
+    dueAt: Number(row["due_at"] ?? row["received_at"]),
     giveWay: row["give_way"] === 1,
     memo: text("memo"),
     sameSignatureAs: text("same_signature_as"),
@@ -108,6 +118,10 @@ function historyOf(json: string | null): Kept["history"] {
 
 function headersOf(json: string | null): Kept["headers"] {
   const headers = parsed(json);
+  if (Array.isArray(headers)) {
+    const given = placed.map((name, index) => [name, headers[index]] as const);
+    return Object.fromEntries(given.filter(([, value]) => typeof value === "string"));
+  }
   return typeof headers === "object" && headers !== null ? (headers as Kept["headers"]) : {};
 }
 
