@@ -80,5 +80,8 @@ function ofFile({ read }: Scene, entries: readonly Entry[]): string[] {
   expect("SELECT count(*) FROM delivery WHERE queue IS NOT NULL", 0);
   expect("SELECT sum(number) FROM tally WHERE kind < 9", entries.length);
   expect("SELECT count(*) FROM tally WHERE number < 0", 0);
+  const last = "(SELECT sum(number) FROM tally WHERE kind = 9)";
+  expect(`SELECT count(*) FROM delivery WHERE seq > ${last}`, 0);
+  expect(`SELECT count(*) FROM seen WHERE last > ${last}`, 0);
   return broken;
 }

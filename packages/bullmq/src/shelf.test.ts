@@ -6,9 +6,9 @@ import { createBench, handled, later, left, valid } from "../../core/src/testing
 import { openEngine } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
 import { Meter } from "./meter.ts";
-import { type Found, ReceiverQueues } from "./queues.ts";
+import { type DeliveryJob, type Found, ReceiverQueues } from "./queues.ts";
 import { settingsOf } from "./settings.ts";
-import { goneOn } from "./settle.ts";
+import { goneOn, leave } from "./settle.ts";
 import { discard, release } from "./shelf.ts";
 
 const dead = left("dead", "do_not_retry");
@@ -116,6 +116,27 @@ onEachServer((server, { kind }) => {
       });
       queues.find = find;
     }
+    await end();
+  });
+
+  it("release() of one that was only just parked waits until it has left its queue", async () => {
+    const opened = await open();
+    const { inbox, engine, queues, meter, put, work, consume, until, end } = opened;
+    const id = await put();
+    await work("verify", valid);
+    const worker = engine.worker(queues.of("handle").name);
+    const job = (await worker.getNextJob("parks it")) as DeliveryJob;
+    const { carried } = (await queues.find(id)) as Found;
+    Object.assign(carried.kept, { state: "dead", reason: { code: "poison", message: "" } });
+    await queues.add(goneOn(carried));
+    const released = release(queues, meter, { receiver: "a", id, now: Date.now() });
+    await pause(200);
+    await leave(queues, { place: "handle", job, token: "parks it" });
+    expect(await released).toBe(1);
+    await worker.close(true);
+    const { jobs } = consume("handle", handled);
+    await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
+    expect(jobs.length).toBe(1);
     await end();
   });
 

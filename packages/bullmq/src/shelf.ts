@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
 import {
   dayMs,
@@ -29,6 +30,8 @@ const atOnce = 100;
 const mostPruned = 10_000;
 /** Nobody begins with a released one sooner, unless told that it is no longer parked. */
 const releaseMs = 5_000;
+/** What was only just parked may lie where it was for a moment: so often it is looked at, after so many milliseconds. */
+const [mostLooks, lookMs] = [50, 20];
 
 /** Runs what a query names; resolves to how many. */
 export async function release(
@@ -123,11 +126,17 @@ async function isTakenOff(
 ): Promise<boolean> {
   const { id, state } = carried.kept;
   const next = placeOf(state);
-  const nonce = randomUUID();
-  const began = performance.now();
-  await queues.add({ ...goneOn(carried), nonce }, releaseMs);
-  const added = await queues.look(next, id);
-  if (added !== null && added.carried.nonce !== nonce) return false;
+  const released = { ...goneOn(carried), nonce: randomUUID() };
+  let [began, added] = [0, null as Found | null];
+  for (let looks = 0; looks < mostLooks; looks++) {
+    if (looks > 0) await setTimeout(lookMs);
+    began = performance.now();
+    await queues.add(released, releaseMs);
+    added = await queues.look(next, id);
+    // What is there from before it was parked is cleared away by whoever parked it.
+    if (added === null || added.carried.step >= released.step) break;
+  }
+  if (added !== null && added.carried.nonce !== released.nonce) return false;
   if (added === null || performance.now() - began > releaseMs / 2) return true;
   await queues.of(shelf).remove(id);
   await queues.of(next).backend.promote(id).catch(unlessLost);
