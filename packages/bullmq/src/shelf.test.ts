@@ -119,26 +119,39 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("release() of one that was only just parked waits until it has left its queue", async () => {
-    const opened = await open();
-    const { inbox, engine, queues, meter, put, work, consume, until, end } = opened;
-    const id = await put();
-    await work("verify", valid);
-    const worker = engine.worker(queues.of("handle").name);
-    const job = (await worker.getNextJob("parks it")) as DeliveryJob;
-    const { carried } = (await queues.find(id)) as Found;
-    Object.assign(carried.kept, { state: "dead", reason: { code: "poison", message: "" } });
-    await queues.add(goneOn(carried));
-    const released = release(queues, meter, { receiver: "a", id, now: Date.now() });
-    await pause(200);
-    await leave(queues, { place: "handle", job, token: "parks it" });
-    expect(await released).toBe(1);
-    await worker.close(true);
-    const { jobs } = consume("handle", handled);
-    await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
-    expect(jobs.length).toBe(1);
-    await end();
-  });
+  it.each([
+    ["a moment later", false],
+    ["just when it is looked for", true],
+  ])(
+    "release() of one that was only just parked waits until it leaves its queue, %s",
+    async (_when, isJustThen) => {
+      const opened = await open();
+      const { inbox, engine, queues, meter, put, work, consume, until, end } = opened;
+      const id = await put();
+      await work("verify", valid);
+      const worker = engine.worker(queues.of("handle").name);
+      const job = (await worker.getNextJob("parks it")) as DeliveryJob;
+      const { carried } = (await queues.find(id)) as Found;
+      Object.assign(carried.kept, { state: "dead", reason: { code: "poison", message: "" } });
+      await queues.add(goneOn(carried));
+      const clear = () => leave(queues, { place: "handle", job, token: "parks it" });
+      const add = queues.add.bind(queues);
+      let isCleared = false;
+      queues.add = async (...given) => {
+        await add(...given);
+        if (isJustThen && !isCleared) await clear();
+        isCleared = true;
+      };
+      const released = release(queues, meter, { receiver: "a", id, now: Date.now() });
+      if (!isJustThen) await pause(200).then(clear);
+      expect(await released).toBe(1);
+      await worker.close(true);
+      const { jobs } = consume("handle", handled);
+      await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
+      expect(jobs.length).toBe(1);
+      await end();
+    },
+  );
 
   it("release() that comes too late undoes nothing of what has been recorded since", async () => {
     const opened = await open();

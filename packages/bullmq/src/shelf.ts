@@ -133,8 +133,12 @@ async function isTakenOff(
     began = performance.now();
     await queues.add(released, releaseMs);
     added = await queues.look(next, id);
-    // What is there from before it was parked is cleared away by whoever parked it.
-    if (added === null || added.carried.step >= released.step) break;
+    // What was there from before it was parked kept this one out; whoever parked it clears it away.
+    const isKeptOut =
+      added === null
+        ? (await queues.look(shelf, id))?.carried.step === carried.step
+        : added.carried.step < released.step;
+    if (!isKeptOut) break;
   }
   if (added !== null && added.carried.nonce !== released.nonce) return false;
   if (added === null || performance.now() - began > releaseMs / 2) return true;
