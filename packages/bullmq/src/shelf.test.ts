@@ -138,9 +138,10 @@ onEachServer((server, { kind }) => {
       const add = queues.add.bind(queues);
       let isCleared = false;
       queues.add = async (...given) => {
-        await add(...given);
+        const added = await add(...given);
         if (isJustThen && !isCleared) await clear();
         isCleared = true;
+        return added;
       };
       const released = release(queues, meter, { receiver: "a", id, now: Date.now() });
       if (!isJustThen) await pause(200).then(clear);
