@@ -22,6 +22,8 @@ export interface Source {
 
 interface Running {
   readonly held: Held;
+  /** Why there is nothing to work on. */
+  readonly damage: string | null;
   readonly controller: AbortController;
   /** Ends it as work that was not done. */
   giveBack(): void;
@@ -131,10 +133,10 @@ export class QueueConsumer implements Consumer {
   }
 
   async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
-    const { carried } = foundIn(this.#stage, job);
+    const { carried, damage } = foundIn(this.#stage, job);
     const held: Held = { place: this.#stage, job, token, carried };
     const running: Running = {
-      ...{ held, controller: new AbortController(), giveBack: () => {}, lost: false },
+      ...{ held, damage, controller: new AbortController(), giveBack: () => {}, lost: false },
       ...{ ownedAt: performance.now(), ended: Promise.resolve() },
     };
     this.#running.add(running);
@@ -147,16 +149,20 @@ export class QueueConsumer implements Consumer {
   }
 
   async #handle(queues: ReceiverQueues, running: Running): Promise<void> {
+    const { damage } = running;
     const { carried, job: bull } = running.held;
     const startedAt = this.#policy.clock.now();
     if (await this.#settled(queues, running)) return;
     const { kept } = carried;
     const job = jobOf({ ...kept, stage: this.#stage });
     const losses = bull.stalledCounter - carried.losses;
+    const poison = `Work on it was begun ${losses} times and never ended.`;
     const outcome =
-      losses >= mostLosses
-        ? leaveIt("dead", "poison", `Work on it was begun ${losses} times and never ended.`)
-        : await this.#attempt(job, running);
+      damage !== null
+        ? leaveIt("dead", "not_understood", damage)
+        : losses >= mostLosses
+          ? leaveIt("dead", "poison", poison)
+          : await this.#attempt(job, running);
     const before = weightOf(kept);
     record(kept, outcome, startedAt, this.#policy.clock.now());
     if (await this.#record(queues, running, outcome, before)) {
@@ -170,7 +176,8 @@ export class QueueConsumer implements Consumer {
     const { state, released, attempts } = carried.kept;
     const here = state === (place === "verify" ? "received" : "verified");
     const justReleased = released && attempts === 0;
-    if (here && job.stalledCounter === carried.losses && !justReleased) return false;
+    const untouched = running.damage === null && job.stalledCounter === carried.losses;
+    if (here && untouched && !justReleased) return false;
     let there = false;
     const look = async (): Promise<void> => {
       const found = await queues.find(job.id as string);

@@ -1,6 +1,7 @@
 import {
   createRedisBackend,
   type IQueueBackend,
+  Job,
   PostgresConnection,
   PostgresQueueBackend,
   Queue,
@@ -22,6 +23,24 @@ export interface Engine {
   /** Why `error` came about, if the connection has told it lately and the error has not. */
   reasonOf(error: unknown): unknown;
   close(): Promise<void>;
+}
+
+type ReadJob = typeof Job.fromJSON;
+
+/** BullMQ throws at a job whose data is no JSON: as text it is read like all that is not ours. */
+class ReadableJob extends Job {
+  static override fromJSON: ReadJob = (queue, json, id) => {
+    try {
+      return Job.fromJSON(queue, json, id);
+    } catch {
+      return Job.fromJSON(queue, { ...json, data: JSON.stringify({ text: json.data }) }, id);
+    }
+  };
+}
+
+/** Has a queue or a worker read each job that there may be. */
+function readable<T extends object>(of: T): T {
+  return Object.defineProperty(of, "Job", { value: ReadableJob });
 }
 
 /** How long a connection may take, in milliseconds. */
@@ -64,9 +83,11 @@ export async function openEngine(settings: Settings): Promise<Engine> {
   }
   return {
     queue: (name) =>
-      new Queue(name, { connection: {}, skipMetasUpdate: true }, () =>
-        base.forQueue(name),
-      ) as unknown as Queue,
+      readable(
+        new Queue(name, { connection: {}, skipMetasUpdate: true }, () =>
+          base.forQueue(name),
+        ) as unknown as Queue,
+      ),
     worker(name) {
       const { leaseMs } = settings;
       const options = {
@@ -82,7 +103,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
               const own = { ...given, connection: {} };
               return new PostgresQueueBackend(connection, queue, own, true, queue);
             }) as unknown as Worker);
-      return worker;
+      return readable(worker);
     },
     ...rest,
     reasonOf,

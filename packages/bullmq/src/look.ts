@@ -1,6 +1,7 @@
 import { type Entry, type InboxQuery, ReporthookError, type State } from "@reporthook/core";
 import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
 import { type Place, type ReceiverQueues, unfinished } from "./queues.ts";
+import { isId } from "./remains.ts";
 
 type Type = (typeof unfinished)[number] | "completed" | "failed";
 
@@ -48,7 +49,7 @@ export async function eachId(
         for (const id of ids) found(id);
         const last = ids.at(-1);
         if (last === undefined || ids.length < step) break;
-        if (ended && ((await queue.getJob(last))?.finishedOn ?? 0) < since()) break;
+        if (ended && ((await queue.getJob(last))?.finishedOn ?? Infinity) < since()) break;
       }
     }
   }
@@ -110,9 +111,8 @@ export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Da
     for (const type of types)
       ids.push(...(await queues.of(place).getRanges([type], 0, peek, true)));
   }
-  const smallest = ids.sort()[0];
-  const found = smallest === undefined ? null : await queues.find(smallest);
-  return found === null ? null : new Date(found.carried.kept.receivedAt);
+  const smallest = ids.filter(isId).sort()[0];
+  return smallest === undefined ? null : new Date(timeOf(smallest));
 }
 
 /** When the oldest was received that is neither handled nor parked. */

@@ -5,6 +5,7 @@ import type { Engine } from "./engine.ts";
 import { Gathering } from "./gather.ts";
 import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts";
 import { type Carried, carriedBy, dataOf, type JobData } from "./record.ts";
+import { isId, remainsOf } from "./remains.ts";
 
 /** The queues of a receiver: of each stage, and of each state that waits for a person. */
 export type Place = "verify" | "handle" | "held" | "dead";
@@ -21,6 +22,8 @@ export interface Found {
   readonly job: DeliveryJob;
   readonly carried: Carried;
   readonly state: State;
+  /** Why the record can't be used: it was lost, or is of another. */
+  readonly damage: string | null;
 }
 
 /** The queues that wait for a person. */
@@ -84,7 +87,7 @@ export class ReceiverQueues {
 
   /** Where a delivery is: of two that a crash left in two places, the one that is further. */
   async find(id: string): Promise<Found | null> {
-    if (!/^[0-9a-z]{26}$/.test(id)) return null;
+    if (!isId(id)) return null;
     // One that moves is in its new place before it leaves the old one, and may be missed in both when they are asked
     // around that: then it is found now.
     return (await this.#furthest(id)) ?? (await this.#furthest(id));
@@ -119,13 +122,31 @@ export class ReceiverQueues {
 export function foundIn(place: Place, job: DeliveryJob): Found {
   const ended = job.finishedOn !== undefined;
   const rejected = ended && job.returnvalue === null;
-  const carried = carriedBy(job.data, ended && !rejected ? job.returnvalue : null);
+  const read = carriedBy(job.data, ended && !rejected ? job.returnvalue : null);
+  const { carried, damage } =
+    read?.kept.id === job.id && read !== null
+      ? { carried: read, damage: null }
+      : remainsOf({
+          ...{ id: job.id ?? "", data: job.data, timestamp: job.timestamp },
+          ...{ state: stateIn(place), receiver: receiverOf(job.queueName, place) },
+        });
   const { kept } = carried;
   const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
   kept.state = state;
   // BullMQ's own delay is over or was ended by hand: it waits no longer.
   if (!ended && job.delay === 0) kept.dueAt = Math.min(kept.dueAt, Date.now());
-  return { place, job, carried, state };
+  return { place, job, carried, state, damage };
+}
+
+/** No prefix has a hyphen. */
+function receiverOf(queueName: string, place: Place): string {
+  return queueName.slice(queueName.indexOf("-") + 1, -`-${place}`.length);
+}
+
+/** The state of those who wait in a queue. */
+function stateIn(place: Place): State {
+  if (place === "held" || place === "dead") return place;
+  return place === "verify" ? "received" : "verified";
 }
 
 /** The queue that has those in this state. */

@@ -63,6 +63,7 @@ export class Receivers {
   /** All names, of all processes. */
   async names(): Promise<string[]> {
     const ids = await this.#names.getRanges(["wait"], 0, -1, true);
-    return ids.map((id) => id.slice("name-".length));
+    // Nobody else's, and each once, although one whose job was deleted is there again.
+    return [...new Set(ids.flatMap((id) => /^name-([\w.-]{1,64})$/.exec(id)?.[1] ?? []))];
   }
 }

@@ -1,5 +1,5 @@
 import type { Attempt } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
+import { type Kept, states } from "@reporthook/core/store";
 
 /** A delivery as a job carries it. */
 export interface Carried {
@@ -45,12 +45,12 @@ export function dataOf({ kept, key, step, losses, nonce }: Carried): JobData {
   };
 }
 
-/** What a job carries; `result` is that of a completed one. */
-export function carriedBy(data: JobData, result: unknown = null): Carried {
-  const { delivery, body } = data;
-  const read = unsafe<Written>(delivery);
-  const late = result === null ? {} : unsafe<Result>(result as Result | string);
-  const { key, step, losses, nonce, history, ...rest } = { ...read, ...late };
+/** What a job carries; `result` is that of a completed one. Null when that is no delivery as this version writes it. */
+export function carriedBy(data: unknown, result: unknown = null): Carried | null {
+  const { delivery, body } = partsOf(data);
+  const read = { ...partsOf(delivery), ...partsOf(result) };
+  if (!isWritten(read) || !isBody(body)) return null;
+  const { key, step, losses, nonce, history, ...rest } = read;
   const bytes =
     typeof body === "object" && body !== null ? Buffer.from(body.base64, "base64") : body;
   const kept: Kept = {
@@ -76,8 +76,53 @@ function safe<T extends object>(value: T): T | string {
   return refused.test(text) ? text : value;
 }
 
-function unsafe<T extends object>(value: T | string): T {
-  return typeof value === "string" ? (JSON.parse(value) as T) : value;
+/** The members of an object, or of one that is JSON text; none of anything else. */
+function partsOf(value: unknown): Readonly<Record<string, unknown>> {
+  try {
+    const read: unknown = typeof value === "string" ? JSON.parse(value) : value;
+    return isObject(read) ? read : {};
+  } catch {
+    return {};
+  }
+}
+
+type Is = (value: unknown) => boolean;
+
+const isText: Is = (value) => typeof value === "string";
+const isNumber: Is = (value) => typeof value === "number";
+const isTime: Is = (value) => typeof value === "number" && Math.abs(value) <= 8.64e15;
+const isFlag: Is = (value) => typeof value === "boolean";
+const orNone =
+  (is: Is): Is =>
+  (value) =>
+    value === null || value === undefined || is(value);
+const all = (is: Is, values: unknown): boolean => Array.isArray(values) && values.every(is);
+
+const shape: Readonly<Record<keyof Written, Is>> = {
+  ...{ id: isText, place: isNumber, receiver: isText, receivedAt: isTime, url: isText },
+  ...{ context: orNone(isText), ackMs: isNumber, signature: orNone(isText) },
+  headers: (value) => isObject(value) && all(isText, Object.values(value)),
+  state: (value) => (states as readonly unknown[]).includes(value),
+  stage: (value) => value === "verify" || value === "handle",
+  reason: orNone((value) => isObject(value) && all(isText, [value["code"], value["message"]])),
+  ...{ type: orNone(isText), reportId: orNone(isText), verification: orNone(isText) },
+  ...{ released: isFlag, attempts: isNumber, dueAt: isTime, giveWay: isFlag },
+  ...{ memo: orNone(isText), sameSignatureAs: orNone(isText), lastError: orNone(isText) },
+  endedAt: isTime,
+  history: (value) => all((one) => isObject(one) && isTime(one["at"]), value),
+  ...{ key: orNone(isText), step: isNumber, losses: isNumber, nonce: orNone(isText) },
+};
+
+function isWritten(value: unknown): value is Written {
+  return isObject(value) && Object.entries(shape).every(([name, is]) => is(value[name]));
+}
+
+function isBody(value: unknown): value is JobData["body"] {
+  return value === null || isText(value) || (isObject(value) && isText(value["base64"]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function bodyOf(body: Uint8Array): JobData["body"] {

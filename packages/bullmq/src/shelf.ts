@@ -175,7 +175,7 @@ export async function discard(queues: ReceiverQueues, meter: Meter, found: Found
 }
 
 /** First the key, or a crash between the two would swallow its copy. */
-async function forget(queues: ReceiverQueues, { carried, place }: Found): Promise<void> {
+async function forget(queues: ReceiverQueues, { carried, job, place }: Found): Promise<void> {
   const { key, kept, step } = carried;
   const verify = queues.of("verify");
   if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
@@ -184,7 +184,7 @@ async function forget(queues: ReceiverQueues, { carried, place }: Found): Promis
   // What a crash has left there; but what has been released meanwhile is there, too.
   const left = await queues.look("verify", kept.id);
   if (left !== null && left.carried.step <= step) await verify.remove(kept.id);
-  await queues.of(place).remove(kept.id);
+  await queues.of(place).remove(job.id as string);
 }
 
 /** Deletes what its time is over for; resolves to how many. */
@@ -221,10 +221,11 @@ async function pruneParked(
     const before = pruned;
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
-      if (job === undefined) continue;
-      const found = foundIn(place, job);
-      if (!isOver(found.carried.kept)) return pruned;
-      await forget(queues, found);
+      const found = job === undefined ? null : foundIn(place, job);
+      if (found !== null && !isOver(found.carried.kept)) return pruned;
+      // Where the job was lost, its id has stayed.
+      if (found === null) await queues.of(place).remove(id);
+      else await forget(queues, found);
       pruned++;
     }
     if (ids.length < atOnce || pruned === before) return pruned;

@@ -90,7 +90,7 @@ export function keptOf(row: Row, receiver: string): Kept {
     reportId: text("report"),
     verification: text("verification") as Verification | null,
     released: row["released"] === 1,
-    attempts: Number(row["attempts"]),
+    attempts: Number(row["attempts"]) || 0,
     // Nothing, as long as it is due from its receipt on.
     dueAt: Number(row["due_at"] ?? row["received_at"]),
     giveWay: row["give_way"] === 1,

@@ -29,7 +29,14 @@ const patienceMs = 60_000;
 let files = 0;
 const { guarantees } = sqliteInbox(join(folder, "none.db"));
 const open = () => sqliteInbox(join(folder, `${++files}.db`));
-for (const { name, run } of inboxContract({ open, guarantees, patienceMs })) test(name, run);
+/** As somebody does who edits the file by hand. */
+const damage = async (_inbox: Inbox, id: string): Promise<void> => {
+  const file = loadDriver().open(join(folder, `${files}.db`));
+  file.exec(`UPDATE delivery SET headers = '{', history = '[1', attempts = 'x' WHERE id = '${id}'`);
+  file.close();
+};
+const options = { open, guarantees, patienceMs, damage };
+for (const { name, run } of inboxContract(options)) test(name, run);
 
 const bench = (inbox: Inbox) => createBench(inbox, patienceMs);
 

@@ -2,13 +2,13 @@ import type { StopSignal } from "../abort.ts";
 import { systemClock } from "../clock.ts";
 import type { Arrival, Job, NewDelivery, Outcome, Stage } from "../delivery.ts";
 import { fingerprint } from "../fingerprint.ts";
-import { newId } from "../id.ts";
+import { idAt, newId } from "../id.ts";
 import type { Added, Consumer, Inbox } from "../inbox.ts";
 import { patiently, same, until } from "./assert.ts";
 import { type VirtualClock, virtualClock } from "./virtual-clock.ts";
 
 /** What a case needs of a store beyond the port. */
-export type Need = "clock" | "order" | "reuse" | "search";
+export type Need = "clock" | "order" | "reuse" | "search" | "damage";
 
 /** A case as it is written down. */
 export interface Written {
@@ -32,6 +32,8 @@ export interface Bench {
   consume(stage: Stage, step: Step, options?: ConsumeOptions): Consuming;
   until(check: () => boolean | Promise<boolean>, what: string): Promise<void>;
   patiently<T>(promise: Promise<T>, what: string): Promise<T>;
+  /** Makes what the store has of one unreadable, or has it lost. */
+  damage(id: string): Promise<void>;
   /** Closes the inbox; fails when something is left running. */
   end(): Promise<void>;
 }
@@ -67,6 +69,8 @@ export interface Consuming {
   readonly consumer: Consumer;
   readonly jobs: readonly Job[];
   readonly errors: readonly unknown[];
+  /** What it was told to be recorded. */
+  readonly recorded: readonly { readonly job: Job; readonly outcome: Outcome }[];
 }
 
 /** The verdict "valid", with what recognition found. */
@@ -109,7 +113,11 @@ export function deferred<T = void>(): {
 }
 
 /** Makes the bench of one case. */
-export function createBench(inbox: Inbox, patienceMs: number): Bench {
+export function createBench(
+  inbox: Inbox,
+  patienceMs: number,
+  damage: (inbox: Inbox, id: string) => Promise<void> = async () => {},
+): Bench {
   const clock = inbox.guarantees.clock === "given" ? virtualClock() : ownClock();
   const consumers: Consumer[] = [];
   let made = 0;
@@ -125,8 +133,10 @@ export function createBench(inbox: Inbox, patienceMs: number): Bench {
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
     const receivedAt = parts.at ?? clock.now();
+    // Those of another time as well begin with it.
+    const id = idAt(receivedAt) + newId(receivedAt).slice(10);
     return {
-      ...{ id: newId(receivedAt), receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
+      ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
       headers: { "content-type": "application/json", "user-agent": "contract" },
       key: signature === null ? null : await fingerprint({ receiver, signature, url, body }),
     };
@@ -145,10 +155,14 @@ export function createBench(inbox: Inbox, patienceMs: number): Bench {
       jobs.push(job);
       return typeof step === "function" ? step(job, signal) : step;
     };
-    const onError = (error: unknown): void => void errors.push(error);
-    const consumer = inbox.consume(stage, work, { receiver, concurrency, clock, onError });
+    const recorded: { job: Job; outcome: Outcome }[] = [];
+    const consumer = inbox.consume(stage, work, {
+      ...{ receiver, concurrency, clock },
+      onError: (error) => void errors.push(error),
+      onRecorded: (job, outcome) => void recorded.push({ job, outcome }),
+    });
     consumers.push(consumer);
-    return { consumer, jobs, errors };
+    return { consumer, jobs, errors, recorded };
   }
 
   const bench: Bench = {
@@ -176,6 +190,7 @@ export function createBench(inbox: Inbox, patienceMs: number): Bench {
     consume,
     until: (check, what) => until(check, what, patienceMs),
     patiently: (promise, what) => patiently(promise, what, patienceMs),
+    damage: (id) => damage(inbox, id),
     async end() {
       await bench.patiently(inbox.close(), "close()");
       const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);

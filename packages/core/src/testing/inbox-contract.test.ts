@@ -40,6 +40,7 @@ describe("inboxContract", () => {
         "the store keeps the order only roughly",
         "the store does not notice reused signatures",
         "the store finds events and reports only among what is parked or rejected",
+        "how to damage a record is not told",
       ]),
     );
     for (const { name, run, skipped: why } of skipped) {

@@ -2,6 +2,7 @@ import type { Guarantees, Inbox } from "../inbox.ts";
 import { patiently, same } from "./assert.ts";
 import { adding } from "./inbox-adding.ts";
 import { createBench, type Need } from "./inbox-bench.ts";
+import { damaged } from "./inbox-damage.ts";
 import { ending } from "./inbox-ending.ts";
 import { handingOut } from "./inbox-handing-out.ts";
 import { keeping } from "./inbox-keeping.ts";
@@ -17,6 +18,8 @@ export interface InboxContractOptions {
   readonly guarantees: Guarantees;
   /** Milliseconds of real time after which something that should happen is given up: 10,000. */
   readonly patienceMs?: number;
+  /** Makes unreadable what the store has of one delivery, or has it lost: without it those cases are skipped. */
+  readonly damage?: (inbox: Inbox, id: string) => Promise<void>;
 }
 
 /** One case, to be handed to any test runner. */
@@ -37,6 +40,7 @@ const cases = [
   ...releasing,
   ...keeping,
   ...looking,
+  ...damaged,
 ];
 
 /**
@@ -47,15 +51,15 @@ const cases = [
  * for (const { name, run } of inboxContract({ open: memoryInbox, guarantees })) test(name, run);
  */
 export function inboxContract(options: InboxContractOptions): readonly ContractCase[] {
-  const { open, guarantees, patienceMs = 10_000 } = options;
+  const { open, guarantees, patienceMs = 10_000, damage } = options;
   return cases.map(({ name, needs = [], run }) => {
-    const skipped = needs.map((need) => missing(need, guarantees)).find((why) => why !== null);
+    const skipped = needs.map((need) => missing(need, options)).find((why) => why !== null);
     if (skipped) return { name: `${name} (skipped: ${skipped})`, run: async () => {}, skipped };
     return {
       name,
       async run() {
         const inbox = await open();
-        const bench = createBench(inbox, patienceMs);
+        const bench = createBench(inbox, patienceMs, damage);
         try {
           same(inbox.guarantees, guarantees, "What the store guarantees");
           await patiently(run(bench), "the end of the case", 2 * patienceMs);
@@ -69,8 +73,9 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
   });
 }
 
-function missing(need: Need, guarantees: Guarantees): string | null {
+function missing(need: Need, { guarantees, damage }: InboxContractOptions): string | null {
   const { clock, finds, order, noticesReuse } = guarantees;
+  if (need === "damage" && damage === undefined) return "how to damage a record is not told";
   if (need === "clock" && clock === "own") return "the store keeps its own time";
   if (need === "order" && order === "roughly") return "the store keeps the order only roughly";
   if (need === "reuse" && !noticesReuse) return "the store does not notice reused signatures";

@@ -1,5 +1,4 @@
 import type { NewDelivery } from "../delivery.ts";
-import { idAt } from "../id.ts";
 import type { InboxQuery } from "../inbox.ts";
 import { rejects, same } from "./assert.ts";
 import { type Bench, handled, later, left, valid, type Written } from "./inbox-bench.ts";
@@ -176,7 +175,7 @@ export const looking: readonly Written[] = [
 /** Adds one that was received at this moment; resolves to its id. */
 async function addAt({ make, add }: Bench, at: number, ackMs = 1.5): Promise<string> {
   const made = await make({ at });
-  const delivery: NewDelivery = { ...made, id: idAt(at) + made.id.slice(10), ackMs };
+  const delivery: NewDelivery = { ...made, ackMs };
   same((await add(delivery)).status, "added", "What add() answered");
   return delivery.id;
 }
