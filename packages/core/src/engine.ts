@@ -55,7 +55,7 @@ const longestMs = 2_147_483_647;
 
 /** Makes the engine of one receiver; nothing runs before `start` or `autostart`. */
 export function createEngine(settings: Settings, worker: Worker, around?: Around): Engine {
-  const { clean, clock, inbox, logger, name } = settings;
+  const { bind, clean, clock, inbox, logger, name } = settings;
   const watchers = new Map<string, Watcher>();
   const ending = new StopController();
   const keeps = settings.ack === "stored";
@@ -88,17 +88,18 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   }
 
   function consume(stage: Stage): Consumer {
-    return inbox.consume(stage, worker[stage], {
+    // Any request may have woken the inbox: nothing is to run as that one.
+    return inbox.consume(stage, bind(worker[stage]), {
       receiver: name,
       concurrency: settings.concurrency[stage],
       clock,
       onError: onInboxError,
-      onRecorded(job, outcome) {
+      onRecorded: bind((job: Job, outcome: Outcome) => {
         report(job, outcome);
         const goesOn = outcome.to === "verified" || outcome.to === "again";
         if (stage === "handle" || !goesOn) forget(job.id);
         void prune(pruneEveryMs);
-      },
+      }),
     });
   }
 

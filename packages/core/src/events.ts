@@ -116,7 +116,8 @@ export interface HandlerContext {
 }
 
 /**
- * Runs after the acknowledgement; a rejection is tried again, see {@link DoNotRetry} and {@link RetryAfter}. For a receiver
+ * Runs after the acknowledgement, in the async context in which the receiver was made; a rejection is tried again, see
+ * {@link DoNotRetry} and {@link RetryAfter}. For a receiver
  * with schemas whose output is a class or an interface name them, too: `Handler<"report.complete", unknown, typeof schemas>`.
  */
 export type Handler<

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { Bind } from "./platform.ts";
 
 /**
  * Where log lines go: pino's order of arguments; `console` fits too. One that takes the message first, such as winston,
@@ -21,10 +22,13 @@ export const consoleLogger: Logger = {
  * The logger of a receiver, which names it in each line. It never throws: a broken one loses log lines and nothing else.
  * Errors of one without `error` are warnings; it has `info` where the given one does, and `{}` drops all.
  */
-export function loggerOf(receiver: string, logger: Partial<Logger>): Logger {
-  const guarded =
-    (level: keyof Logger): Logger["warn"] =>
-    (given, message) => {
+export function loggerOf(
+  receiver: string,
+  logger: Partial<Logger>,
+  bind: Bind = (run) => run,
+): Logger {
+  const guarded = (level: keyof Logger): Logger["warn"] =>
+    bind((given, message) => {
       const fields = { receiver, ...given };
       try {
         if (logger[level] === undefined) logger.warn?.(fields, message);
@@ -32,7 +36,7 @@ export function loggerOf(receiver: string, logger: Partial<Logger>): Logger {
       } catch {
         // A log line that can't be written has nowhere else to go.
       }
-    };
+    });
   const safe = { warn: guarded("warn"), error: guarded("error") };
   return typeof logger.info === "function" ? { ...safe, info: guarded("info") } : safe;
 }

@@ -1,17 +1,41 @@
 /** The platforms that are told apart. */
 type Platform = "Cloudflare Workers" | "AWS Lambda";
 
+interface Global {
+  readonly navigator?: { readonly userAgent?: string };
+  readonly Deno?: unknown;
+  readonly AsyncLocalStorage?: AsyncContext;
+  readonly process?: {
+    readonly env?: Readonly<Record<string, string | undefined>>;
+    getBuiltinModule?(id: string): object | undefined;
+  };
+}
+
+/** What is used of `AsyncLocalStorage`. */
+interface AsyncContext {
+  snapshot?(): <T>(run: () => T) => T;
+}
+
+/**
+ * What `look` finds on the platform, or else undefined. A platform may throw at a mere look at what it does not offer, as
+ * Next.js' Edge Runtime does.
+ */
+function seen<T>(look: (platform: Global) => T): T | undefined {
+  try {
+    return look(globalThis as Global);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A platform that may freeze or end an instance as soon as it has answered; null where a process lives on. */
 export function serverlessPlatform(): Platform | null {
-  const { navigator, process, Deno } = globalThis as {
-    navigator?: { readonly userAgent?: string };
-    process?: { readonly env?: Readonly<Record<string, string | undefined>> };
-    Deno?: unknown;
-  };
-  if (navigator?.userAgent === "Cloudflare-Workers") return "Cloudflare Workers";
+  if (seen(({ navigator }) => navigator?.userAgent) === "Cloudflare-Workers") {
+    return "Cloudflare Workers";
+  }
   // Deno would ask its user for leave to look at the environment.
-  if (Deno !== undefined) return null;
-  return process?.env?.["AWS_LAMBDA_FUNCTION_NAME"] ? "AWS Lambda" : null;
+  if (seen(({ Deno }) => Deno) !== undefined) return null;
+  return seen(({ process }) => process?.env?.["AWS_LAMBDA_FUNCTION_NAME"]) ? "AWS Lambda" : null;
 }
 
 /**
@@ -20,4 +44,26 @@ export function serverlessPlatform(): Platform | null {
  */
 export function isTiedToRequests(): boolean {
   return serverlessPlatform() === "Cloudflare Workers";
+}
+
+/** A module that is built into the runtime; without members where there is none. */
+export function builtin<Module extends object>(id: `node:${string}`): Partial<Module> {
+  return (seen(({ process }) => process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;
+}
+
+/** Has a function run in the async context of another place. */
+export type Bind = <Args extends readonly unknown[], Result>(
+  run: (...args: Args) => Result,
+) => (...args: Args) => Result;
+
+/** Binds functions to the async context of this moment; they stay as they are where the platform has none. */
+export function bindingToContext(): Bind {
+  const storage =
+    seen(({ AsyncLocalStorage }) => AsyncLocalStorage) ??
+    builtin<{ AsyncLocalStorage: AsyncContext }>("node:async_hooks").AsyncLocalStorage;
+  const inContext = seen(() => storage?.snapshot?.());
+  if (inContext === undefined) return (run) => run;
+  return (run) =>
+    (...args) =>
+      inContext(() => run(...args));
 }

@@ -46,7 +46,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   options: ReceiverOptions<Context, S>,
 ): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);
-  const { clean, clock, inbox, limits, logger, name } = settings;
+  const { bind, clean, clock, inbox, limits, logger, name } = settings;
   const takenName = takeName(inbox, name, options.name !== undefined);
   const use = useOf(inbox);
   use.begin();
@@ -200,7 +200,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);
-    const run = (given: Incoming) => decide(given, id, deadline);
+    const run = bind((given: Incoming) => decide(given, id, deadline));
     const deciding = around === undefined ? run(incoming) : around.receive(incoming, id, run);
     const place = requests.add(deciding);
     try {
@@ -258,7 +258,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     start: engine.start,
     async close({ timeoutMs = 25_000 } = {}) {
       checkMs("close: timeoutMs", timeoutMs);
-      closed ??= shutDown(timeoutMs);
+      closed ??= bind(shutDown)(timeoutMs);
       await closed;
     },
     async idle({ timeoutMs = 5_000 } = {}) {

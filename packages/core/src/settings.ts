@@ -8,7 +8,7 @@ import { consoleLogger, type Logger, loggerOf } from "./log.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
-import { isTiedToRequests, serverlessPlatform } from "./platform.ts";
+import { type Bind, bindingToContext, isTiedToRequests, serverlessPlatform } from "./platform.ts";
 import type { SignatureSource } from "./receive.ts";
 import { cleanerOf } from "./redact.ts";
 import type { RetryOptions } from "./schedule.ts";
@@ -26,6 +26,8 @@ export interface Settings
   readonly concurrency: { readonly verify: number; readonly handle: number };
   readonly logger: Logger;
   readonly seam: Seam | undefined;
+  /** Has what was given here run in the async context of `createReceiver`, never in a request's. */
+  readonly bind: Bind;
   /** Takes the API key out of what others have thrown. */
   readonly clean: (text: string) => string;
 }
@@ -44,6 +46,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
   const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
   const ack = oneOf("ack", options.ack, ["stored", "handled"]);
+  const bind = bindingToContext();
   return {
     client: options.client,
     inbox: inboxOf(options, ack),
@@ -64,9 +67,10 @@ export function settingsOf(options: ReceiverOptions): Settings {
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
     clock: clockOf(clock),
-    logger: loggerOf(name, givenLogger(options.logger)),
+    logger: loggerOf(name, givenLogger(options.logger), bind),
     observe: observeOf(options.observe),
     seam: options[seam],
+    bind,
     clean: cleanerOf(options.client),
   };
 }

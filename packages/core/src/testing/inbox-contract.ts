@@ -2,6 +2,7 @@ import type { Guarantees, Inbox } from "../inbox.ts";
 import { patiently, same } from "./assert.ts";
 import { adding } from "./inbox-adding.ts";
 import { createBench, type Need } from "./inbox-bench.ts";
+import { context } from "./inbox-context.ts";
 import { damaged } from "./inbox-damage.ts";
 import { ending } from "./inbox-ending.ts";
 import { handingOut } from "./inbox-handing-out.ts";
@@ -41,6 +42,7 @@ const cases = [
   ...keeping,
   ...looking,
   ...damaged,
+  ...context,
 ];
 
 /**

@@ -2,6 +2,7 @@ import { answerCases } from "./mount-answers.ts";
 import type { Definition } from "./mount-bench.ts";
 import { bodyCases } from "./mount-bodies.ts";
 import { callbackCases } from "./mount-callback.ts";
+import { contextCases } from "./mount-context.ts";
 import type { MountCase, MountHost } from "./mount-host.ts";
 import { waitingCases } from "./mount-waiting.ts";
 import { wireCases } from "./mount-wire.ts";
@@ -19,6 +20,7 @@ export function mountContract(host: MountHost): MountCase[] {
     ...bodyCases,
     ...callbackCases,
     ...wireCases,
+    ...contextCases,
   ];
   for (const name of Object.keys(host.skip ?? {})) {
     if (definitions.some((definition) => definition.name === name)) continue;
