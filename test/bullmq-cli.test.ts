@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -97,5 +97,17 @@ it("the command line makes no tables in a database that has none", async () => {
   expect(await schemas()).toHaveLength(1);
   expect(await cli("inbox", "list", "--inbox", server.url)).toMatchObject({ code: 0 });
   await pool.end();
+  await server.stop();
+});
+
+it.skipIf(noRedis !== null)("the command line looks at a server that takes no writes", async () => {
+  const server = await startRedis();
+  const inbox = bullmqInbox({ connection: server.url, logger: false });
+  await inbox.open();
+  await inbox.close();
+  const [host, port] = new URL(server.url).host.split(":");
+  const redis = (...args: string[]) => spawnSync("redis-cli", ["-p", `${port}`, ...args]);
+  redis("REPLICAOF", `${host}`, "1");
+  expect(await cli("inbox", "list", "--inbox", server.url)).toMatchObject({ code: 0 });
   await server.stop();
 });

@@ -76,7 +76,12 @@ class BullmqInbox implements Inbox {
   }
 
   async open(): Promise<void> {
-    await this.#open();
+    try {
+      // A server that can be read may refuse all the same what is to be stored.
+      await this.#ask(({ receivers }) => receivers.registerAgain());
+    } catch (error) {
+      throw await this.#explained(error);
+    }
   }
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {

@@ -125,7 +125,7 @@ function onRedis({ connection }: Settings): Base {
   // What can't be sent now must fail now: it is answered 503, and must not be kept for later.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
-  const options = { ...always, ...now, ...limits, ...connection };
+  const options = { ...always, ...limits, ...connection, ...now };
   const backend = createRedisBackend("reporthook", { connection: options, skipVersionCheck: true });
   return {
     backend,

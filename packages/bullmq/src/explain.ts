@@ -7,6 +7,10 @@ const ways: readonly (readonly [RegExp, string])[] = [
     /NOAUTH|WRONGPASS|password authentication failed/,
     "it asks for another password: see connection",
   ],
+  [
+    /CROSSSLOT|MOVED|CLUSTERDOWN/,
+    "it is a node of a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none",
+  ],
   [/OOM command/, "it is out of memory: raise maxmemory, or keep less (option retention)"],
   [
     /READONLY|read-only transaction/,
@@ -18,7 +22,7 @@ const ways: readonly (readonly [RegExp, string])[] = [
   ],
   [/SchemaVersionMismatch/, "BullMQ's tables are newer: update bullmq here"],
   [
-    /isn't writeable|maxRetriesPerRequest|Connection (is closed|terminated)|timed out|timeout exceeded|no answer within|ECONN|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT/,
+    /isn't writeable|maxRetriesPerRequest|Connection (is closed|terminated)|timed out|timeout exceeded|no answer within|sentinels are unreachable|ECONN|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT/,
     "it can't be reached: start it, or wait for its failover",
   ],
 ];

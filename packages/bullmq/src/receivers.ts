@@ -27,9 +27,13 @@ export class Receivers {
     return registering;
   }
 
-  /** Makes known again those that this process has: the server may have lost them. Rejects when it takes no writes. */
+  /**
+   * Makes known again those that this process has: the server may have lost them. Rejects when nothing can be stored,
+   * also while there are none: a job that stands for no receiver is added as deliveries are.
+   */
   async registerAgain(): Promise<void> {
-    await Promise.all([...this.#registered.keys()].map((receiver) => this.#register(receiver)));
+    const known = [...this.#registered.keys()].map((receiver) => this.#register(receiver));
+    await Promise.all([this.#names.add("probe", {}, { jobId: "probe", priority: 1 }), ...known]);
   }
 
   async #register(receiver: string): Promise<void> {

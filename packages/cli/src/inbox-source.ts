@@ -37,7 +37,7 @@ function fromEnvironment(): string | undefined {
 }
 
 /**
- * Opens an inbox that is there: neither makes a file nor changes its version.
+ * Opens an inbox that is there, also one that takes no more: neither makes a file nor changes its version.
  *
  * @throws UsageError when none or two are named; Failure `no_inbox` when there is none, `not_installed` when its package
  * is not; ReporthookError `inbox_failed` when it can't be opened
@@ -45,7 +45,9 @@ function fromEnvironment(): string | undefined {
 export async function openInbox(source: InboxSource, retention?: Retention): Promise<Inbox> {
   const inbox = await made(source, retention === undefined ? {} : { retention });
   try {
-    await inbox.open();
+    // A server that takes no more can still be looked at, and pruned: open() would refuse it.
+    if (inbox.guarantees.durability === "server") await inbox.counts();
+    else await inbox.open();
     return inbox;
   } catch (error) {
     await inbox.close();

@@ -1,0 +1,143 @@
+/** Where an inbox is, and how to get there. */
+export interface Target {
+  readonly backend: Backend;
+  readonly connection: Options;
+  /** Where that is, without a password. */
+  readonly place: string;
+}
+
+type Backend = "redis" | "postgres";
+type Options = Readonly<Record<string, unknown>>;
+
+const protocols: Readonly<Record<string, Backend>> = {
+  "redis:": "redis",
+  "rediss:": "redis",
+  "postgres:": "postgres",
+  "postgresql:": "postgres",
+};
+const ways =
+  "must be a URL that begins with redis://, rediss:// or postgres://, or options: { path } for a socket of Redis, { host } for one of PostgreSQL";
+const cluster =
+  "is for a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none";
+// What would be ignored, or would break what is stored.
+const refusedOfRedis: Options = {
+  keyPrefix: "can't work, for BullMQ's scripts name keys without it: use the option prefix instead",
+  socket: "is an option of node-redis: give host and port, or path",
+  ...{ redisOptions: cluster, rootNodes: cluster, clusterNodes: cluster },
+  ...{ database: 'is for PostgreSQL: add backend: "postgres", or give db' },
+  ...{ user: 'is for PostgreSQL: add backend: "postgres", or give username' },
+};
+
+/** Checks the option `connection`; throws a TypeError that says what to give instead, and no password. */
+export function targetOf(connection: unknown, asked: Backend | undefined): Target {
+  if (asked !== undefined && asked !== "redis" && asked !== "postgres") {
+    wrong("backend", 'must be "redis" or "postgres"');
+  }
+  if (typeof connection === "string") {
+    const { backend, options } = readUrl("connection", connection, asked);
+    const given = backend === "redis" ? { url: connection } : { connectionString: connection };
+    return { backend, connection: given, place: placeOf(backend, options) };
+  }
+  if (typeof connection !== "object" || connection === null || Array.isArray(connection)) {
+    wrong("connection", "must be a URL like redis://127.0.0.1:6379, or an object of options");
+  }
+  const given = connection as Options;
+  const isClient = ["on", "connect", "duplicate", "query"].some(
+    (name) => typeof given[name] === "function",
+  );
+  if (isClient) {
+    wrong(
+      "connection",
+      "is a client, and an inbox opens its own: give what the client was made with, its URL or its options",
+    );
+  }
+  if ("href" in given) wrong("connection", "is a URL object: give its href");
+  const name = "connectionString" in given ? "connectionString" : "url";
+  const text = given[name];
+  if (text !== undefined && typeof text !== "string") {
+    wrong(`connection.${name}`, "must be a URL as text");
+  }
+  const read = text === undefined ? null : readUrl(`connection.${name}`, text, asked);
+  const backend = read?.backend ?? asked ?? "redis";
+  // What the URL says comes first, in ioredis as in pg.
+  const options = { ...given, ...read?.options };
+  return { backend, connection: given, place: placeOf(backend, options) };
+}
+
+function readUrl(
+  option: string,
+  text: string,
+  asked: Backend | undefined,
+): { readonly backend: Backend; readonly options: Options } {
+  // As pg reads it: a host may be missing after the password.
+  const url = [text, text.replace("@/", "@localhost/")].find((one) => URL.canParse(one));
+  const { protocol, hostname, port, pathname, username, searchParams } = new URL(url ?? "none:");
+  const backend = protocols[protocol];
+  if (backend === undefined) return wrong(option, ways);
+  if (asked !== undefined && asked !== backend) {
+    wrong("backend", `is "${asked}", but the URL of the connection is for ${backend}`);
+  }
+  const isLeftOut = url !== text;
+  const path = decoded(option, pathname.slice(1));
+  const ofUrl = {
+    host: isLeftOut ? "" : decoded(option, hostname).replace(/^\[|\]$/g, ""),
+    port,
+    ...(backend === "redis" ? { db: path } : { user: decoded(option, username), database: path }),
+  };
+  const said = Object.entries(ofUrl).filter(([, value]) => value !== "");
+  const asides = Object.fromEntries(searchParams);
+  // In pg what stands behind the question mark comes first, but for the database.
+  const options =
+    backend === "redis"
+      ? { ...asides, ...Object.fromEntries(said) }
+      : { ...Object.fromEntries(said), ...asides, database: path };
+  return { backend, options };
+}
+
+function decoded(option: string, text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return wrong(option, "has a percent sign that encodes nothing");
+  }
+}
+
+/** The server and the database that the options lead to, as ioredis and pg understand them. */
+function placeOf(backend: Backend, options: Options): string {
+  return backend === "redis" ? placeOfRedis(options) : placeOfPostgres(options);
+}
+
+function placeOfRedis(options: Options): string {
+  for (const [name, why] of Object.entries(refusedOfRedis)) {
+    if (options[name]) wrong(`connection.${name}`, String(why));
+  }
+  const { sentinels, name, path, host = "127.0.0.1", port = 6379, db } = options;
+  const database = Number(db) === 0 || db === undefined ? "" : `/${db}`;
+  if (Array.isArray(sentinels)) {
+    if (typeof name !== "string") wrong("connection.name", "must name the Sentinels' primary");
+    const all = sentinels.map((one: Options) => `${one["host"]}:${one["port"] ?? 26_379}`);
+    return `redis+sentinel://${all.sort().join(",")}/${name}${database}`;
+  }
+  if (path) return `redis:${path}${database === "" ? "" : `?db=${db}`}`;
+  return `redis://${hostOf(host)}:${port}${database}`;
+}
+
+function placeOfPostgres(options: Options): string {
+  const { env } = process;
+  const host = options["host"] || env["PGHOST"] || "localhost";
+  const port = options["port"] || env["PGPORT"] || 5432;
+  const user = options["user"] || env["PGUSER"] || env["USER"];
+  const database = options["database"] || env["PGDATABASE"] || user;
+  // Its socket lies in the folder that is given as its host.
+  if (String(host).startsWith("/")) return `postgres:${host}/.s.PGSQL.${port}/${database}`;
+  return `postgres://${hostOf(host)}:${port}/${database}`;
+}
+
+function hostOf(host: unknown): string {
+  return String(host).includes(":") ? `[${host}]` : String(host);
+}
+
+/** Throws the TypeError of a wrong option. */
+export function wrong(option: string, what: string): never {
+  throw new TypeError(`bullmqInbox: ${option} ${what}`);
+}
