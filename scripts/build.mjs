@@ -15,6 +15,20 @@ if (existsSync("build-page.mjs")) await import(pathToFileURL(resolve("build-page
 rmSync("dist", { recursive: true, force: true });
 for (const format of formats) declare(format);
 
+/** What stands in the place of import.meta, in words that file tracers understand in CommonJS. */
+const inCommonJs = {
+  define: { "import.meta.url": "urlOfThisFile" },
+  banner: {
+    js: [
+      'const { createRequire } = require("node:module");',
+      'const { join: joinPath } = require("node:path");',
+      'const { pathToFileURL: toUrl } = require("node:url");',
+      "const urlOfThisFile = toUrl(__filename).href;",
+    ].join(" "),
+  },
+};
+const ownRequire = /\b[\w.]+\.createRequire\(urlOfThisFile\)/g;
+
 const common = {
   target: "node20",
   platform: "node",
@@ -33,6 +47,19 @@ await build({
   chunkNames: "shared-[hash]",
   packages: "external",
 });
+// A thread is one file that needs no other of ours, and CommonJS wherever it is copied to.
+for (const name of readdirSync("src").filter((name) => name.endsWith("-thread.ts"))) {
+  await build({
+    ...common,
+    ...inCommonJs,
+    entryPoints: [`src/${name}`],
+    outdir: "dist",
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    bundle: true,
+  });
+  nameForTracers(`dist/${name.replace(".ts", ".cjs")}`);
+}
 const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
 if (manifest.sideEffects === false) for (const name of files) dropBareImports(`dist/esm/${name}`);
 if (formats.includes("cjs")) {
@@ -50,30 +77,35 @@ function dropBareImports(file) {
 }
 
 async function toCommonJs(name) {
-  const file = `dist/esm/${name}`;
-  const asksItsUrl = readFileSync(file, "utf8").includes("import.meta.url");
+  const [file, code] = [`dist/cjs/${name}`, readFileSync(`dist/esm/${name}`, "utf8")];
+  const asksWhereItIs = code.includes("import.meta.url");
+  const ownFile = /new URL\(("[^"]+"), import\.meta\.url\)/g;
+  const written = code.replace(ownFile, "toUrl(joinPath(__dirname, $1))");
   await build({
     ...common,
-    entryPoints: [file],
-    outdir: "dist/cjs",
+    stdin: { contents: written, resolveDir: "dist/esm", sourcefile: name },
+    outfile: file,
     format: "cjs",
     // Jest has no import() in CommonJS.
     supported: { "dynamic-import": false },
-    ...(asksItsUrl && {
-      define: { "import.meta.url": "urlOfThisFile" },
-      banner: { js: 'const urlOfThisFile = require("node:url").pathToFileURL(__filename).href;' },
-    }),
+    ...(asksWhereItIs && inCommonJs),
   });
+  if (asksWhereItIs) nameForTracers(file);
 }
 
-/** The sources of what is exported, of programs and of threads: what is loaded by its name. */
+/** Calls createRequire, where the code does so for its own file, by the name of which tracers know what it is. */
+function nameForTracers(file) {
+  const code = readFileSync(file, "utf8");
+  writeFileSync(file, code.replace(ownRequire, "createRequire(__filename)"));
+}
+
+/** The sources of what is exported and of programs: what is loaded by its name. */
 function entries() {
   const exported = Object.values(manifest.exports).map((entry) => entry["@reporthook/source"]);
   const programs = Object.values(manifest.bin ?? {}).map((file) =>
     file.replace("/dist/esm/", "/src/").replace(".js", ".ts"),
   );
-  const threads = readdirSync("src").filter((name) => name.endsWith("-thread.ts"));
-  return [...exported, ...programs, ...threads.map((name) => `src/${name}`)].filter(Boolean);
+  return [...exported, ...programs].filter(Boolean);
 }
 
 function declare(format) {

@@ -1,7 +1,6 @@
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
-import { here } from "./here.ts";
+import { here, loadLibsql, requireOf } from "./here.ts";
 
 /** What a column may hold: whole numbers up to 2^53 are stored as integers, text without NUL and lone surrogates. */
 export type Value = string | number | null | Uint8Array;
@@ -239,7 +238,7 @@ const runtime: ModuleSource = {
     const application = join(process.cwd(), "application.js");
     for (const from of [here, application]) {
       if (!canResolve(name, from)) continue;
-      return createRequire(from)(name);
+      return from === here && name === installedName ? loadLibsql() : requireOf(from)(name);
     }
     return undefined;
   },
@@ -247,7 +246,7 @@ const runtime: ModuleSource = {
 
 function canResolve(name: string, from: string): boolean {
   try {
-    createRequire(from).resolve(name);
+    requireOf(from).resolve(name);
     return true;
   } catch {
     return false;

@@ -1,6 +1,19 @@
+import module from "node:module";
+
 /**
  * The URL of this file, by which its neighbours and the installed packages are found; empty in a bundle that became
  * CommonJS.
  */
 // The build of the CommonJS version puts __filename in the place of import.meta.
 export const here: string = import.meta.url ?? "";
+
+/** The `require` of a file, by its path or URL. */
+export function requireOf(file: string): NodeJS.Require {
+  return module.createRequire(file);
+}
+
+/** What is installed as libsql, in words by which file tracers see it and bundlers don't: it has a native part. */
+export function loadLibsql(): unknown {
+  const requireHere = module.createRequire(import.meta.url);
+  return requireHere("libsql");
+}

@@ -29,6 +29,7 @@ import type { HandedOut, LaneState, Numbers, Pruned, Released, ThreadOptions } f
 import { keptOf } from "./row.ts";
 import { atOnce } from "./shelf.ts";
 import { countsOf, loadOf, none } from "./tally.ts";
+import { checkThread } from "./thread.ts";
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
@@ -83,6 +84,7 @@ class SqliteInbox implements Inbox {
       throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
     }
     loadDriver(driver);
+    checkThread();
     const file = realPath(resolve(path));
     this.#options = {
       ...{ path: file, driver, migrate },

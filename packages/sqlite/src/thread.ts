@@ -1,28 +1,48 @@
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
-import { here } from "./here.ts";
+import { here, requireOf } from "./here.ts";
+
+const fromSource = here.endsWith(".ts");
 
 /**
- * Starts the file `engine-thread` beside this one as a worker thread, without the `--import` and `--require` hooks
- * that the process was started with (those in `NODE_OPTIONS` run: Yarn needs its own there).
+ * Makes sure that the file of the thread is there.
  *
- * @throws {ReporthookError} `inbox_failed`, when this file was bundled and that one was left behind.
+ * @throws {ReporthookError} `inbox_failed`, when a bundler or a file tracer left it behind
  */
+export function checkThread(): void {
+  if (fromSource) return;
+  if (here !== "" && existsSync(threadFile())) return;
+  throw new ReporthookError(
+    "inbox_failed",
+    /\/sqlite\/dist\/(esm|cjs)\/[^/]+$/.test(here)
+      ? `${threadFile()} is missing: what copied @reporthook/sqlite left it behind. Have the whole package copied (in Next.js: outputFileTracingIncludes)`
+      : `@reporthook/sqlite was bundled${here && ` into ${here}`}, and the file of its thread was left behind. Keep the package out of the bundle, as external (in Next.js: serverExternalPackages)`,
+  );
+}
+
+/** Starts the engine as a worker thread. */
 export function startThread(workerData: unknown): Worker {
-  const fromSource = here.endsWith(".ts");
-  const name = fromSource ? "./engine-thread.ts" : "./engine-thread.js";
-  const file = here === "" ? null : new URL(name, here);
-  if (file === null || !existsSync(file)) {
-    throw new ReporthookError(
-      "inbox_failed",
-      "The file of the inbox's thread is missing. Keep @reporthook/sqlite out of the bundle: it must be external",
-    );
-  }
-  const options = { name: "reporthook-sqlite", workerData, execArgv: [] };
-  return fromSource ? startSource(file, options) : new Worker(file, options);
+  checkThread();
+  const options: WorkerOptions = { name: "reporthook-sqlite", workerData, ...surroundings() };
+  if (fromSource) return startSource(new URL("./engine-thread.ts", here), options);
+  return new Worker(threadFile(), options);
+}
+
+/** Written so that bundlers and file tracers see which file it is: they copy it, and it needs no other. */
+function threadFile(): URL {
+  return new URL("../engine-thread.cjs", import.meta.url);
+}
+
+/**
+ * What the process was started with is not for the thread: an agent that listens on a port (`--import`, also in
+ * `NODE_OPTIONS`) would end it. But for Yarn's Plug'n'Play, which finds the modules.
+ */
+function surroundings(): WorkerOptions {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const isPlugged = process.versions["pnp"] !== undefined;
+  return { env, execArgv: isPlugged ? ["--require", requireOf(here).resolve("pnpapi")] : [] };
 }
 
 /** What is needed of esbuild, which the workspace has. */
@@ -44,7 +64,7 @@ function startSource(file: URL, options: WorkerOptions): Worker {
 }
 
 function bundle(file: URL): URL {
-  const { buildSync } = createRequire(here)("esbuild") as Bundler;
+  const { buildSync } = requireOf(here)("esbuild") as Bundler;
   const { outputFiles } = buildSync({
     ...{ entryPoints: [fileURLToPath(file)], bundle: true, write: false, sourcemap: "inline" },
     ...{ platform: "node", format: "esm", conditions: ["@reporthook/source"] },
