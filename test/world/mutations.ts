@@ -32,8 +32,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "gives a verdict up at the first call that goes unanswered",
     file: `${core}/worker.ts`,
-    is: ": age >= giveUpMs) {",
-    becomes: ": age >= 0) {",
+    is: "job.attempts + 1 >= releasedAttempts : age >= giveUpMs)) {",
+    becomes: "job.attempts + 1 >= releasedAttempts : age >= 0)) {",
   },
   {
     name: "counts a delivery as handled when one of its handlers succeeded",
@@ -44,8 +44,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "asks no more once its key was refused",
     file: `${core}/gate.ts`,
-    is: "if ((!probing || lost) && clock.now() >= probeAt) {",
-    becomes: 'if ((!probing || lost) && closed !== "refused" && clock.now() >= probeAt) {',
+    is: "    pauseMs = ms;\n",
+    becomes: '    if (closed === "refused") ms = 1e9;\n    pauseMs = ms;\n',
   },
   {
     name: "leaves what it stores to the operating system",

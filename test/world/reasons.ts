@@ -9,6 +9,8 @@ const lifetimeMs = 300_000;
 const calmMs = 100_000;
 const mostStarts = 5;
 const oddAnswers = 3;
+/** What may concern one signature alone. */
+const oddOnes: readonly number[] = [400, 401, 403, 404, 422];
 const patienceMs = 3_590_000;
 
 /** Why a reason for parking is not true, by what really happened. */
@@ -40,7 +42,7 @@ export function unfounded(
       return is(isSaid && calm < calmMs, `expired with ${calm} ms of calm in which to ask`);
     }
     case "not_verified": {
-      const odd = answers.filter(({ status }) => [400, 404, 422].includes(status ?? 0)).length;
+      const odd = answers.filter(({ status }) => oddOnes.includes(status ?? 0)).length;
       const asked = entry.history.filter(({ stage }) => stage === "verify").at(-1);
       const patient = (asked?.at.getTime() ?? 0) - receivedAt >= patienceMs;
       return is(odd >= oddAnswers || patient, "was given up too early");

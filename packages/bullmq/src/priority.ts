@@ -6,9 +6,9 @@ const stepMs = 10_000;
 /** What gives way is served last. */
 export const givesWay: number = mostPriority;
 
-/** Of those to be verified: the earlier its deadline, the sooner, in steps of 10 seconds. It begins again after 240 days. */
+/** Of those to be verified: the newer, the sooner, in steps of 10 seconds. It begins again after 240 days. */
 export function verifyPriority(receivedAt: number, giveWay: boolean): number {
-  return giveWay ? givesWay : 1 + (Math.floor(receivedAt / stepMs) % (mostPriority - 1));
+  return giveWay ? givesWay : givesWay - 1 - (Math.floor(receivedAt / stepMs) % (givesWay - 1));
 }
 
 /** What anybody may have sent is handled after what has none, and counted by it. */

@@ -1,151 +1,161 @@
-import { onAbort, type StopSignal } from "./abort.ts";
 import { type Clock, quietTimeout } from "./clock.ts";
 import { jitter } from "./schedule.ts";
 
 /** Why a gate is closed: the service refuses our key, or does not answer. */
 export type Closed = "refused" | "silent";
 
-/** Lets authorize calls through until it is closed for a while; then one probe goes first. */
+/** Lets authorize calls through until it is closed for a while; then one probe after each pause. */
 export interface Gate {
-  /**
-   * Leave to go on, at once while it is open; null when it may not: `signal` aborted, or closed. A caller that waits does so
-   * while the key is refused, and while a probe is under way; while the service is silent it comes again by itself.
-   */
-  pass(signal: StopSignal, wait: boolean): Pass | null | Promise<Pass | null>;
-  /** Milliseconds until the next probe while it is closed because of silence; null while it is not. */
-  readonly silentMs: number | null;
+  /** Leave to ask, or null while it is closed: nobody waits here, each comes again after {@link Gate.closedMs}. */
+  pass(): Pass | null;
+  /** Why it is closed; null while it is open. */
+  readonly closed: Closed | null;
+  /** Milliseconds until it is worth coming again; 0 while it is open. */
+  readonly closedMs: number;
   /** For good: nothing passes any more. */
   stop(): void;
 }
 
-/** Leave to go on; its holder says how it went. */
+/** Leave to ask; its holder says how it went. What says nothing of the service, such as a 500, is not told. */
 export interface Pass {
-  /** Whether it was given before the gate closed: there is a new one to be had. */
+  /** Whether the gate was closed since: there is a new one to be had. */
   readonly stale: boolean;
-  /** There was an answer: opens the gate for everyone. */
-  open(): void;
-  /** The key is refused: closes it, for a second, twice as long each time the probe fails too, or as long as asked. */
-  refused(retryAfterMs: number): void;
-  /** There was no answer: closes it likewise, once there was none several times in a row. */
+  /** There was a verdict: opens the gate for everyone. */
+  judged(): void;
+  /** There was an answer that is no verdict: the service is not silent. */
+  answered(): void;
+  /** 401 or 403: closes the gate once different signatures were refused and none was judged between. */
+  refused(signature: string, retryAfterMs: number): void;
+  /** There was no answer: closes the gate once there was none several times in a row. */
   silent(retryAfterMs: number): void;
-  /** There was an error that may concern this one signature: closes it only if this was a probe. */
-  failed(retryAfterMs: number): void;
-  /** Nothing was learned: a probe leaves the place to the next, after another pause if the service is silent. */
-  giveBack(): void;
 }
 
-/** How many calls in a row are not answered before the service counts as silent. */
-const silences = 5;
+/** How many calls in a row go unanswered before the service counts as silent. */
+const silencesInARow = 5;
+/** How many different signatures are refused in a row before it is the key; the first one tells, where a key never worked. */
+const refusalsInARow = 2;
+/** A verdict in the midst of refusals, or of silence, says that these concern single signatures: for so long the gate stays open. */
+const trustMs = { refused: 300_000, silent: 60_000 };
 // A silent service is probed as often as a single delivery would be, and never asked to wait beyond a signature's life.
 const longestMs = { refused: 30_000, silent: 10_000 };
 const longestAskedMs = { refused: 300_000, silent: 60_000 };
-
-// Longer than an authorize call may take: where a request can be ended at any moment, its probe never says how it went.
-const longestProbeMs = 45_000;
+/** Pauses that stay short where a key has worked before: many signatures that are refused alone may hide one that is judged. */
+const shortPauses = 16;
+/** How long a probe's answer is waited for before the next one. */
+const answerMs = 1_000;
 
 /** Makes an open {@link Gate}. */
 export function createGate(clock: Clock): Gate {
   let closed: Closed | null = null;
-  let failures = 0;
-  let inARow = 0;
-  let probing = false;
-  let probeAt = 0;
-  let probedAt = 0;
+  let judgedOnce = false;
+  let pauses = 0;
   let pauseMs = 0;
+  let probeAt = 0;
+  let probedAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
   let timer: unknown;
-  const waiting = new Set<() => void>();
-  const change = (): void => {
-    for (const wake of waiting) wake();
-  };
-  const changed = (signal: StopSignal): Promise<void> =>
-    new Promise((resolve) => {
-      let undo = (): void => {};
-      const done = (): void => {
-        waiting.delete(done);
-        undo();
-        resolve();
-      };
-      waiting.add(done);
-      undo = onAbort(signal, done);
-    });
+  const refusals = new Set<string>();
+  let silences = 0;
+  const trustedUntil = { refused: Number.NEGATIVE_INFINITY, silent: Number.NEGATIVE_INFINITY };
 
-  // By the clock and by the timer: of a clock that is set back only the timer knows.
-  const probeIsDue = (): void => {
-    probeAt = Number.NEGATIVE_INFINITY;
-    change();
-  };
-
-  function close(why: Closed, retryAfterMs: number): void {
-    if (stopped) return;
-    closed = why;
-    failures++;
-    probing = false;
-    const ms = jitter(Math.min(1_000 * 2 ** (failures - 1), longestMs[why]));
-    pauseMs = Math.max(ms, Math.min(retryAfterMs, longestAskedMs[why]));
-    probeAt = clock.now() + pauseMs;
+  function open(): void {
     clock.clearTimeout(timer);
-    timer = quietTimeout(clock, probeIsDue, pauseMs);
-    change();
+    closed = null;
+    pauses = 0;
   }
 
-  const passOf = (probe: boolean): Pass => ({
-    get stale() {
-      return !probe && closed !== null;
-    },
-    open() {
-      inARow = 0;
-      if (closed === null) return;
-      clock.clearTimeout(timer);
-      closed = null;
-      failures = 0;
-      probing = false;
-      change();
-    },
-    refused(retryAfterMs) {
-      inARow = 0;
-      if (probe || closed === null) close("refused", retryAfterMs);
-    },
-    silent(retryAfterMs) {
-      inARow++;
-      if (probe || (closed === null && inARow >= silences)) close("silent", retryAfterMs);
-    },
-    failed(retryAfterMs) {
-      if (probe) close("silent", retryAfterMs);
-    },
-    giveBack() {
-      if (!probe || closed === null) return;
-      if (closed === "silent") return close("silent", 0);
-      probing = false;
-      probeIsDue();
-    },
-  });
+  function close(why: Closed, askedMs: number): void {
+    if (stopped) return;
+    closed = why;
+    pause(askedMs);
+  }
 
-  const free = passOf(false);
+  function pause(askedMs: number): void {
+    const why = closed ?? "silent";
+    const short = why === "refused" && judgedOnce ? shortPauses : 0;
+    const ms = jitter(Math.min(1_000 * 2 ** Math.max(0, pauses++ - short), longestMs[why]));
+    waitFor(Math.max(ms, Math.min(askedMs, longestAskedMs[why])));
+  }
 
-  function pass(signal: StopSignal, wait: boolean): Pass | null | Promise<Pass | null> {
-    if (signal.aborted || stopped) return null;
-    if (closed === null) return free;
-    const lost = probing && clock.now() >= probedAt + longestProbeMs;
-    if ((!probing || lost) && clock.now() >= probeAt) {
-      probing = true;
-      probedAt = clock.now();
-      return passOf(true);
+  function waitFor(ms: number): void {
+    pauseMs = ms;
+    probeAt = clock.now() + ms;
+    clock.clearTimeout(timer);
+    // By the clock and by the timer: of a clock that is set back only the timer knows.
+    timer = quietTimeout(
+      clock,
+      () => {
+        probeAt = Number.NEGATIVE_INFINITY;
+      },
+      ms,
+    );
+  }
+
+  function failed(why: Closed, isProbe: boolean, isEnough: boolean, askedMs: number): void {
+    if (closed === null) {
+      if (isEnough && clock.now() >= trustedUntil[why]) close(why, askedMs);
+    } else if (isProbe) {
+      closed = why;
+      const ms = Math.min(askedMs, longestAskedMs[why]);
+      if (ms > probeAt - clock.now()) waitFor(ms);
     }
-    if (!wait || (closed === "silent" && !probing)) return null;
-    return changed(signal).then(() => pass(signal, wait));
+  }
+
+  function passOf(isProbe: boolean): Pass {
+    // What was known when it was given: an answer that was under way is none in the midst of what came meanwhile.
+    const amidst = { refused: refusals.size > 0, silent: silences > 0 };
+    const answered = (): void => {
+      if (amidst.silent && silences > 0) trustedUntil.silent = clock.now() + trustMs.silent;
+      silences = 0;
+      if (closed === "silent") open();
+    };
+    return {
+      get stale() {
+        return !isProbe && closed !== null;
+      },
+      answered,
+      judged() {
+        answered();
+        if (amidst.refused && refusals.size > 0)
+          trustedUntil.refused = clock.now() + trustMs.refused;
+        judgedOnce = true;
+        refusals.clear();
+        open();
+      },
+      refused(signature, askedMs) {
+        answered();
+        const enough = judgedOnce ? refusalsInARow : 1;
+        // More would tell no more.
+        if (refusals.size < enough) refusals.add(signature);
+        failed("refused", isProbe, refusals.size >= enough, askedMs);
+      },
+      silent(askedMs) {
+        failed("silent", isProbe, ++silences >= silencesInARow, askedMs);
+      },
+    };
   }
 
   return {
-    pass,
-    get silentMs() {
-      if (closed !== "silent" || stopped) return null;
-      return Math.max(0, Math.min(probeAt - clock.now(), pauseMs));
+    pass() {
+      if (stopped) return null;
+      if (closed === null) return passOf(false);
+      if (clock.now() < probeAt) return null;
+      probedAt = clock.now();
+      pause(0);
+      return passOf(true);
+    },
+    get closed() {
+      return stopped ? null : closed;
+    },
+    get closedMs() {
+      if (closed === null || stopped) return 0;
+      const ms = Math.max(0, Math.min(probeAt - clock.now(), pauseMs));
+      const sinceProbe = clock.now() - probedAt;
+      return sinceProbe >= 0 && sinceProbe < answerMs ? Math.min(ms, answerMs - sinceProbe) : ms;
     },
     stop() {
       stopped = true;
       clock.clearTimeout(timer);
-      change();
     },
   };
 }

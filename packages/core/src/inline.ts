@@ -47,7 +47,7 @@ export function createInline(
   ): Promise<Decision> {
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
-      const outcome = await worker.verify(job, signal, { wait: false });
+      const outcome = await worker.verify(job, signal);
       report(job, outcome);
       if (outcome.to === "rejected") return arrivalAfter(outcome) as Decision;
       if (outcome.to === "held") return { refused: "expired_signature" };
@@ -68,7 +68,7 @@ export function createInline(
       const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
       try {
         return await within({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
-          worker.verify(jobAt(delivery), signal, { wait: false }),
+          worker.verify(jobAt(delivery), signal),
         );
       } catch {
         return null;

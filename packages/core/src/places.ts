@@ -30,8 +30,13 @@ export function createPlaces(count: number): Places {
           resolve(taken);
           return true;
         };
-        const undo = onAbort(signal, () => end(false));
-        waiting.push(rank, () => end(true));
+        const next = (): boolean => end(true);
+        // Those with the highest rank may wait long: they are not kept for it.
+        const undo = onAbort(signal, () => {
+          waiting.remove(next);
+          end(false);
+        });
+        waiting.push(rank, next);
       });
     },
     leave() {

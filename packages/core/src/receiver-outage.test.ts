@@ -118,7 +118,8 @@ describe("an outage of the service", () => {
       const late = seen.filter(({ verification }) => verification === "expired");
       const tooLate = expired === "hold" ? parked : late;
       expect(tooLate.length).toBeGreaterThan(2_900);
-      expect(tooLate.length).toBeLessThan(3_200);
+      // The newest go first: of what waited longest, some hundred are asked about too late.
+      expect(tooLate.length).toBeLessThan(3_500);
       expect(parked).toHaveLength(expired === "hold" ? tooLate.length : 0);
       expect(seen.length + parked.length).toBe(6_250);
       for (const { reason } of parked) {
@@ -205,7 +206,7 @@ describe("an outage of the service", () => {
     });
   });
 
-  it("ends with the earliest deadline first, and with those past it last", async () => {
+  it("ends with the newest first, and with those past their 5 minutes last", async () => {
     const service = stress({ concurrency: { verify: 4 } });
     service.trouble = "gone";
     await service.run(6 * minute);
@@ -220,7 +221,9 @@ describe("an outage of the service", () => {
     const young = order.filter(({ age }) => age < 5 * minute - second);
     const firstPast = order.findIndex(({ age }) => age > 5 * minute + second);
     expect(young.length).toBeGreaterThan(400);
-    expect(young).toEqual([...young].sort((a, b) => a.triggered - b.triggered));
+    // Those that came due at one moment; a few are asked about as they come.
+    const waited = young.filter(({ age }) => age > minute);
+    expect(waited).toEqual([...waited].sort((a, b) => b.triggered - a.triggered));
     if (firstPast !== -1)
       expect(firstPast).toBeGreaterThan(
         order.findLastIndex(({ age }) => age < 5 * minute - second),
@@ -238,7 +241,8 @@ describe("an outage of the service", () => {
     expect(loud[0]?.message).toContain("Check apiKey");
     expect(asked.length).toBeLessThanOrEqual(40);
     service.trouble = null;
-    await service.rest(60 * second);
+    // Those past their 5 minutes come again after at most 5 minutes.
+    await service.rest(6 * minute);
     const { handled, held, received } = await receiver.inbox.counts();
     const { length: inTime } = observed.filter(([name]) => name === "handled");
     expect([inTime + held, received]).toEqual([3_600, 0]);

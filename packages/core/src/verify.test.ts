@@ -38,17 +38,23 @@ describe("verify()", () => {
     expect(answer).toEqual({ verdict: null, why, error, retryAfterMs: 7 });
   });
 
-  it("says silent when the client throws an error of its own", async () => {
-    const answer = await ask(() => {
-      throw new Error("away");
-    });
-    expect(answer).toMatchObject({ verdict: null, why: "silent" });
-    const cause = new Error("ECONNREFUSED");
-    const failed = await ask(() => Promise.reject(new TypeError("fetch failed", { cause })));
-    expect(failed).toMatchObject({ verdict: null, why: "silent" });
+  const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+  it.each([
+    ["fetch that found no connection", new TypeError("fetch failed", { cause: new Error("x") })],
+    ["a socket", refused],
+    [
+      "what wraps a socket's error",
+      new Error("away", { cause: new Error("no", { cause: refused }) }),
+    ],
+    ["AbortSignal.timeout()", new DOMException("late", "TimeoutError")],
+    ["undici", Object.assign(new Error("x"), { code: "UND_ERR_HEADERS_TIMEOUT" })],
+  ])("says silent at a network failure of %s", async (_, error) => {
+    expect(await ask(() => Promise.reject(error))).toMatchObject({ verdict: null, why: "silent" });
   });
 
   it.each([
+    ["throws by itself", () => Promise.reject(new Error("unknown tenant"))],
+    ["can't read a file", () => Promise.reject(Object.assign(new Error("x"), { code: "ENOENT" }))],
     ["rejects with nothing", () => Promise.reject()],
     ["can't send this signature", () => Promise.reject(new TypeError("The signature cannot"))],
     ["rejects with a text", () => Promise.reject("x")],
@@ -74,7 +80,8 @@ describe("verify()", () => {
     controller.abort(new Error("closing"));
     answers.push(verify(client, job, clock, signal), verify(client, job, clock, controller.signal));
     clock.advance(30_000);
-    for (const answer of answers) expect(await answer).toMatchObject({ why: "silent" });
+    const whys = (await Promise.all(answers)).map((answer) => "why" in answer && answer.why);
+    expect(whys).toEqual(["failed", "silent", "failed"]);
     expect(signals.map((given) => given?.aborted)).toEqual([true, true]);
   });
 });

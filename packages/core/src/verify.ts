@@ -8,7 +8,7 @@ import { within } from "./within.ts";
 
 /** What `createReceiver` needs of a client. */
 export interface Authorizer {
-  /** The verdict on a signature; anything else that it does is no verdict, and asked again. */
+  /** The verdict on a signature, `"invalid"` for whom it does not know; anything else that it does is no verdict, and asked again. */
   authorize(
     signature: string,
     options: { readonly delivery: DeliveryInfo; readonly signal: AbortSignal },
@@ -16,21 +16,29 @@ export interface Authorizer {
 }
 
 /**
- * The answer to an authorize call, or why there is none: `refused` (401, 403: our key), `odd` (400, 404, 422: this one
- * signature), `silent` (no connection, no answer in time, 408, 425, 429, 502, 503, 504: whatever the signature), `failed`
- * (anything else, such as 500: it may be the signature).
+ * Why there is no verdict: `refused` (401, 403: our key, or this one signature), `odd` (400, 404, 422: this one signature),
+ * `silent` (no connection, no answer in time, 408, 425, 429, 502, 503, 504: whatever the signature), `failed` (anything else,
+ * such as 500 or what authorize throws by itself: it may be the signature).
  */
+export type WithoutVerdict = "refused" | "odd" | "silent" | "failed";
+
+/** The answer to an authorize call, or why there is none. */
 export type Authorization =
   | { readonly verdict: Verdict }
   | {
       readonly verdict: null;
-      readonly why: "refused" | "odd" | "silent" | "failed";
+      readonly why: WithoutVerdict;
       readonly error: unknown;
       readonly retryAfterMs: number;
     };
 
 /** Milliseconds after which an authorize call is given up, whatever the client's own limit. */
 const authorizeMs = 30_000;
+
+class LateError extends Error {
+  override readonly name = "Error";
+  readonly code = "ETIMEDOUT";
+}
 
 /** Asks the service once. Never rejects, never guesses. */
 export async function verify(
@@ -40,7 +48,7 @@ export async function verify(
   parent: StopSignal,
 ): Promise<Authorization> {
   const { signature, url, headers } = job;
-  const late = `authorize gave no answer within ${authorizeMs} ms`;
+  const late = () => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
   try {
     const verdict = await within({ clock, ms: authorizeMs, late, parent }, (scope) =>
       client.authorize(signature ?? "", {
@@ -72,6 +80,21 @@ function noVerdict(error: unknown): Authorization {
 
 function isSilence(error: unknown, status: number | undefined): boolean {
   if (typeof status === "number") return [408, 425, 429, 502, 503, 504].includes(status);
-  // Without a cause it is not fetch that has thrown it, but who could not make the call with this signature.
-  return error instanceof Error && !(error instanceof TypeError && error.cause === undefined);
+  return isNetworkFailure(error);
+}
+
+// What Node, undici, Bun and other clients call it.
+const networkCodes =
+  /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|(HOST|NET)(UNREACH|DOWN))|ERR_NETWORK|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
+const mostCauses = 5;
+
+/** Whether no answer came; anything else that authorize throws concerns the delivery that it was thrown for. */
+function isNetworkFailure(error: unknown, depth = 0): boolean {
+  if (typeof error !== "object" || error === null || depth === mostCauses) return false;
+  const { name, code, cause } = error as Partial<Record<"name" | "code" | "cause", unknown>>;
+  // fetch says so with a cause; without one it could not make the call with this signature.
+  if (name === "TypeError" && cause !== undefined) return true;
+  if (name === "TimeoutError" || name === "AbortError") return true;
+  if (typeof code === "string" && networkCodes.test(code)) return true;
+  return isNetworkFailure(cause, depth + 1);
 }

@@ -144,7 +144,7 @@ describe("worker.verify()", () => {
       ...{ to: "again", counts: false },
     });
     expect(refused.worker.service).toBe("refused");
-    expect(await refused.worker.verify(refused.job(), signal, { wait: false })).toMatchObject({
+    expect(await refused.worker.verify(refused.job(), signal)).toMatchObject({
       ...{ to: "again", counts: false },
     });
     const stopped = make(() => "valid");

@@ -16,14 +16,14 @@ import type { EventOf } from "./events.ts";
 import { createGate, type Pass } from "./gate.ts";
 import type { Health } from "./health.ts";
 import { oncePerMinute } from "./log.ts";
-import { type Memo, memoOf, whyExpired } from "./memo.ts";
+import { isJudgedSince, type Memo, memoAfter, memoOf, whyExpired } from "./memo.ts";
 import { recognize, toObject } from "./parse.ts";
 import { createPlaces } from "./places.ts";
 import { isPromise } from "./promise.ts";
 import { without } from "./redact.ts";
 import { authorizeDelay, handlerDelay } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
-import { type Authorization, verify } from "./verify.ts";
+import { type Authorization, verify, type WithoutVerdict } from "./verify.ts";
 import { within } from "./within.ts";
 
 type Needed =
@@ -38,8 +38,8 @@ export interface WorkerOptions extends Pick<Settings, Needed> {
 
 /** The work of the two stages. */
 export interface Worker {
-  /** While the service refuses the key it waits, unless told not to; while it is silent it postpones. */
-  verify(job: Job, signal: StopSignal, options?: { readonly wait: boolean }): Promise<Outcome>;
+  /** While the service refuses the key or is silent, it postpones. */
+  verify(job: Job, signal: StopSignal): Promise<Outcome>;
   handle(job: Job, signal: StopSignal): Promise<Outcome>;
   /** No authorize call begins any more; one under way goes on. */
   stopVerifying(): void;
@@ -49,9 +49,9 @@ export interface Worker {
 
 const giveUpMs = 3_600_000;
 const releasedAttempts = 12;
-const promptMs = 60_000;
 const oddAnswers = 3;
-const othersAnsweredMs = 60_000;
+const othersJudgedMs = 60_000;
+const longestYoungMs = 10_000;
 // A hundred years: what comes later than any Date can't be stored.
 const longestWaitMs = 3_155_760_000_000;
 
@@ -67,30 +67,22 @@ export function createWorker(options: WorkerOptions): Worker {
   const last = { verdict: never, refused: never };
   let service: Health["service"] = "unknown";
 
-  async function verifyStage(
-    job: Job,
-    signal: StopSignal,
-    { wait } = { wait: true },
-  ): Promise<Outcome> {
-    const passing = gate.pass(signal, wait);
-    const pass = isPromise(passing) ? await passing : passing;
-    if (pass === null) return wait && !signal.aborted ? notAsked(job) : stopped;
+  async function verifyStage(job: Job, signal: StopSignal): Promise<Outcome> {
+    const pass = signal.aborted ? null : gate.pass();
+    if (pass === null) return signal.aborted || gate.closed === null ? stopped : notAsked(job);
     const at = job.receivedAt.getTime();
     const late = clock.now() - at >= signatureLifetimeMs;
-    const taking = places.take(late ? Number.POSITIVE_INFINITY : at, signal);
-    if (!(isPromise(taking) ? await taking : taking)) {
-      pass.giveBack();
-      return stopped;
-    }
+    const taking = places.take(late ? Number.POSITIVE_INFINITY : -at, signal);
+    if (!(isPromise(taking) ? await taking : taking)) return stopped;
     if (pass.stale) {
       places.leave();
-      return verifyStage(job, signal, { wait });
+      return verifyStage(job, signal);
     }
     const ask = () => verify(client, job, clock, signal);
     const answer = await (around === undefined ? ask() : around.verify(job, ask));
     places.leave();
     if (answer.verdict === null) return withoutVerdict(job, answer, pass, signal);
-    pass.open();
+    pass.judged();
     service = "ok";
     last.verdict = clock.now();
 
@@ -122,68 +114,75 @@ export function createWorker(options: WorkerOptions): Worker {
     const text = describe(error, (line) =>
       clean(without(line, { signature: job.signature ?? "" })),
     );
-    if (why === "refused") {
+    if (why !== "refused" && signal.aborted) return stopped;
+    if (why === "odd") pass.answered();
+    else if (why === "silent") pass.silent(retryAfterMs);
+    else if (why === "refused") pass.refused(job.signature ?? "", retryAfterMs);
+    const memo = memoAfter(job, why, stage());
+    if (why === "refused" && isKeySuspect(memo)) {
       service = "refused";
       last.refused = clock.now();
-      pass.refused(retryAfterMs);
       keyRefused(
         { error: text },
         "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
       );
-      return again(1_000, text, { counts: false });
+    } else {
+      if (why === "silent") service = "unreachable";
+      unanswered(
+        { id: job.id, error: text },
+        "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
+      );
     }
-    if (signal.aborted) {
-      pass.giveBack();
-      return stopped;
-    }
-    if (why === "odd") pass.open();
-    else {
-      service = "unreachable";
-      pass[why](retryAfterMs);
-    }
-    unanswered(
-      { id: job.id, error: text },
-      "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
-    );
-    return postpone(job, why, text, retryAfterMs);
+    return postpone(job, why, text, memo, retryAfterMs);
+  }
+
+  const stage = () => ({ now: clock.now(), closed: gate.closed, judgedAt: last.verdict });
+
+  /** Until another signature is judged, a refusal of the first ones is a matter of the key. */
+  function isKeySuspect(memo: Memo): boolean {
+    return gate.closed === "refused" || (last.verdict === never && memo.odd === 1);
   }
 
   function notAsked(job: Job): Outcome {
-    if (gate.silentMs === null) return stopped;
+    const why = gate.closed === "refused" ? "refuses the API key" : "does not answer";
     // What its own last call met says more.
-    return postpone(job, "not asked", job.lastError ?? "Not asked: the service does not answer");
+    const text = job.lastError ?? `Not asked: the service ${why}`;
+    return postpone(job, "not asked", text, memoAfter(job, "not asked", stage()));
   }
 
   function postpone(
     job: Job,
-    why: "odd" | "silent" | "failed" | "not asked",
+    why: WithoutVerdict | "not asked",
     text: string,
+    memo: Memo,
     retryAfterMs = 0,
   ): Outcome {
     const age = clock.now() - job.receivedAt.getTime();
     const asked = why !== "not asked";
-    const othersAnswered = asked && clock.now() - last.verdict < othersAnsweredMs;
-    const before = memoOf(job);
-    const odd = (before.odd ?? 0) + (why === "odd" ? 1 : 0);
-    const outage = before.outage === true || (why !== "odd" && age < promptMs);
-    if (odd >= oddAnswers && othersAnswered) {
+    const othersJudged = clock.now() - last.verdict < othersJudgedMs;
+    const isOwn = why === "refused" ? isJudgedSince(memo, last.verdict) : othersJudged;
+    if (asked && (memo.odd ?? 0) >= oddAnswers && isOwn) {
       const message = `The service judges other signatures, but not this one. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
+    const paused = gate.closed === "refused" || (why === "refused" && isKeySuspect(memo));
     // A released one is older than that: it has as many calls as fit into an hour.
-    if (job.released ? job.attempts + 1 >= releasedAttempts : age >= giveUpMs) {
+    if (!paused && (job.released ? job.attempts + 1 >= releasedAttempts : age >= giveUpMs)) {
       const message = `The service gave no verdict for an hour. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
     const past = age >= signatureLifetimeMs;
     const ownMs = asked || past ? authorizeDelay(job.attempts + 1, age, retryAfterMs) : 0;
-    const delay = Math.max(ownMs, gate.silentMs ?? 0);
+    // Refusals are not counted before they are known to be its own: its age says as much.
+    const refusedMs = why === "refused" ? Math.min(age, longestYoungMs) : 0;
+    const delay = Math.max(ownMs, refusedMs, gate.closedMs);
     // Whoever sends junk must not keep genuine ones waiting, nor be the probe each time.
-    const tried = job.attempts > 0 || gate.silentMs !== null;
-    const junk = othersAnswered || why === "odd" || (asked && tried);
-    return again(job.released ? delay : Math.min(delay, giveUpMs - age), text, {
-      counts: asked || job.released,
-      memo: JSON.stringify({ outage, odd } satisfies Memo),
+    const tried = job.attempts > 0 || gate.closed !== null;
+    const junk = asked && (othersJudged || why === "odd" || why === "refused" || tried);
+    const patience = job.released || paused ? delay : Math.min(delay, giveUpMs - age);
+    return again(patience, text, {
+      counts: asked ? why !== "refused" || isJudgedSince(memo, last.verdict) : job.released,
+      memo: JSON.stringify(memo),
       // Once it gave way it goes on to.
       ...((past || junk) && { giveWay: true }),
     });

@@ -52,14 +52,14 @@ export interface Wanted {
 const promotedAtOnce = 500;
 
 /**
- * Hands out what waits. To be verified: the oldest first while its signature may be valid, then those that give way,
+ * Hands out what waits. To be verified: the newest first while its signature may be valid, then those that give way,
  * then those past it. To be handled: in the order in which they came due.
  */
 export class Queue {
   readonly #promote: Statement;
   readonly #firstDue: Statement;
-  readonly #fromAbove: Statement;
-  readonly #past: Statement;
+  readonly #byDue: Statement;
+  readonly #newest: Statement;
   readonly #lease: Statement;
   readonly #leaseAndRead: Statement;
 
@@ -71,11 +71,11 @@ export class Queue {
     this.#firstDue = database.prepare(
       "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
     );
-    this.#fromAbove = database.prepare(
-      "SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank > ? ORDER BY rank LIMIT ?",
+    this.#byDue = database.prepare(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT ?",
     );
-    this.#past = database.prepare(
-      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ?",
+    this.#newest = database.prepare(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank DESC, seq LIMIT ?",
     );
     const lease = "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ?";
     this.#lease = database.prepare(lease);
@@ -85,18 +85,19 @@ export class Queue {
   /** The numbers of the next ones, in their order. */
   next({ receiver, stage, places, now }: Wanted): readonly number[] {
     const { first, yielding } = queues[stage];
-    const found: number[] = [];
-    // A signature is past its lifetime at this moment or before it; handlers know no such moment.
-    const past = stage === "verify" ? now - signatureLifetimeMs : Number.MIN_SAFE_INTEGER;
+    const isToVerify = stage === "verify";
+    const select = isToVerify ? this.#newest : this.#byDue;
+    const found: Row[] = [];
+    const past: Row[] = [];
     for (const queue of [first, yielding]) {
-      found.push(...seqs(this.#fromAbove.all(receiver, queue, past, places - found.length)));
-      if (found.length === places) return found;
+      if (found.length === places) break;
+      const rows = select.all(receiver, queue, places - found.length);
+      for (const row of rows) {
+        const isPast = isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
+        (isPast ? past : found).push(row);
+      }
     }
-    if (stage === "handle") return found;
-    const left = places - found.length;
-    const late = [first, yielding].flatMap((queue) => this.#past.all(receiver, queue, past, left));
-    late.sort((one, other) => Number(one["rank"]) - Number(other["rank"]));
-    return [...found, ...seqs(late.slice(0, left))];
+    return [...found, ...past].slice(0, places).map(({ seq }) => Number(seq));
   }
 
   /** Lets those wait no longer that have come due; returns when the next one does, or null. */
@@ -122,8 +123,4 @@ export class Queue {
     const row = this.#firstDue.get(receiver, later);
     return row === undefined ? null : Number(row["rank"]);
   }
-}
-
-function seqs(rows: readonly Row[]): number[] {
-  return rows.map(({ seq }) => Number(seq));
 }

@@ -15,7 +15,7 @@ function drain<T>(pop: () => T | undefined): T[] {
 }
 
 describe("MemoryQueue", () => {
-  it("pop() gives the oldest to verify first while it is young, then those that give way, then those past it", () => {
+  it("pop() gives the newest to verify first while it is young, then those that give way, then those past it", () => {
     const queue = new MemoryQueue("verify");
     const now = 60 * minuteMs;
     const late = item(now - 5 * minuteMs);
@@ -24,7 +24,7 @@ describe("MemoryQueue", () => {
     const young = item(now - 1);
     const polite = item(now - 2, now - 2, true);
     for (const value of [young, late, polite, old, later]) queue.push(value, now);
-    expect(drain(() => queue.pop(now))).toEqual([old, young, polite, later, late]);
+    expect(drain(() => queue.pop(now))).toEqual([young, old, polite, late, later]);
   });
 
   it("pop() gives what is to be handled in the order in which it comes due", () => {

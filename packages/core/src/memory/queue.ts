@@ -10,7 +10,7 @@ export interface Waiting {
 }
 
 /**
- * What waits for one stage of one receiver. To be verified: the oldest first while its signature may be valid, then
+ * What waits for one stage of one receiver. To be verified: the newest first while its signature may be valid, then
  * those that give way, then those past it. To be handled: in the order in which they came due.
  */
 export class MemoryQueue<T extends Waiting> {
@@ -19,7 +19,6 @@ export class MemoryQueue<T extends Waiting> {
   readonly #stage: Stage;
   readonly #first = new Heap<T>();
   readonly #yielding = new Heap<T>();
-  readonly #past = new Heap<T>();
   readonly #later = new Heap<T>();
 
   constructor(stage: Stage) {
@@ -43,7 +42,16 @@ export class MemoryQueue<T extends Waiting> {
       const value = this.#later.pop();
       if (value !== undefined) this.#ready(value);
     }
-    return this.#young(this.#first, now) ?? this.#young(this.#yielding, now) ?? this.#past.pop();
+    // When the newest is past its lifetime, all are.
+    const isPast = (heap: Heap<T>): boolean =>
+      this.#stage === "verify" && now + (heap.rank ?? now) >= signatureLifetimeMs;
+    const [first, yielding] = [this.#first, this.#yielding];
+    return (
+      (isPast(first) ? undefined : first.pop()) ??
+      (isPast(yielding) ? undefined : yielding.pop()) ??
+      first.pop() ??
+      yielding.pop()
+    );
   }
 
   /** When the next one comes due that was not due at the last `pop`. */
@@ -51,19 +59,9 @@ export class MemoryQueue<T extends Waiting> {
     return this.#later.rank;
   }
 
-  /** The next of `heap` whose signature may be valid; those past that are put last. */
-  #young(heap: Heap<T>, now: number): T | undefined {
-    for (;;) {
-      const value = heap.pop();
-      if (value === undefined || this.#stage === "handle") return value;
-      if (now - value.receivedAt < signatureLifetimeMs) return value;
-      this.#past.push(value.receivedAt, value);
-    }
-  }
-
   #ready(value: T): void {
     const { receivedAt, dueAt, giveWay } = value;
     const heap = giveWay ? this.#yielding : this.#first;
-    heap.push(this.#stage === "verify" ? receivedAt : dueAt, value);
+    heap.push(this.#stage === "verify" ? -receivedAt : dueAt, value);
   }
 }

@@ -118,7 +118,10 @@ export function createBench(
   patienceMs: number,
   damage: (inbox: Inbox, id: string) => Promise<void> = async () => {},
 ): Bench {
-  const clock = inbox.guarantees.clock === "given" ? virtualClock() : ownClock();
+  const isOwn = inbox.guarantees.clock === "own";
+  const clock = isOwn ? ownClock() : virtualClock();
+  // All come at one moment unless told, as where time stands still: those are handed out in the order in which they came.
+  const began = clock.now();
   const consumers: Consumer[] = [];
   let made = 0;
 
@@ -132,9 +135,9 @@ export function createBench(
     } = parts;
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
-    const receivedAt = parts.at ?? clock.now();
-    // Those of another time as well begin with it.
-    const id = idAt(receivedAt) + newId(receivedAt).slice(10);
+    const receivedAt = parts.at ?? (isOwn ? began : clock.now());
+    // They begin with the time of receipt, whatever that is, and go on in the order in which they are made.
+    const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
     return {
       ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
       headers: { "content-type": "application/json", "user-agent": "contract" },

@@ -80,7 +80,7 @@ export const handingOut: readonly Written[] = [
     },
   },
   {
-    name: "consume() has the oldest verified first while its signature may be valid, then those past it",
+    name: "consume() has the newest verified first while its signature may be valid, then those past it",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });
@@ -89,7 +89,7 @@ export const handingOut: readonly Written[] = [
       const jobs = await work("verify", valid, valid, valid, valid);
       same(
         jobs.map(({ id }) => id),
-        [old, middle, young, late],
+        [young, middle, old, late],
         "The order",
       );
     },
@@ -129,6 +129,23 @@ export const handingOut: readonly Written[] = [
       same(
         jobs.map(({ id }) => id),
         [...others, first],
+        "The order",
+      );
+    },
+  },
+  {
+    name: "consume() has the newest verified first among those that give way, too",
+    needs: ["order", "clock"],
+    async run({ clock, put, work }) {
+      const at = (ms: number) => put({ at: clock.now() - ms });
+      const ids = [await at(2_000), await at(minuteMs), await at(1_000)];
+      const politely = later(0, { giveWay: true });
+      await work("verify", politely, politely, politely);
+      const first = await at(3 * minuteMs);
+      const jobs = await work("verify", valid, valid, valid, valid);
+      same(
+        jobs.map(({ id }) => id),
+        [first, ids[2], ids[0], ids[1]],
         "The order",
       );
     },
