@@ -171,10 +171,16 @@ class BullmqInbox implements Inbox {
   prune(now: Date): Promise<number> {
     return this.#ask(async ({ engine, receivers }) => {
       await receivers.registerAgain();
+      const { logger, place, retention } = this.#settings;
       let pruned = 0;
       for (const queues of await receivers.some(undefined)) {
         await engine.forget(queues.of("verify").name, now.getTime());
-        pruned += await prune(queues, this.#settings.retention, now.getTime());
+        pruned += await prune(queues, retention, now.getTime(), (id) =>
+          logger.warn(
+            { inbox: place, id },
+            "A parked delivery is lost: the server no longer has its record.",
+          ),
+        );
       }
       return pruned;
     });

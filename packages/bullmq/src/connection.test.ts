@@ -1,26 +1,45 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { startCluster, startSentinel } from "../../../test/redis-groups.ts";
-import { noRedis, startRedis } from "../../../test/servers.ts";
+import { noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
 import { createBench, valid } from "../../core/src/testing/inbox-bench.ts";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
 
 const patienceMs = 60_000;
 
 /** Stores one and works on it there; resolves to the inbox's identity. */
-async function used(connection: BullmqInboxOptions["connection"]): Promise<unknown> {
-  const inbox = bullmqInbox({ connection, logger: false });
+async function used(
+  connection: BullmqInboxOptions["connection"],
+  backend?: "postgres",
+): Promise<unknown> {
+  const inbox = bullmqInbox({ connection, backend, logger: false });
   const { put, work, end } = createBench(inbox, patienceMs);
   await inbox.open();
-  const id = await put();
+  const id = await put({ signature: randomUUID() });
   await work("verify", valid);
   expect((await inbox.get(id))?.state).toBe("verified");
   await end();
   return inbox.identity;
 }
+
+it("connection leads to a socket of PostgreSQL, in each way to say so", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
+  chmodSync(folder, 0o777);
+  const server = await startPostgres(["-c", `unix_socket_directories=${folder}`]);
+  const { port, password } = new URL(server.url);
+  const place = `bullmq:postgres:${folder}/.s.PGSQL.${port}/postgres:reporthook`;
+  const who = `postgres://postgres:${password}`;
+  expect(await used(`${who}@/postgres?host=${folder}&port=${port}`)).toBe(place);
+  expect(await used(`${who}@${encodeURIComponent(folder)}:${port}/postgres`)).toBe(place);
+  const options = { host: folder, port, user: "postgres", password, database: "postgres" };
+  expect(await used(options, "postgres")).toBe(place);
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
 
 describe.skipIf(noRedis !== null)(
   `connection${noRedis === null ? "" : ` (skipped: ${noRedis})`}`,

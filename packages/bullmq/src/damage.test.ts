@@ -3,7 +3,7 @@ import { inboxContract } from "@reporthook/core/testing";
 import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
 import { onEachServer, type Server } from "../../../test/servers.ts";
-import { createBench, handled, valid } from "../../core/src/testing/inbox-bench.ts";
+import { createBench, handled, left, valid } from "../../core/src/testing/inbox-bench.ts";
 import { openEngine, postgresConnection } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
 import { ReceiverQueues } from "./queues.ts";
@@ -138,6 +138,21 @@ onEachServer((server, { kind }) => {
     expect(await inbox.health()).toEqual({ ok: true });
     expect(await inbox.list()).toHaveLength(1);
     expect((await inbox.counts()).received).toBe(1);
+    await end();
+  });
+
+  it.runIf(kind === "redis")("tells which parked ones are lost when it prunes, once", async () => {
+    prefixes++;
+    const lines: unknown[] = [];
+    const warn = (fields: object): void => void lines.push(fields);
+    const inbox = bullmqInbox({ ...options(server()), logger: { warn } });
+    const { clock, put, work, end } = createBench(inbox, patienceMs);
+    const ids = [await put(), await put()];
+    await work("verify", left("held", "expired"), left("held", "expired"));
+    await damages["is deleted"]?.(inbox, ids[0] ?? "");
+    for (let count = 0; count < 2; count++) await inbox.prune(new Date(clock.now()));
+    expect(lines).toEqual([{ inbox: server().url, id: ids[0] }]);
+    expect((await inbox.counts()).held).toBe(1);
     await end();
   });
 

@@ -22,7 +22,7 @@ export interface BullmqInboxOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Milliseconds after which the work of a process that shows no sign of life is taken back: 15,000. */
   readonly leaseMs?: number | undefined;
-  /** Told at the start what the server's settings may lose; the console. `false` silences. */
+  /** Told at the start what the server's settings may lose, and which parked ones it has lost; the console. `false` silences. */
   readonly logger?: Pick<Logger, "warn"> | false | undefined;
 }
 

@@ -187,11 +187,12 @@ async function forget(queues: ReceiverQueues, { carried, job, place }: Found): P
   await queues.of(place).remove(job.id as string);
 }
 
-/** Deletes what its time is over for; resolves to how many. */
+/** Deletes what its time is over for, and tells of what was lost before; resolves to how many. */
 export async function prune(
   queues: ReceiverQueues,
   { handledMs, parkedMs }: Retention,
   now: number,
+  tellLost: (id: string) => void,
 ): Promise<number> {
   const cleaned = await Promise.all([
     queues.of("handle").clean(handledMs, mostPruned, "completed"),
@@ -202,7 +203,13 @@ export async function prune(
   for (const place of shelves) {
     for (const reason of parkedPriorities.keys()) {
       const keptMs = reason === "unsigned" ? dayMs : parkedMs;
-      pruned += await pruneParked(queues, place, reason, (kept) => now - kept.endedAt > keptMs);
+      pruned += await pruneParked(
+        queues,
+        place,
+        reason,
+        tellLost,
+        (kept) => now - kept.endedAt > keptMs,
+      );
     }
   }
   return pruned;
@@ -213,6 +220,7 @@ async function pruneParked(
   queues: ReceiverQueues,
   place: Place,
   reason: ReasonCode,
+  tellLost: (id: string) => void,
   isOver: (kept: Kept) => boolean,
 ): Promise<number> {
   let pruned = 0;
@@ -224,8 +232,8 @@ async function pruneParked(
       const found = job === undefined ? null : foundIn(place, job);
       if (found !== null && !isOver(found.carried.kept)) return pruned;
       // Where the job was lost, its id has stayed.
-      if (found === null) await queues.of(place).remove(id);
-      else await forget(queues, found);
+      if (found !== null) await forget(queues, found);
+      else if ((await queues.of(place).remove(id)) > 0) tellLost(id);
       pruned++;
     }
     if (ids.length < atOnce || pruned === before) return pruned;
