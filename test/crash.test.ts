@@ -51,7 +51,7 @@ describe.concurrent("An app that is killed", () => {
       const forged = sender.make("quick-0", true);
       const genuine = Array.from({ length: 5 }, () => sender.make("quick-5"));
       for (const sent of [forged, ...genuine]) await sender.send(url, sent);
-      expect(await app.ended).toEqual({ code: null, signal: "SIGKILL" });
+      expect(await app.ended, app.output).toEqual({ code: null, signal: "SIGKILL" });
 
       const next = scene.start();
       // Whoever saw no answer sends again, and so does one who saw it.

@@ -14,6 +14,9 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** How one ends that is told to. */
+export const inPeace: Ended = { code: 0, signal: null };
+
 /** An app in a process of its own. */
 export class AppProcess {
   /** Resolves when the process has ended, however it did. */
@@ -24,30 +27,37 @@ export class AppProcess {
   readonly #child: ChildProcess;
   readonly #asked = new Map<number, (message: Line) => void>();
   #lastAsked = 0;
-  #stderr = "";
+  #output = "";
   #isOver = false;
 
   constructor(options: AppOptions) {
     this.#child = fork(file, [], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],
       env: { ...process.env, CRASH_APP: JSON.stringify(options), NODE_OPTIONS: "" },
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
-    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-4_000);
-    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.#output = (this.#output + text).slice(-4_000);
+      });
+    }
     let listening = (_url: string): void => {};
     this.ended = new Promise((resolve) => {
-      this.#child.on("exit", (code, signal) => {
+      this.#child.on("exit", () => {
         this.#isOver = true;
-        const error = `The app ended with ${code ?? signal}: ${this.#stderr}`;
+      });
+      // Then all that it wrote has been read.
+      this.#child.on("close", (code, signal) => {
+        const error = `The app ended with ${code ?? signal}: ${this.output}`;
         for (const answer of this.#asked.values()) answer({ error });
         resolve({ code, signal });
       });
     });
     this.url = new Promise((resolve, reject) => {
       listening = resolve;
-      void this.ended.then(() => reject(new Error("The app ended before it listened")));
+      void this.ended.then(() =>
+        reject(new Error(`The app ended before it listened: ${this.output}`)),
+      );
     });
     this.url.catch(() => {});
     this.#child.on("message", (message: Line) => {
@@ -63,6 +73,11 @@ export class AppProcess {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** The last that it wrote and logged. */
+  get output(): string {
+    return [this.#output, ...this.lines.slice(-20).map((line) => JSON.stringify(line))].join("\n");
   }
 
   /** Sends it a signal; waits for nothing. */
@@ -113,7 +128,7 @@ export class AppProcess {
   #ask(question: Question): Promise<unknown> {
     const number = ++this.#lastAsked;
     return new Promise((resolve, reject) => {
-      if (this.#isOver) throw new Error(`The app has ended: ${this.#stderr}`);
+      if (this.#isOver) throw new Error(`The app has ended: ${this.output}`);
       this.#asked.set(number, ({ error, value }) => {
         this.#asked.delete(number);
         if (error === undefined) resolve(value);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { inPeace } from "./app-process.ts";
 import { brokenPromises } from "./promises.ts";
 import { inScene } from "./scene.ts";
 import { until } from "./sender.ts";
@@ -24,7 +25,7 @@ export function closing(): void {
         scene.runs().some(({ at }) => at === "aborted"),
       );
       scene.put("open");
-      expect(await app.ended).toEqual({ code: 0, signal: null });
+      expect(await app.ended, app.output).toEqual(inPeace);
       // Nothing is left that the next one would have to wait for.
       expect(scene.read("SELECT number FROM owner")).toEqual([]);
       expect(scene.read(nothingLeased)).toEqual([]);
@@ -44,7 +45,7 @@ export function closing(): void {
       await until("the handler runs", () => scene.runs().length > 0);
       app.signal("SIGTERM");
       scene.put("open");
-      expect(await app.ended).toEqual({ code: 0, signal: null });
+      expect(await app.ended, app.output).toEqual(inPeace);
       expect(scene.runs().map(({ at }) => at)).toEqual(["start", "end"]);
       expect(scene.read("SELECT id, state FROM delivery")).toEqual([{ id, state: 2 }]);
       expect(await brokenPromises(scene, scene.start())).toEqual([]);

@@ -16,7 +16,7 @@ export async function brokenPromises(scene: Scene, app: AppProcess): Promise<str
   const counts = await app.counts();
   const { code } = await app.end();
   return [
-    ...(code === 0 ? [] : [`told to end, the app ended with ${code}`]),
+    ...(code === 0 ? [] : [`told to end, the app ended with ${code}: ${app.output}`]),
     ...ofDeliveries(scene, entries),
     ...ofRuns(scene, entries),
     ...states.flatMap((state) => {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { inPeace } from "./app-process.ts";
 import { brokenPromises } from "./promises.ts";
 import { inScene, type Scene } from "./scene.ts";
 import { until } from "./sender.ts";
@@ -76,7 +77,7 @@ export function sharing(long: boolean): void {
       expect(new Set(starts).size).toBe(sent.length);
       expect(starts).toHaveLength(sent.length);
       for (const { pid } of apps) expect(ran(scene, "start", pid)).not.toEqual([]);
-      expect((await apps[1].end()).code).toBe(0);
+      expect(await apps[1].end(), apps[1].output).toEqual(inPeace);
       expect(await brokenPromises(scene, apps[0])).toEqual([]);
     }),
   );
@@ -107,7 +108,7 @@ export function sharing(long: boolean): void {
       expect(entry).toMatchObject({ state: "handled", attempts: 1 });
       // It goes on to work, with leases of its own.
       await scene.sender.insist(await first.url, scene.sender.make("quick-1"));
-      expect((await first.end()).code).toBe(0);
+      expect(await first.end(), first.output).toEqual(inPeace);
       expect(await brokenPromises(scene, other)).toEqual([]);
     }),
   );
@@ -121,7 +122,7 @@ export function sharing(long: boolean): void {
       const entry = await other.get(id);
       first.signal("SIGCONT");
       await until("the first one has ended, too", () => ran(scene, "end", first.pid).includes(id));
-      expect((await first.end()).code).toBe(0);
+      expect(await first.end(), first.output).toEqual(inPeace);
       expect(await other.get(id)).toEqual(entry);
       expect(await brokenPromises(scene, other)).toEqual([]);
     }),
@@ -136,7 +137,7 @@ export function sharing(long: boolean): void {
         await other.idle(60_000);
         expect(ran(scene, "start")).toEqual([id]);
         expect(ran(scene, "aborted")).toEqual([]);
-        expect((await first.end()).code).toBe(0);
+        expect(await first.end(), first.output).toEqual(inPeace);
         expect(await brokenPromises(scene, other)).toEqual([]);
       }),
   );

@@ -28,10 +28,13 @@ export class InboxUse {
     this.#receivers++;
   }
 
-  /** A receiver is closed: the last one closes the inbox. Rejects `inbox_failed` when that fails, or takes over 2 seconds. */
-  async end(clock: Clock): Promise<void> {
+  /**
+   * A receiver is closed: the last one closes the inbox. Rejects `inbox_failed` when that fails, or takes longer than
+   * `leftMs` and 2 seconds.
+   */
+  async end(clock: Clock, leftMs: number): Promise<void> {
     this.#receivers--;
-    await this.#close(clock, () => this.#receivers > 0);
+    await this.#close(clock, () => this.#receivers > 0, Math.max(leftMs, silentMs));
   }
 
   /**
@@ -50,12 +53,13 @@ export class InboxUse {
       return await what();
     } finally {
       this.#looks--;
-      await this.#close(clock, () => this.#receivers > 0 || this.#looks > 0).catch(failed);
+      const isUsed = (): boolean => this.#receivers > 0 || this.#looks > 0;
+      await this.#close(clock, isUsed, silentMs).catch(failed);
     }
   }
 
-  async #close(clock: Clock, isUsed: () => boolean): Promise<void> {
-    if (isUsed() || (await isDoneIn(clock, silentMs, this.#closeUnless(isUsed)))) return;
+  async #close(clock: Clock, isUsed: () => boolean, mostMs: number): Promise<void> {
+    if (isUsed() || (await isDoneIn(clock, mostMs, this.#closeUnless(isUsed)))) return;
     throw new ReporthookError("inbox_failed", `${words} it gives no answer`);
   }
 

@@ -174,6 +174,20 @@ describe("close()", () => {
     expect(setUp({ inbox }).receiver.name).toBe("reports");
   });
 
+  it("gives an inbox that is slow to close what is left of its time", async () => {
+    const closed = gate();
+    const inbox = Object.assign(memoryInbox(), { close: () => closed.opened });
+    const clock = virtualClock();
+    const { receiver } = setUp({ inbox, clock });
+    const closing = receiver.close({ timeoutMs: 60_000 });
+    await turns();
+    clock.advance(59_000);
+    await turns();
+    closed.open();
+    await closing;
+    expect(clock.pending).toBe(0);
+  });
+
   it("is done again when somebody has looked into the inbox since, unless another uses it", async () => {
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close");

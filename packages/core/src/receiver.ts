@@ -224,6 +224,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
 
   async function shutDown(timeoutMs: number): Promise<void> {
+    const until = clock.now() + timeoutMs;
     await engine.close(timeoutMs, () => Promise.allSettled(requests.items));
     drained = true;
     await Promise.allSettled(requests.items);
@@ -231,7 +232,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       around?.end();
     } finally {
       takenName.giveBack();
-      await use.end(clock);
+      await use.end(clock, Math.min(timeoutMs, until - clock.now()));
     }
   }
 
