@@ -141,6 +141,25 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
+  it.runIf(kind === "redis")(
+    "knows its receivers again when the server has lost them",
+    async () => {
+      const inbox = open();
+      const { put, end } = createBench(inbox, patienceMs);
+      await put();
+      const client = new Redis(server().url);
+      const key = `bull:damage_${prefixes}-receivers`;
+      for (const lost of [`${key}:wait`, `${key}:name-a`, `${key}:name-a ${key}:wait`]) {
+        await client.del(lost.split(" "));
+        expect(await inbox.health()).toEqual({ ok: true });
+        expect(await inbox.list()).toHaveLength(1);
+        expect((await inbox.counts()).received).toBe(1);
+      }
+      client.disconnect();
+      await end();
+    },
+  );
+
   it.runIf(kind === "redis")("tells which parked ones are lost when it prunes, once", async () => {
     prefixes++;
     const lines: unknown[] = [];

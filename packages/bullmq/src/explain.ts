@@ -8,7 +8,7 @@ const ways: readonly (readonly [RegExp, string])[] = [
     "it asks for another password: see connection",
   ],
   [
-    /CROSSSLOT|MOVED|CLUSTERDOWN/,
+    /CROSSSLOT|MOVED|CLUSTERDOWN|cluster node/,
     "it is a node of a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none",
   ],
   [/OOM command/, "it is out of memory: raise maxmemory, or keep less (option retention)"],

@@ -32,7 +32,12 @@ export class Receivers {
    * also while there are none: a job that stands for no receiver is added as deliveries are.
    */
   async registerAgain(): Promise<void> {
-    const known = [...this.#registered.keys()].map((receiver) => this.#register(receiver));
+    const there = await this.names();
+    const known = [...this.#registered.keys()].map(async (receiver) => {
+      // Where only its place was lost, it could not be added.
+      if (!there.includes(receiver)) await this.#names.remove(`name-${receiver}`);
+      await this.#register(receiver);
+    });
     await Promise.all([this.#names.add("probe", {}, { jobId: "probe", priority: 1 }), ...known]);
   }
 
