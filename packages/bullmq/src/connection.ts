@@ -17,6 +17,7 @@ const protocols: Readonly<Record<string, Backend>> = {
 };
 const ways =
   "must be a URL that begins with redis://, rediss:// or postgres://, or options: { path } for a socket of Redis, { host } for one of PostgreSQL";
+const unknown = "is no option of ioredis, which would ignore it: give host and port, or url";
 const cluster =
   "is for a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none";
 // What would be ignored, or would break what is stored.
@@ -24,6 +25,8 @@ const refusedOfRedis: Options = {
   keyPrefix: "can't work, for BullMQ's scripts name keys without it: use the option prefix instead",
   socket: "is an option of node-redis: give host and port, or path",
   ...{ redisOptions: cluster, rootNodes: cluster, clusterNodes: cluster },
+  ...{ client: unknown, redis: unknown, connection: unknown, options: unknown },
+  ...{ uri: unknown, hostname: unknown },
   ...{ database: 'is for PostgreSQL: add backend: "postgres", or give db' },
   ...{ user: 'is for PostgreSQL: add backend: "postgres", or give username' },
 };
@@ -35,8 +38,7 @@ export function targetOf(connection: unknown, asked: Backend | undefined): Targe
   }
   if (typeof connection === "string") {
     const { backend, options } = readUrl("connection", connection, asked);
-    const given = backend === "redis" ? { url: connection } : { connectionString: connection };
-    return { backend, connection: given, place: placeOf(backend, options) };
+    return { backend, connection: named(backend, connection), place: placeOf(backend, options) };
   }
   if (typeof connection !== "object" || connection === null || Array.isArray(connection)) {
     wrong("connection", "must be a URL like redis://127.0.0.1:6379, or an object of options");
@@ -52,7 +54,7 @@ export function targetOf(connection: unknown, asked: Backend | undefined): Targe
     );
   }
   if ("href" in given) wrong("connection", "is a URL object: give its href");
-  const name = "connectionString" in given ? "connectionString" : "url";
+  const name = given["connectionString"] === undefined ? "url" : "connectionString";
   const text = given[name];
   if (text !== undefined && typeof text !== "string") {
     wrong(`connection.${name}`, "must be a URL as text");
@@ -61,7 +63,13 @@ export function targetOf(connection: unknown, asked: Backend | undefined): Targe
   const backend = read?.backend ?? asked ?? "redis";
   // What the URL says comes first, in ioredis as in pg.
   const options = { ...given, ...read?.options };
-  return { backend, connection: given, place: placeOf(backend, options) };
+  const under = text === undefined ? {} : named(backend, text);
+  return { backend, connection: { ...given, ...under }, place: placeOf(backend, options) };
+}
+
+/** A URL under the name by which ioredis or pg looks for it. */
+function named(backend: Backend, url: string): Options {
+  return backend === "redis" ? { url } : { connectionString: url };
 }
 
 function readUrl(

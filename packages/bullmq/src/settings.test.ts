@@ -18,6 +18,8 @@ describe("settingsOf", () => {
     [{ connection: "redis://h?keyPrefix=hidden" }, /keyPrefix can't work/],
     [{ connection: { url: "redis://h", keyPrefix: "hidden:" } }, /keyPrefix can't work/],
     [{ connection: { socket: { host: "h" } } }, /socket is an option of node-redis/],
+    [{ connection: { redis: { host: "h" } } }, /redis is no option of ioredis.*give host/],
+    [{ connection: { hostname: "h" } }, /hostname is no option of ioredis/],
     [{ connection: { rootNodes: [] } }, /rootNodes is for a Redis Cluster/],
     [{ connection: { host: "h", user: "hidden" } }, /user is for PostgreSQL: add backend/],
     [{ connection: { host: "h", database: "d" } }, /database is for PostgreSQL: add backend/],
@@ -64,6 +66,12 @@ describe("settingsOf", () => {
     ])
       expect(of(one)).toBe("redis://h:6379");
     expect(of({})).toBe("redis://127.0.0.1:6379");
+    const { connection } = settingsOf({ connection: { url: "postgres://h/d", max: 2 } });
+    expect(connection).toMatchObject({ connectionString: "postgres://h/d", max: 2 });
+    expect(of({ connectionString: undefined, url: "redis://h" })).toBe("redis://h:6379");
+    expect(settingsOf({ connection: { connectionString: "redis://h" } }).connection).toMatchObject({
+      url: "redis://h",
+    });
     expect(of({ url: "redis://:hidden@/2", host: "h" })).toBe("redis://h:6379/2");
     expect(of("redis://?host=h&port=7000&db=3")).toBe("redis://h:7000/3");
     expect(of({ host: "::1" })).toBe(of("redis://[::1]"));
