@@ -1,6 +1,6 @@
 export type { StopSignal } from "./abort.ts";
 export type { CallbackOptions } from "./callback.ts";
-export type { Fetch, FetchInit, FetchResponse } from "./client/call-service.ts";
+export type { Fetch, FetchInit } from "./client/call-service.ts";
 export {
   type AuthorizeOptions,
   type Client,
@@ -12,6 +12,7 @@ export {
   type Verdict,
 } from "./client/client.ts";
 export type { ReportAuth } from "./client/options.ts";
+export type { FetchResponse } from "./client/read-body.ts";
 export type { Metric } from "./client/report-request.ts";
 export type { Clock } from "./clock.ts";
 export type {

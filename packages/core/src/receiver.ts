@@ -1,6 +1,7 @@
 import { accept } from "./accept.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./acknowledge.ts";
 import { createCallbacks, split } from "./callback.ts";
+import { overHttpOf } from "./client/options.ts";
 import { Deadline } from "./deadline.ts";
 import { logAnswer } from "./decisions.ts";
 import type { Arrival, Entry, NewDelivery, Outcome } from "./delivery.ts";
@@ -52,6 +53,13 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   use.begin();
   if (settings.ack === "stored" && options.inbox === undefined) {
     logger.warn({}, "No inbox is given: a crash loses what was acknowledged.");
+  }
+  const baseUrl = overHttpOf(settings.client);
+  if (baseUrl !== undefined) {
+    logger.warn(
+      { baseUrl },
+      "baseUrl is no https: who is on the way can read the API key and forge verdicts. Use https.",
+    );
   }
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const registrations: Registration[] = [];

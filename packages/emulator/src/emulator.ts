@@ -163,7 +163,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   };
   // Not enumerable: the key shows neither in util.inspect nor in JSON.stringify of the emulator.
   return Object.defineProperty(emulator, "clientOptions", {
-    value: { baseUrl: "http://emulator.invalid", apiKey, fetch },
+    value: { baseUrl: "https://emulator.invalid", apiKey, fetch },
   }) as Emulator;
 }
 

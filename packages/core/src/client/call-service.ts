@@ -1,5 +1,6 @@
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
 import { createRedactor, type Redactor, type Secrets } from "../redact.ts";
+import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-body.ts";
 import { untraced } from "./untraced.ts";
 
 /** What `fetch` is called with. */
@@ -11,21 +12,7 @@ export interface FetchInit {
   readonly signal: AbortSignal;
 }
 
-/** The part of a `Response` that is used. */
-export interface FetchResponse {
-  readonly status: number;
-  readonly type: string;
-  readonly redirected: boolean;
-  readonly headers: { get(name: string): string | null };
-  readonly body: {
-    getReader(): {
-      read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-      cancel(): Promise<void>;
-    };
-  } | null;
-}
-
-/** The part of `fetch` that is used: the global one fits, and so does undici's. */
+/** The part of `fetch` that is used: the global one fits, and so do those of undici, node-fetch and cross-fetch. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
 /** One operation of the service. */
@@ -57,7 +44,6 @@ export interface Answer {
   readonly body: unknown;
 }
 
-const maxBodyBytes = 65_536;
 const maxErrorText = 2_048;
 
 /**
@@ -69,6 +55,7 @@ export async function callService(call: ServiceCall): Promise<Answer> {
   let status: number | undefined;
   let waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
   let taken: number | undefined;
+  let answer: Received | undefined;
   const timedOut = () =>
     new ServiceError("service_timeout", `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`, {
       ...(status && { status }),
@@ -89,34 +76,40 @@ export async function callService(call: ServiceCall): Promise<Answer> {
       redirect: "manual",
       signal,
     };
-    let answer: Received;
     try {
       const send = () => call.fetch(call.endpoint + query, init);
       const response = await (query === "" ? send() : untraced(send));
       status = response.status === 0 ? undefined : response.status;
       if (!response.redirected && call.expects(response.status)) taken = status;
       waitingFor = `${asked} answered ${status}, but did not end`;
-      answer = { response, ...(await readBody(response, signal)) };
+      answer = { response, text: "" };
+      await readBody(response, answer, signal);
     } catch (thrown) {
-      throw unreachable(call, createRedactor(key, call.secrets), thrown);
+      if (!answer) throw unreachable(call, createRedactor(key, call.secrets), thrown);
+      answer.broken = { by: thrown };
     }
-    if (!taken) throw refused(call, createRedactor(key, call.secrets), answer);
-    if ("broken" in answer) {
-      throw unreachable(call, createRedactor(key, call.secrets), answer.broken, answer);
+    if (!taken || isPage(answer)) throw refused(call, createRedactor(key, call.secrets), answer);
+    if (answer.broken) {
+      throw unreachable(call, createRedactor(key, call.secrets), answer.broken.by, answer);
     }
     return { status: taken, body: parse(answer.text, redactor) };
   });
   return await called.catch((error) => {
-    if (taken && call.statusOnly && !call.signal?.aborted) return { status: taken, body: "" };
-    throw error;
+    if (!taken || !call.statusOnly || call.signal?.aborted) throw error;
+    if (answer && isPage(answer)) throw error;
+    return { status: taken, body: "" };
   });
 }
 
-interface Received {
+interface Received extends BodyText {
   readonly response: FetchResponse;
-  readonly text: string;
   /** What ended the body before its end. */
-  readonly broken?: unknown;
+  broken?: { readonly by: unknown };
+}
+
+/** A page says nothing of what was asked. A refusal may come as one: that is how many frameworks make theirs. */
+function isPage({ response, text }: Received): boolean {
+  return response.status < 300 && isHtmlPage(response, text);
 }
 
 async function withDeadline<T>(
@@ -143,31 +136,6 @@ async function withDeadline<T>(
   } finally {
     clearTimeout(timer);
     caller?.removeEventListener("abort", onAbort);
-  }
-}
-
-async function readBody(
-  response: FetchResponse,
-  signal: AbortSignal,
-): Promise<Omit<Received, "response">> {
-  let text = "";
-  try {
-    const reader = response.body?.getReader();
-    if (reader === undefined) return { text };
-    const stop = () => void reader.cancel().catch(() => {});
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    const decoder = new TextDecoder();
-    for (let left = maxBodyBytes; left >= 0; ) {
-      const { done, value } = await reader.read();
-      if (done || value === undefined) return { text: text + decoder.decode() };
-      text += decoder.decode(value.subarray(0, left), { stream: true });
-      left -= value.byteLength;
-    }
-    stop();
-    return { text };
-  } catch (broken) {
-    return { text, broken };
   }
 }
 
@@ -214,7 +182,9 @@ function refused(call: ServiceCall, redactor: Redactor, answer: Received): Servi
     ? "was answered with a redirect, which is not followed: set baseUrl to where it leads"
     : denied
       ? `answered ${status}: the API key is not accepted, check apiKey`
-      : `answered ${status}, which is no documented outcome`;
+      : isPage(answer)
+        ? `answered ${status} with an HTML page, which is not the service: check baseUrl, and what is in between (a proxy, a login)`
+        : `answered ${status}, which is no documented outcome`;
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"));
   return failure(call, redactor, denied ? "service_refused" : "service_failed", problem, {
     ...(status !== 0 && { status }),

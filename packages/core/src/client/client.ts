@@ -3,6 +3,7 @@ import { onlyKnown } from "../given.ts";
 import { createCleaner, read, type Secrets } from "../redact.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
 import {
+  carriedOverHttp,
   checkApiKey,
   checkBaseUrl,
   checkHeaderValue,
@@ -123,6 +124,7 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     ...carried,
+    ...carriedOverHttp(baseUrl),
     async authorize(signature, { signal } = {}) {
       checkHeaderValue(signature, "The signature");
       const { status } = await call("/v1/webhooks/authorize", {

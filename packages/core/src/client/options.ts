@@ -18,6 +18,20 @@ export function checkBaseUrl(value: unknown): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
+const overHttp: unique symbol = Symbol.for("reporthook.overHttp");
+
+/** What a client carries for {@link overHttpOf} to find when its `baseUrl` is `http:` and leads to another machine. */
+export function carriedOverHttp(baseUrl: string): object {
+  const { protocol, hostname } = new URL(baseUrl);
+  const isHere = /^(?:(?:.+\.)?localhost|127\..*|\[::1\])$/.test(hostname);
+  return protocol === "https:" || isHere ? {} : { [overHttp]: baseUrl };
+}
+
+/** The `baseUrl` of a client whose API key anybody on the way can read. */
+export function overHttpOf(client: object): string | undefined {
+  return (client as { [overHttp]?: string })[overHttp];
+}
+
 // What is looked for in every error has to be a pattern, and of longer ones none can be made.
 const mostKeyLength = 2_048;
 

@@ -1,0 +1,125 @@
+import { createRequire } from "node:module";
+import nodeFetch from "node-fetch";
+import { describe, expect, it } from "vitest";
+import { answering, failures, key, operations, serveRaw } from "../../../../test/service-calls.ts";
+import { createClient, type Fetch } from "./client.ts";
+
+// Its types would bring those of browsers into every file.
+const crossFetch: Fetch = createRequire(import.meta.url)("cross-fetch");
+const report = '{"report_id":"r1"}';
+
+/** Answers as an agent gives them that knows only a part of fetch. */
+const only =
+  (...kept: readonly ("text" | "arrayBuffer" | "body")[]): Fetch =>
+  async (url, init) => {
+    const response = await fetch(url, init);
+    const { status, headers } = response;
+    const parts = {
+      text: { text: () => response.text() },
+      arrayBuffer: { arrayBuffer: () => response.arrayBuffer() },
+      body: { body: { [Symbol.toStringTag]: "a body of another kind" } as never },
+    };
+    return Object.assign({ status, headers }, ...kept.map((part) => parts[part]));
+  };
+
+const fetches: [string, Fetch][] = [
+  ["node-fetch, whose body is a stream of Node", nodeFetch],
+  ["cross-fetch", crossFetch],
+  ["text() alone", only("text")],
+  ["arrayBuffer() alone", only("arrayBuffer")],
+  ["text() beside a body of another kind", only("body", "text")],
+];
+
+describe.each(fetches)("a fetch with %s", (_, given) => {
+  it("requestReport() resolves to the answer that names the report", async () => {
+    const baseUrl = await answering(202, { "content-type": "application/json" }, report);
+    const client = createClient({ baseUrl, apiKey: key, fetch: given });
+    const answer = await client.requestReport({ domains: ["a.example"] });
+    expect(answer).toEqual({ status: 202, body: { report_id: "r1" } });
+  });
+
+  it("authorize() has its verdict", async () => {
+    const client = createClient({ baseUrl: await answering(406), apiKey: key, fetch: given });
+    await expect(client.authorize("s")).resolves.toBe("invalid");
+  });
+
+  it("callService() keeps 64 KiB of a larger answer, and 2 KiB in an error", async () => {
+    const options = { fetch: given, baseUrl: await answering(200, {}, "é".repeat(1_000_000)) };
+    const { body } = await createClient({ ...options, apiKey: key }).requestReport({});
+    expect(new TextEncoder().encode(String(body)).byteLength).toBe(65_536);
+    const refusing = { fetch: given, baseUrl: await answering(500, {}, "e".repeat(1_000_000)) };
+    for (const error of await failures(refusing)) expect(error.body).toHaveLength(2_048);
+  });
+
+  // node-fetch 2, which cross-fetch is on Node, does not notice: there the time runs out.
+  it.skipIf(given === crossFetch)("callService() rejects when the body breaks off", async () => {
+    const baseUrl = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf");
+    const calls = operations({ baseUrl, fetch: given }).slice(1);
+    for (const error of await failures({ baseUrl }, calls)) {
+      expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: false });
+    }
+  });
+});
+
+it("requestReport() rejects, and says why, when the body can be read in no way", async () => {
+  const baseUrl = await answering(200, {}, report);
+  const calls = operations({ baseUrl, fetch: only("body") }).slice(1);
+  for (const error of await failures({ baseUrl }, calls)) {
+    expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: false });
+    expect(error.cause.message).toBe("The fetch given resolved to a body that can't be read");
+  }
+});
+
+const html = { "content-type": "Text/HTML; charset=utf-8" };
+const page = "<!-- by a proxy -->\n<HTML><body>Sign in</body>";
+
+describe("a page in the place of an answer", () => {
+  it.each<[string, Record<string, string>, string]>([
+    ["HTML by its type", html, "<title>Sign in</title>"],
+    ["XHTML", { "content-type": "application/xhtml+xml" }, '<?xml version="1.0"?><html/>'],
+    ["HTML by its beginning alone", {}, page],
+    ["HTML of another type", { "content-type": "text/plain" }, "\ufeff\n<!DOCTYPE html><p>"],
+  ])("callService() rejects with service_failed when a 200 brings %s", async (_, headers, body) => {
+    for (const error of await failures({ baseUrl: await answering(200, headers, body) })) {
+      expect(error).toMatchObject({ code: "service_failed", status: 200, retryable: false });
+      expect(error.message).toMatch(/answered 200 with an HTML page, .*: check baseUrl/);
+      expect(error.body).toContain("<");
+    }
+  });
+
+  it("authorize() has no verdict when the page breaks off or never ends", async () => {
+    const cut = await serveRaw(`HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n${page}`);
+    const authorize = operations({ baseUrl: cut }).slice(0, 1);
+    const [error] = await failures({ baseUrl: cut }, authorize);
+    expect(error).toMatchObject({ code: "service_failed", status: 200 });
+    const endless: Fetch = async () =>
+      new Response(
+        new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode(page)) }),
+      );
+    const client = createClient({
+      baseUrl: "https://a.example",
+      apiKey: key,
+      fetch: endless,
+      timeoutMs: 50,
+    });
+    await expect(client.authorize("s")).rejects.toMatchObject({ code: "service_timeout" });
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ["nothing, called HTML", html, ""],
+    ["a word, called HTML", html, "OK"],
+    ["JSON, called HTML", html, '{"ok":true}'],
+    ["XML", { "content-type": "application/xml" }, "<answer/>"],
+  ])("authorize() has its verdict when a 200 brings %s", async (_, headers, body) => {
+    const client = createClient({ baseUrl: await answering(200, headers, body), apiKey: key });
+    await expect(client.authorize("s")).resolves.toBe("valid");
+  });
+
+  it.each([
+    [406, "invalid"],
+    [424, "expired"],
+  ])("authorize() has its verdict when a %i is explained by a page", async (status, verdict) => {
+    const client = createClient({ baseUrl: await answering(status, html, page), apiKey: key });
+    await expect(client.authorize("s")).resolves.toBe(verdict);
+  });
+});
