@@ -14,6 +14,14 @@ function write(name, content) {
   writeFileSync(join(folder, name), JSON.stringify(content));
 }
 
+async function programOf(version) {
+  const wanted = ["--yes", "--prefer-offline", "--package", `node@${version}`];
+  const program = await run("npx", [...wanted, "--", "node", "-p", "process.execPath"], {
+    cwd: folder,
+  });
+  return program.trim();
+}
+
 async function install(packages) {
   cpSync(join(root, "consumers"), folder, {
     recursive: true,
@@ -24,6 +32,7 @@ async function install(packages) {
     "entries.json",
     packages.flatMap(({ entries }) => entries),
   );
+  write("nodes.json", await Promise.all([20, 24].map(programOf)));
   write("pnpm-workspace.yaml", {
     packages: ["*"],
     // So that our packages find each other's tarballs and not the registry.
@@ -42,7 +51,8 @@ try {
   await install(packages);
   await Promise.all(packages.map(lint));
   console.log(`${packages.length} tarballs pass publint and attw`);
-  const consumers = readdirSync(join(root, "consumers"));
+  const entries = readdirSync(join(root, "consumers"), { withFileTypes: true });
+  const consumers = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   for (const name of wanted.length > 0 ? wanted : consumers) {
     const begin = performance.now();
     const printed = await run("pnpm", ["--silent", "test"], { cwd: join(folder, name) });

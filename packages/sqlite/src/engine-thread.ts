@@ -4,6 +4,7 @@ import { ReporthookError } from "@reporthook/core";
 import { type Database, loadDriver, sqliteCode } from "./driver.ts";
 import { Engine } from "./engine.ts";
 import { explain, OpenFile } from "./file.ts";
+import { LogFile } from "./log-file.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol.ts";
 import { checkSchema, prepareSchema } from "./schema.ts";
 
@@ -12,13 +13,11 @@ const lookMs = 500;
 /** Enough for one transaction; the rest goes into the next. */
 const mostAdds = 2_000;
 
-// A checkpoint of 2 MB holds up nobody for long; one of 40 MB would, for a tenth of a second and more.
 // What is deleted is overwritten: a signature leaves nothing behind in pages that are free.
 const settings = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = OFF;
-  PRAGMA wal_autocheckpoint = 500;
   PRAGMA cache_size = -8000;
   PRAGMA temp_store = MEMORY;
   PRAGMA secure_delete = ON;
@@ -35,17 +34,26 @@ function post(message: FromThread): void {
   port?.postMessage(message);
 }
 
-function open(): Engine {
+interface Opened {
+  readonly engine: Engine;
+  readonly log: LogFile;
+}
+
+function open(): Opened {
   if (!existsSync(options.path)) create();
-  const database = loadDriver(options.driver).open(options.path);
+  const driver = loadDriver(options.driver);
+  const database = driver.open(options.path);
+  let log: LogFile | undefined;
   try {
     database.exec("PRAGMA busy_timeout = 3000");
     checkSchema(database, options.path, options.migrate);
     database.exec(settings);
+    log = new LogFile(database, driver, options.path);
     prepareSchema(database, options.path, options.migrate);
     if (options.migrate) checkWritable(database);
-    return new Engine(database, new OpenFile(options.path), options);
+    return { engine: new Engine(database, new OpenFile(options.path), options), log };
   } catch (error) {
+    log?.close();
     database.close();
     throw error;
   }
@@ -77,9 +85,14 @@ function numberOf({ adds }: Request): number {
   return adds.reduce((number, { ids }) => number + ids.length, 0);
 }
 
-function serve(engine: Engine): void {
+function serve({ engine, log }: Opened): void {
+  const turn = (requests: readonly Request[]): void => {
+    post({ reply: engine.turn(requests) });
+    log.committed(requests.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
+  };
   const look = setInterval(() => {
-    if (engine.restless) post({ reply: engine.turn([]) });
+    if (engine.restless) turn([]);
+    log.shrink(performance.now());
   }, lookMs);
   port?.on("message", (first: Request) => {
     const requests = [first];
@@ -90,19 +103,21 @@ function serve(engine: Engine): void {
       requests.push(next);
       adds += numberOf(next);
     }
-    post({ reply: engine.turn(requests) });
+    turn(requests);
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
     clearInterval(look);
     if (whole) port.close();
+    // The last connection to be closed brings the log into the file.
+    log.close();
     engine.close();
     if (!whole) process.exit();
   });
 }
 
 try {
-  const engine = open();
-  post({ opened: engine.numbers });
-  serve(engine);
+  const opened = open();
+  post({ opened: opened.engine.numbers });
+  serve(opened);
 } catch (error) {
   const { code, message } = explain(error, options.path);
   post({ unopened: { code, failed: message } });

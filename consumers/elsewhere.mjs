@@ -1,0 +1,29 @@
+// What was built is copied to another folder, where nothing of this one is found, and run with Node 20 and 24.
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** The programs of Node 20 and 24. */
+export const nodes = JSON.parse(readFileSync(new URL("./nodes.json", import.meta.url), "utf8"));
+
+/** Calls `use` with a copy of a folder; `add` may put more into it. */
+export async function elsewhere(folder, use, add = () => {}) {
+  const copy = mkdtempSync(join(tmpdir(), "elsewhere-"));
+  try {
+    cpSync(folder, copy, { recursive: true, verbatimSymlinks: true });
+    add(copy);
+    await use(copy);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+/** Runs a program with each Node; prints what it says, and rejects when it fails. */
+export async function runWithEach(cwd, ...args) {
+  for (const node of nodes) {
+    const { stdout } = await promisify(execFile)(node, args, { cwd, timeout: 60_000 });
+    process.stdout.write(stdout);
+  }
+}

@@ -1,0 +1,9 @@
+import type { NextConfig } from "next";
+
+const config: NextConfig = {
+  output: "standalone",
+  serverExternalPackages: ["@reporthook/sqlite"],
+  ...(process.env["DIST"] !== undefined && { distDir: process.env["DIST"] }),
+};
+
+export default config;

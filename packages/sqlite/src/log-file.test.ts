@@ -1,0 +1,124 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { type Database, loadDriver } from "./driver.ts";
+import { LogFile } from "./log-file.ts";
+import { hasWalResetBug } from "./version.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const driver = loadDriver();
+let files = 0;
+
+function connect(path: string): Database {
+  const database = driver.open(path);
+  onTestFinished(() => database.close());
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
+  return database;
+}
+
+function setUp() {
+  const path = join(folder, `${++files}.db`);
+  const database = connect(path);
+  database.exec("CREATE TABLE owner (number, beat); CREATE TABLE bytes (value)");
+  const add = (to: Database, bytes: number): unknown =>
+    to.prepare("INSERT INTO bytes VALUES (?)").run(new Uint8Array(bytes));
+  return { path, database, add };
+}
+
+/** A connection that says it is of that version, and that calls `during` when it is about to checkpoint. */
+function pretend(database: Database, version: string, during: () => void): Database {
+  return {
+    ...database,
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      return {
+        ...statement,
+        get(...values) {
+          if (sql.includes("sqlite_version")) return { version };
+          if (sql.includes("wal_checkpoint")) during();
+          return statement.get(...values);
+        },
+      };
+    },
+  };
+}
+
+/** Which log it is: another one each time that it starts over. */
+const saltsOf = (path: string): string =>
+  readFileSync(`${path}-wal`).subarray(16, 24).toString("hex");
+
+test.each([
+  ["3.6.23", true],
+  ["3.44.5", true],
+  ["3.44.6", false],
+  ["3.45.1", true],
+  ["3.50.6", true],
+  ["3.50.7", false],
+  ["3.51.2", true],
+  ["3.51.3", false],
+  ["3.52.0", false],
+  ["3.53.4", false],
+  ["4.0.0", false],
+  ["", true],
+])("hasWalResetBug() of %s is %s", (version, isAffected) => {
+  expect(hasWalResetBug(version)).toBe(isAffected);
+});
+
+test.each([
+  ["3.45.1", true],
+  ["3.53.4", false],
+])("a commit during a checkpoint of %s: the log stays the same one: %s", (version, isKept) => {
+  const { path, database, add } = setUp();
+  const other = connect(path);
+  const third = connect(path);
+  let salts = "";
+  let isOver = false;
+  const during = (): void => {
+    if (isOver) return;
+    isOver = true;
+    salts = saltsOf(path);
+    // A checkpoint that completes, and a commit that would start the log over.
+    expect(third.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()).toMatchObject({ busy: 0 });
+    add(other, 10);
+  };
+  const log = new LogFile(pretend(database, version, during), driver, path);
+  onTestFinished(() => log.close());
+  add(database, 9_000_000);
+  log.shrink(0);
+  expect(isOver).toBe(true);
+  expect(saltsOf(path) === salts).toBe(isKept);
+  const rows = "SELECT count(*) AS number FROM bytes";
+  expect(database.prepare(rows).get()?.["number"]).toBe(2);
+});
+
+test.each(["3.45.1", "3.53.4"])(
+  "with %s the log's file shrinks once a reader that held on to it is gone",
+  (version) => {
+    const { path, database, add } = setUp();
+    const log = new LogFile(
+      pretend(database, version, () => {}),
+      driver,
+      path,
+    );
+    onTestFinished(() => log.close());
+    const reader = connect(path);
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) AS number FROM bytes").get();
+    for (let one = 0; one < 20; one++) {
+      add(database, 1_000_000);
+      log.committed(1_000_000);
+    }
+    const size = (): number => statSync(`${path}-wal`).size;
+    log.shrink(0);
+    expect(size()).toBeGreaterThan(20_000_000);
+    reader.exec("COMMIT");
+    log.shrink(4_999);
+    expect(size()).toBeGreaterThan(20_000_000);
+    log.shrink(5_000);
+    expect(size()).toBeLessThanOrEqual(4 * 1_024 * 1_024);
+    expect(database.prepare("SELECT count(*) AS number FROM owner").get()?.["number"]).toBe(0);
+  },
+);
