@@ -115,7 +115,7 @@ function Whole({
           </dl>
         )}
       </section>
-      <Body body={delivery.body} />
+      <Body id={id} body={delivery.body} />
     </article>
   );
 }
@@ -143,7 +143,7 @@ function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Elemen
   );
 }
 
-function Body({ body }: { readonly body: WireDelivery["body"] }): JSX.Element {
+function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
   return (
     <section aria-labelledby="body">
       <div class="title">
@@ -157,6 +157,11 @@ function Body({ body }: { readonly body: WireDelivery["body"] }): JSX.Element {
         <section class="body" tabIndex={0} aria-label="What it said">
           <pre>{body.text}</pre>
         </section>
+      )}
+      {body?.isCut === true && (
+        <p>
+          It goes on: <a href={`api/deliveries/${id}/body`}>all of it</a>.
+        </p>
       )}
     </section>
   );

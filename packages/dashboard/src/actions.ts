@@ -29,13 +29,13 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
         if (logger) {
           logger.info?.({ by, reason, done }, "All deliveries parked for a reason were released.");
         }
-        return json({ done } satisfies WireDone);
+        return json(JSON.stringify({ done } satisfies WireDone));
       }
       const { action, id } = asked;
       await inbox[action](id);
       if (logger && action === "release") logger.info?.({ by, id }, "A delivery was released.");
       if (logger && action === "retry") logger.info?.({ by, id }, "A delivery is tried at once.");
-      return json({ done: 1 } satisfies WireDone);
+      return json(JSON.stringify({ done: 1 } satisfies WireDone));
     } catch (error) {
       const code = error instanceof ReporthookError ? error.code : null;
       if (code !== "not_found" && code !== "not_releasable") throw error;

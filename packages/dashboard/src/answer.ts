@@ -32,9 +32,9 @@ export function answer(
   });
 }
 
-/** JSON. */
-export function json(value: unknown, status = 200): Response {
-  return answer(status, JSON.stringify(value), { "Content-Type": "application/json" });
+/** JSON, as text. */
+export function json(text: string): Response {
+  return answer(200, text, { "Content-Type": "application/json" });
 }
 
 /** Problem details (RFC 9457). */

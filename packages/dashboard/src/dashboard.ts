@@ -8,7 +8,7 @@ import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
 import { type Asked, read } from "./route.ts";
 import { checkSource, type Source } from "./source.ts";
-import { createViews } from "./views.ts";
+import { createViews, type Look, withViewer } from "./views.ts";
 import type { Viewer } from "./wire.ts";
 
 /** Who looks at the dashboard, and whether they may release and retry. */
@@ -30,6 +30,8 @@ export interface DashboardOptions {
  * came from: `{ peer: address }`, or `c.env` of Hono on Node.
  */
 export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
+
+type Shown = Extract<Asked, { readonly view: string }>;
 
 const onlyHere: Viewer = { name: "local", may: "act" };
 
@@ -91,25 +93,29 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       return problem(503, "closing", "The receiver is closing.", { "Retry-After": "5" });
     }
     if ("action" in asked) return await act(viewer, asked, request);
+    if ("bodyOf" in asked) return await bodyOf(asked.bodyOf);
     return await show(request, viewer, asked);
   }
 
-  async function show(
-    request: Request,
-    viewer: Viewer,
-    asked: Extract<Asked, { readonly view: string }>,
-  ): Promise<Response> {
-    const look = (): Promise<unknown> => {
-      if (asked.view === "overview") return views.overview(viewer);
-      if (asked.view === "one") return views.one(viewer, asked.id);
-      return views.list(viewer, asked.query);
-    };
+  function lookOf(asked: Shown): Look {
+    if (asked.view === "overview") return views.overview;
+    return asked.view === "one" ? views.one(asked.id) : views.list(asked.query);
+  }
+
+  async function show(request: Request, viewer: Viewer, asked: Shown): Promise<Response> {
+    const look = lookOf(asked);
     const isLive = request.headers.get("accept") === "text/event-stream";
     // The answer to HEAD has no body: a live one would never end.
-    if (!isLive || request.method === "HEAD") return json(await look());
+    if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await look()));
     const tooMany = (): Response =>
       problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
-    return live.open(look, request) ?? tooMany();
+    return live.open(keyOf(asked), look, viewer, request) ?? tooMany();
+  }
+
+  async function bodyOf(id: string): Promise<Response> {
+    const text = await views.body(id);
+    if (text === null) return problem(404, "not_found", "No body is kept.");
+    return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
   }
 
   return async (request, context) => {
@@ -126,6 +132,12 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
     }
   };
+}
+
+/** Names what all pages with this key see alike. */
+function keyOf(asked: Shown): string {
+  if (asked.view === "overview") return asked.view;
+  return asked.view === "one" ? `one ${asked.id}` : `list ${asked.query}`;
 }
 
 function forbidden(isLocalOnly: boolean): Response {

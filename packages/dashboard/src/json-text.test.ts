@@ -90,6 +90,19 @@ describe("readableJson()", () => {
     expect(shown.split("\n")).toHaveLength(21);
   });
 
+  it("ends where it would be too long, and never within what it would remove", () => {
+    const long = "x".repeat(300);
+    const text = JSON.stringify({ a: 1, token: long, b: [1, 2], note: `token=hush ${long}`, c: 3 });
+    const whole = readableJson(text) ?? "";
+    for (let longest = 0; longest <= whole.length; longest++) {
+      const shown = readableJson(text, longest) ?? "";
+      expect(shown.length).toBeLessThanOrEqual(longest + 1);
+      if (longest === whole.length) expect(shown).toBe(whole);
+      else expect(whole.startsWith(shown.slice(0, -1)) && shown.endsWith("…")).toBe(true);
+      expect(shown).not.toMatch(/hush/);
+    }
+  });
+
   it.each(["", "no", "1", '"text"', "{", '{"a":}'])("is null for %j", (text) => {
     expect(readableJson(text)).toBeNull();
   });

@@ -16,6 +16,8 @@ const scheme = /\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/g;
 const removed = "[removed]";
 /** A line costs as much as it is indented: deeper than anybody reads, what follows stays on one. */
 const deepest = 10;
+/** Stands where the rest was left out: no JSON ends so. */
+export const cut = "…";
 
 /** Text without what looks like a secret: `api_key=…`, `Bearer …`, `https://user:…@host`. */
 export function withoutSecrets(text: string): string {
@@ -28,10 +30,14 @@ export function withoutSecrets(text: string): string {
 
 /**
  * JSON indented, and without the values of properties whose name says that they are secret; null when it is no JSON object or
- * array. The spelling of everything else stays as it came: numbers are not read.
+ * array. The spelling of everything else stays as it came: numbers are not read. It ends in {@link cut} where it would be
+ * longer than `longest` characters.
  */
-export function readableJson(text: string): string | null {
-  return isJson(text) ? laidOut(text, deepest) : null;
+export function readableJson(
+  text: string,
+  longest: number = Number.POSITIVE_INFINITY,
+): string | null {
+  return isJson(text) ? laidOut(text, deepest, longest) : null;
 }
 
 function isJson(text: string): boolean {
@@ -43,29 +49,68 @@ function isJson(text: string): boolean {
 }
 
 /** Without secrets, and in lines down to a depth. */
-function laidOut(text: string, deepest: number): string {
+function laidOut(
+  text: string,
+  deepest: number,
+  longest: number = Number.POSITIVE_INFINITY,
+): string {
   const lineAt = (depth: number, inside: number): string =>
     inside > deepest ? "" : `\n${"  ".repeat(depth)}`;
-  const all = text.match(tokens) ?? [];
+  const all = readTokens(text);
   let out = "";
   let depth = 0;
-  for (let at = 0; at < all.length; at++) {
-    const token = all[at] ?? "";
+  for (; all.token !== undefined; all.step()) {
+    const { before, token, after } = all;
+    let next = token;
     if (opens(token)) {
       depth++;
-      out += closes(all[at + 1]) ? token : token + lineAt(depth, depth);
+      next = closes(after) ? token : token + lineAt(depth, depth);
     } else if (closes(token)) {
       depth--;
-      out += opens(all[at - 1]) ? token : lineAt(depth, depth + 1) + token;
-    } else if (token === ",") out += `,${lineAt(depth, depth) || " "}`;
+      next = opens(before) ? token : lineAt(depth, depth + 1) + token;
+    } else if (token === ",") next = `,${lineAt(depth, depth) || " "}`;
     else if (token === ":") {
-      out += ": ";
-      if (!isSecret(all[at - 1], all[at + 1])) continue;
-      out += `"${removed}"`;
-      at = endOfValue(all, at + 1);
-    } else out += token.startsWith('"') ? cleanString(token) : token;
+      const isHidden = isSecret(before, after);
+      next = isHidden ? `: "${removed}"` : ": ";
+      if (isHidden) skipValue(all);
+    } else if (token.startsWith('"')) {
+      next = out.length + token.length > longest ? token : cleanString(token);
+    }
+    if (out.length + next.length > longest) return out + cut;
+    out += next;
   }
   return out;
+}
+
+/** The place of a reader between two tokens. */
+interface Tokens {
+  readonly before: string | undefined;
+  readonly token: string | undefined;
+  readonly after: string | undefined;
+  step(): void;
+}
+
+/** Reads no further than it is asked to. */
+function readTokens(text: string): Tokens {
+  const found = text.matchAll(tokens);
+  const read = (): string | undefined => found.next().value?.[0];
+  let before: string | undefined;
+  let token = read();
+  let after = read();
+  return {
+    get before() {
+      return before;
+    },
+    get token() {
+      return token;
+    },
+    get after() {
+      return after;
+    },
+    step() {
+      [before, token, after] = [token, after, read()];
+    },
+  };
 }
 
 function opens(token: string | undefined): boolean {
@@ -88,13 +133,12 @@ function isSecret(name = '""', value = ""): boolean {
   return isMany !== undefined && !(isMany === "s" && /^[\d-]/.test(value));
 }
 
-/** Where the value that begins at `from` ends. */
-function endOfValue(all: readonly string[], from: number): number {
+/** Steps to the last token of the value that comes next. */
+function skipValue(all: Tokens): void {
   let depth = 0;
-  for (let at = from; at < all.length; at++) {
-    if (opens(all[at])) depth++;
-    if (closes(all[at])) depth--;
-    if (depth === 0) return at;
-  }
-  return all.length;
+  do {
+    all.step();
+    if (opens(all.token)) depth++;
+    if (closes(all.token)) depth--;
+  } while (depth > 0 && all.token !== undefined);
 }

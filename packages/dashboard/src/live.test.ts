@@ -3,10 +3,11 @@ import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { afterEach, expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
 import { onNode } from "./node.ts";
+import { longestBody, type WireOne } from "./wire.ts";
 
 const authorize = () => ({ name: "Ada", may: "act" }) as const;
-const live = () =>
-  new Request("http://app.example/inbox/api/deliveries", {
+const live = (what = "deliveries") =>
+  new Request(`http://app.example/inbox/api/${what}`, {
     headers: { accept: "text/event-stream" },
   });
 
@@ -18,6 +19,7 @@ function setUp() {
 }
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -48,6 +50,68 @@ it("ends a live answer when the inbox hangs: the page must not call it live", as
   while (hangs.mock.calls.length === 0) await new Promise(setImmediate);
   await vi.advanceTimersByTimeAsync(15_000);
   expect(await text).toBe("retry: 1000\n\n");
+});
+
+it("looks once a second at a delivery that ten pages show, and lays its body out once, in part", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  const { inbox, page } = setUp();
+  const id = "0".repeat(26);
+  // One that is laid out in twice as much as it has.
+  const body = new TextEncoder().encode(`[${Array(87_000).fill('""').join()}]`);
+  const held = { code: "unsigned", message: "It came without a signature" } as const;
+  await inbox.add(
+    {
+      ...{ id, receiver: "reports", receivedAt: Date.now(), body, ackMs: 1, headers: {} },
+      ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
+    },
+    { to: "held", reason: held },
+  );
+  const got = vi.spyOn(inbox, "get");
+  const matched = vi.spyOn(JSON, "parse");
+  const told: string[][] = [];
+  for (let number = 0; number < 10; number++) {
+    const request = live(`deliveries/${id}`);
+    const response = await page(request);
+    const events: string[] = [];
+    told.push(events);
+    const decoder = new TextDecoder();
+    const write = (part: Uint8Array) => void events.push(decoder.decode(part));
+    void response.body?.pipeTo(new WritableStream({ write }));
+  }
+  const bodyRead = () => matched.mock.calls.filter(([text]) => text.length > 200_000).length;
+  await vi.advanceTimersByTimeAsync(10_500);
+  expect(got.mock.calls.length).toBeGreaterThan(5);
+  expect(got.mock.calls.length).toBeLessThanOrEqual(11);
+  expect(bodyRead()).toBe(1);
+  await inbox.discard(id);
+  await vi.advanceTimersByTimeAsync(2_000);
+  for (const events of told) {
+    const [, first = "", second = ""] = events;
+    expect(events).toHaveLength(3);
+    const { delivery } = JSON.parse(first.slice("data: ".length)) as WireOne;
+    expect(delivery?.body).toMatchObject({ isJson: true, isCut: true });
+    expect(delivery?.body?.text.length).toBeLessThanOrEqual(longestBody + 1);
+    expect(second).toContain('"delivery":null');
+  }
+});
+
+it("has all of a body that is shown in part, without its secrets", async () => {
+  const { inbox, page } = setUp();
+  const id = "0".repeat(26);
+  const long = { rows: Array(60_000).fill(7), token: "hush" };
+  await inbox.add(
+    {
+      ...{ id, receiver: "reports", receivedAt: Date.now(), ackMs: 1, headers: {} },
+      ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
+      body: new TextEncoder().encode(JSON.stringify(long)),
+    },
+    { to: "held", reason: { code: "unsigned", message: "It came without a signature" } },
+  );
+  const response = await page(new Request(`http://app.example/inbox/api/deliveries/${id}/body`));
+  expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  expect(await response.json()).toEqual({ ...long, token: "[removed]" });
+  const none = await page(new Request("http://app.example/inbox/api/deliveries/none/body"));
+  expect(none.status).toBe(404);
 });
 
 it("leaves an answer alone that somebody else has given meanwhile", async () => {

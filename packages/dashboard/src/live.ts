@@ -1,56 +1,39 @@
 import { answer } from "./answer.ts";
+import { createLooks, type Shown } from "./looks.ts";
+import { type Look, withViewer } from "./views.ts";
+import type { Viewer } from "./wire.ts";
 
-const everyMs = 1_000;
 const silentMs = 15_000;
-// Whoever looks is asked anew who they are.
+// Whoever looks is asked again who they are.
 const longestMs = 300_000;
 const most = 100;
 
 /** Answers that stay open and tell of each change. */
 export interface Live {
-  /** Null when too many are open. */
-  open(look: () => Promise<unknown>, request: Request): Response | null;
+  /** Pages with one `key` share each look. Null when too many are open. */
+  open(key: string, look: Look, viewer: Viewer, request: Request): Response | null;
 }
 
 /** Makes server-sent events of whatever can be looked at; `isOver` ends them all. */
 export function createLive(isOver: () => Promise<boolean>): Live {
+  const looks = createLooks(isOver);
   let number = 0;
 
-  async function* changes(
-    look: () => Promise<unknown>,
-    ended: () => boolean,
-  ): AsyncGenerator<string> {
-    const until = performance.now() + longestMs;
-    let last = "";
-    let told = performance.now();
-    yield "retry: 1000\n\n";
-    while (performance.now() < until) {
-      // Once nobody looks the inbox may be closed, too: to ask it would open it again.
-      if (ended() || (await inTime(isOver())) || ended()) return;
-      const now = JSON.stringify(await inTime(look()));
-      const isNews = now !== last;
-      if (isNews || performance.now() - told > silentMs) {
-        yield isNews ? `data: ${now}\n\n` : ": still here\n\n";
-        told = performance.now();
-      }
-      last = now;
-      await pause(everyMs);
-    }
-  }
-
   return {
-    open(look, request) {
+    open(key, look, viewer, request) {
       if (number >= most) return null;
       number++;
+      const shown = looks.join(key, look);
       let isEnded = false;
       const end = (): void => {
         if (isEnded) return;
         isEnded = true;
         number--;
+        shown.leave();
       };
       if (request.signal.aborted) end();
       request.signal.addEventListener("abort", end, { once: true });
-      const events = changes(look, () => isEnded);
+      const events = changes(shown, viewer, () => isEnded);
       const encoder = new TextEncoder();
       const stream = new ReadableStream<Uint8Array>(
         {
@@ -81,23 +64,23 @@ export function createLive(isOver: () => Promise<boolean>): Live {
   };
 }
 
-/** Rejects what takes so long that the page must not call it live. */
-async function inTime<T>(looked: Promise<T>): Promise<T> {
-  const late = pause(silentMs);
-  try {
-    return await Promise.race([looked, late.then(() => Promise.reject(new Error("No answer")))]);
-  } finally {
-    late.end();
+async function* changes(
+  shown: Shown,
+  viewer: Viewer,
+  ended: () => boolean,
+): AsyncGenerator<string> {
+  const until = performance.now() + longestMs;
+  let told: string | null = null;
+  let toldAt = performance.now();
+  yield "retry: 1000\n\n";
+  while (performance.now() < until && !ended()) {
+    const { seen } = shown;
+    const isNews = seen !== null && seen !== told;
+    if (isNews || performance.now() - toldAt > silentMs) {
+      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : ": still here\n\n";
+      toldAt = performance.now();
+    }
+    told = seen;
+    await shown.next();
   }
-}
-
-/** Keeps no process alive. */
-function pause(ms: number): Promise<void> & { end(): void } {
-  let end = (): void => {};
-  const over = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    (timer as { unref?: () => void }).unref?.();
-    end = () => clearTimeout(timer);
-  });
-  return Object.assign(over, { end });
 }

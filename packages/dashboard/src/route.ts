@@ -7,10 +7,12 @@ export type Asked =
   | { readonly view: "overview" }
   | { readonly view: "list"; readonly query: URLSearchParams }
   | { readonly view: "one"; readonly id: string }
+  | { readonly bodyOf: string }
   | { readonly action: "release" | "retry"; readonly id: string }
   | { readonly action: "release"; readonly reason: string };
 
 const one = /\/api\/deliveries\/([^/]+)$/;
+const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
 const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry)$/;
 
 /** Reads the address of a request; null when it leads nowhere. */
@@ -22,6 +24,8 @@ export function read(request: Request): Asked | null {
   if (pathname.endsWith("/api/deliveries")) return { view: "list", query };
   const [, of] = one.exec(pathname) ?? [];
   if (of !== undefined) return { view: "one", id: textOf(of) };
+  const bodyOf = body.exec(pathname)?.[1];
+  if (bodyOf !== undefined) return { bodyOf };
   const [, to, what] = action.exec(pathname) ?? [];
   if (to !== undefined) return { action: what as "release" | "retry", id: to };
   if (pathname.endsWith("/api/release")) {

@@ -1,14 +1,13 @@
 import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { isParked, states } from "@reporthook/core/store";
-import { readableJson, withoutSecrets } from "./json-text.ts";
+import { cut, readableJson, withoutSecrets } from "./json-text.ts";
 import type { Source } from "./source.ts";
 import {
+  longestBody,
   longestList,
   pageLength,
   type Viewer,
   type WireDelivery,
-  type WireList,
-  type WireOne,
   type WireOverview,
 } from "./wire.ts";
 
@@ -19,11 +18,21 @@ const noTime = { from: new Date(0), until: new Date(0) };
 const share = 1 / 20;
 const leastMs = 1_000;
 
-/** What the page shows, as it is now. */
+/** Looks at what a page shows, as it is now: the JSON that every viewer is told. */
+export type Look = () => Promise<string>;
+
+/** What can be looked at. */
 export interface Views {
-  overview(viewer: Viewer): Promise<WireOverview>;
-  list(viewer: Viewer, query: URLSearchParams): Promise<WireList>;
-  one(viewer: Viewer, id: string): Promise<WireOne>;
+  readonly overview: Look;
+  list(query: URLSearchParams): Look;
+  one(id: string): Look;
+  /** The whole body of a delivery, or null when there is none. */
+  body(id: string): Promise<string | null>;
+}
+
+/** Adds who looks to what is seen. */
+export function withViewer(viewer: Viewer, seen: string): string {
+  return `{"viewer":${JSON.stringify(viewer)},${seen.slice(1)}`;
 }
 
 /** Makes the views of a source. */
@@ -33,9 +42,9 @@ export function createViews({ inbox, health }: Source): Views {
   );
   const parkedNow = seldom(async () => (await inbox.summary(noTime)).parked);
   return {
-    async overview(viewer) {
+    async overview() {
       const { ready, inbox: state, service, counts } = await health();
-      if (!state.ok) return { ...nothing, viewer, inbox: state, service };
+      if (!state.ok) return JSON.stringify({ ...nothing, inbox: state, service });
       const [{ parked, oldest, minutes }, stuck, waiting] = await Promise.all([
         summed(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
@@ -44,24 +53,35 @@ export function createViews({ inbox, health }: Source): Views {
       const failing = waiting.filter(({ lastError }) => lastError !== null);
       const shown = [...stuck, ...failing.slice(0, stuckLength)];
       const numbers = { ready, inbox: state, service, counts, oldest, parked, minutes };
-      return wire({ viewer, ...numbers, stuck: shown.map(clean) });
+      return JSON.stringify({ ...numbers, stuck: shown.map(clean) });
     },
-    async list(viewer, query) {
+    list(query) {
       const length = lengthOf(query);
       const asked = { ...inboxQuery(query), newestFirst: true, limit: length + 1 };
-      const found = await inbox.list(asked);
-      const { reason } = asked;
-      const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
-      const entries = found.slice(0, length).map(clean);
-      return wire({ viewer, entries, more: found.length > length, sameReason });
+      return async () => {
+        const found = await inbox.list(asked);
+        const { reason } = asked;
+        const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
+        const entries = found.slice(0, length).map(clean);
+        return JSON.stringify({ entries, more: found.length > length, sameReason });
+      };
     },
-    async one(viewer, id) {
-      const details = await inbox.get(id);
-      if (details === null) return { viewer, delivery: null, sameReason: 0 };
-      const { reason, state } = details;
-      const parked = reason !== null && isParked(state) ? await parkedNow() : {};
-      const sameReason = reason === null ? 0 : (parked[reason.code] ?? 0);
-      return wire({ viewer, delivery: deliveryOf(details), sameReason });
+    one(id) {
+      // A body never changes, and to lay it out costs more than all the rest.
+      let laidOut: { readonly of: string | null; readonly body: WireDelivery["body"] } | undefined;
+      return async () => {
+        const details = await inbox.get(id);
+        if (details === null) return JSON.stringify({ delivery: null, sameReason: 0 });
+        const { reason, state, body } = details;
+        const parked = reason !== null && isParked(state) ? await parkedNow() : {};
+        const sameReason = reason === null ? 0 : (parked[reason.code] ?? 0);
+        if (laidOut?.of !== body) laidOut = { of: body, body: bodyOf(body) };
+        return JSON.stringify({ delivery: deliveryOf(details, laidOut.body), sameReason });
+      };
+    },
+    async body(id) {
+      const body = (await inbox.get(id))?.body ?? null;
+      return body === null ? null : (readableJson(body) ?? withoutSecrets(body));
     },
   };
 }
@@ -103,17 +123,25 @@ function dateOf(text: string | undefined): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-function deliveryOf({ body, headers, history, ...entry }: EntryDetails): unknown {
-  const json = body === null ? null : readableJson(body);
-  const shown: WireDelivery["body"] =
-    body === null ? null : { text: json ?? withoutSecrets(body), isJson: json !== null };
+/** A body as the page shows it. */
+function bodyOf(body: string | null): WireDelivery["body"] {
+  if (body === null) return null;
+  const json = readableJson(body, longestBody);
+  if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cut) };
+  // What is cut off within a secret must not show its beginning.
+  const text = withoutSecrets(body.slice(0, 2 * longestBody)).slice(0, longestBody);
+  return { text, isJson: false, isCut: body.length > longestBody };
+}
+
+function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {
+  const { headers, history, ...entry } = details;
   return {
     ...clean(entry),
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, withoutSecrets(value)]),
     ),
     history: history.map((attempt) => ({ ...attempt, error: cleanText(attempt.error) })),
-    body: shown,
+    body,
   };
 }
 
@@ -129,10 +157,6 @@ function clean<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): 
 
 function cleanText(text: string | null): string | null {
   return text === null ? null : withoutSecrets(text);
-}
-
-function wire<T>(value: unknown): T {
-  return JSON.parse(JSON.stringify(value)) as T;
 }
 
 /** Asks again only after a second, or after twenty times as long as the last answer took. */

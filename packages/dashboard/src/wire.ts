@@ -20,12 +20,20 @@ export type WireEntry = Wire<Entry>;
 
 /** A delivery in full. */
 export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
-  readonly body: { readonly text: string; readonly isJson: boolean } | null;
+  readonly body: {
+    readonly text: string;
+    readonly isJson: boolean;
+    /** Whether it goes on: `api/deliveries/ID/body` has all of it. */
+    readonly isCut: boolean;
+  } | null;
 }
+
+/** So many characters of a body are shown with its delivery. */
+export const longestBody = 65_536;
 
 /** So many deliveries a list begins with, and so many older ones are added at once. */
 export const pageLength = 50;
-/** Most that one list shows: all of them are looked at anew each second. */
+/** Most that one list shows: all of them are looked at each second. */
 export const longestList = 200;
 
 /** `api/deliveries`; `limit` says how many. */
