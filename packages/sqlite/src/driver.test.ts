@@ -272,6 +272,14 @@ describe("loadDriver()", () => {
     );
   });
 
+  it("says that a part is missing of a driver that was copied without it", () => {
+    const partial = new Error("Cannot find module '@libsql/linux-x64-gnu'\nRequire stack:");
+    const modules = source({ libsql: Object.assign(partial, { code: "MODULE_NOT_FOUND" }) });
+    expect(() => loadDriver(undefined, modules)).toThrow(
+      /"libsql" is installed and can't be loaded: Cannot find .*-gnu'\. Copy all of it, its native part/,
+    );
+  });
+
   it("throws TypeError for what is no driver", () => {
     expect(() => loadDriver("", source({}))).toThrow(TypeError);
     expect(() => loadDriver(5 as never, source({}))).toThrow(TypeError);

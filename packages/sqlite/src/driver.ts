@@ -77,7 +77,7 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
     if (found !== null) return found;
     throw new ReporthookError(
       "inbox_failed",
-      `There is no SQLite in ${process.version}. ${wayOut}`,
+      `There is no SQLite in ${process.version}, and ${installedName} is found neither from ${here} nor from ${process.cwd()}. ${wayOut}`,
     );
   }
   if (typeof name !== "string" || name === "") {
@@ -102,9 +102,11 @@ function find(name: string, modules: ModuleSource): Driver | null {
     module = name.startsWith("node:") ? modules.builtin(name) : modules.installed(name);
   } catch (cause) {
     const [reason] = String(cause instanceof Error ? cause.message : cause).split("\n");
+    const isPartial = (cause as { readonly code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
+    const way = isPartial ? "Copy all of it, its native part too, or install it there" : wayOut;
     throw new ReporthookError(
       "inbox_failed",
-      `The SQLite driver "${name}" is installed and can't be loaded: ${reason}. ${wayOut}`,
+      `The SQLite driver "${name}" is installed and can't be loaded: ${reason}. ${way}`,
       { cause },
     );
   }
