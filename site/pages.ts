@@ -133,6 +133,7 @@ export const groups: readonly Group[] = [
       page("operating", "Operating", "docs/operating.md"),
       page("logs", "Log lines", "docs/logs.md"),
       page("server-settings", "Server settings", "docs/server-settings.md"),
+      page("nextjs", "Next.js with SQLite", "docs/nextjs.md"),
       page("dashboard", "Dashboard", "README.md#dashboard", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
       page("scaling", "Scaling", "docs/scaling.md"),
