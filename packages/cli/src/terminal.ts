@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { printable } from "@reporthook/core/store";
 import ora from "ora";
 import { createRedactor } from "./redact.ts";
 
@@ -49,10 +50,12 @@ export function createTerminal(
     columns: stdout.isTTY && stdout.columns > 0 ? Math.max(leastColumns, stdout.columns) : 80,
     print: (text = "") => json || write(stdout, text),
     emit(value) {
-      if (json) stdout.write(`${JSON.stringify(value, (_, of) => redacted(of, redact))}\n`);
+      if (!json) return;
+      const text = JSON.stringify(value, (_, of) => redacted(of, redact));
+      stdout.write(`${printable(text)}\n`);
     },
     tell: (text) => json || write(stderr, text),
-    clean: (text) => plain(redact(text)),
+    clean: (text) => printable(redact(text), "\n\t"),
     paint: (style, text, beside = false) =>
       colours(beside ? stderr : stdout) ? styleText(style, text) : text,
     async during(text, work) {
@@ -80,8 +83,4 @@ function redacted(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, of]) => [redact(name), of]));
-}
-
-function plain(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 }

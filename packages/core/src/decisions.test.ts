@@ -111,13 +111,21 @@ describe("logOutcome()", () => {
       "is dead",
       handling,
       dead,
-      line("warn", "A delivery is dead: It said so.", { reason: "do_not_retry", error }),
+      line("warn", "A delivery is dead: see why, then release it, or discard it.", {
+        reason: "do_not_retry",
+        why: "It said so.",
+        error,
+      }),
     ],
     [
       "is held",
       job(),
       held,
-      line("warn", "A delivery is held: Too late.", { reason: "expired", error: null }),
+      line("warn", "A delivery is held: release it, or discard it.", {
+        reason: "expired",
+        why: "Too late.",
+        error: null,
+      }),
     ],
     [
       "failed in its handler",

@@ -43,8 +43,10 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
     const why = "reason" in outcome ? { reason: outcome.reason.code, error } : { error };
     logger.warn({ id, ...why }, "A notification was not handled: answered 503.");
   } else if (keeps && to !== "again") {
-    const { code: reason, message } = outcome.reason;
-    logger.warn({ id, reason, error }, `A delivery is ${to}: ${message}`);
+    const { code: reason, message: why } = outcome.reason;
+    const fields = { id, reason, why, error };
+    if (to === "held") logger.warn(fields, "A delivery is held: release it, or discard it.");
+    else logger.warn(fields, "A delivery is dead: see why, then release it, or discard it.");
   } else if (keeps && to === "again" && stage === "handle" && outcome.counts) {
     const fields = { id, attempt, error, afterMs: outcome.afterMs };
     logger.warn(fields, "A handler failed: it is tried again.");

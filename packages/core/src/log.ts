@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Bind } from "./platform.ts";
+import { printableFields } from "./printable.ts";
 
 /**
  * Where log lines go: pino's order of arguments; `console` fits too. One that takes the message first, such as winston,
@@ -29,7 +30,7 @@ export function loggerOf(
 ): Logger {
   const guarded = (level: keyof Logger): Logger["warn"] =>
     bind((given, message) => {
-      const fields = { receiver, ...given };
+      const fields = printableFields({ receiver, ...given });
       try {
         if (logger[level] === undefined) logger.warn?.(fields, message);
         else logger[level](fields, message);

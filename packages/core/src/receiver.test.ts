@@ -75,8 +75,12 @@ describe("createReceiver()", () => {
     expect(lines).toMatchObject([
       {
         level: "warn",
-        fields: { id: unknown.body.id, reason: "no_handler" },
-        message: expect.stringContaining("odd_key, other"),
+        fields: {
+          id: unknown.body.id,
+          reason: "no_handler",
+          why: expect.stringContaining("odd_key, other"),
+        },
+        message: "A delivery is held: release it, or discard it.",
       },
     ]);
     expect(seen).toEqual([]);

@@ -26,6 +26,7 @@ import { isPromise } from "./promise.ts";
 import { receive } from "./receive.ts";
 import { receiverInbox } from "./receiver-inbox.ts";
 import type { Receiver } from "./receiver-type.ts";
+import { warnOfRefusals } from "./refusals.ts";
 import { register } from "./register.ts";
 import { Running } from "./running.ts";
 import { settingsOf } from "./settings.ts";
@@ -79,6 +80,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const unsigned = admitUnsigned(settings);
   const overloaded = oncePerMinute(clock, logger.warn);
   const failed = oncePerMinute(clock, logger.error);
+  const warnOfRefusal = warnOfRefusals(settings);
   const reading = { ...settings, ...limits };
   const inline = createInline(settings, worker, engine);
   const requests = new Running<Promise<Decision>>();
@@ -225,6 +227,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     deadline.end();
     requests.delete(place);
     logAnswer(logger, id, decision, deadline);
+    if ("refused" in decision) warnOfRefusal(decision.refused, incoming);
     const works = engine.started && !engine.closing;
     const goesOn = "id" in decision && decision.id === id && works;
     if (!goesOn || settings.ack === "handled") engine.forget(id);

@@ -27,5 +27,6 @@ export { onlyKnown } from "./given.ts";
 export { watchHealth } from "./health.ts";
 export { idAt, timeOf } from "./id.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
+export { printable } from "./printable.ts";
 export { receiverInbox } from "./receiver-inbox.ts";
 export { type RetentionOptions, retentionOf } from "./retention.ts";

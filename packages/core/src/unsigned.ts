@@ -23,6 +23,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
   const { clock, logger, unsignedTests, unsigned } = options;
   const held = oncePerMinute(clock, logger.warn);
   const refused = oncePerMinute(clock, logger.warn);
+  const byOption = oncePerMinute(clock, logger.warn);
   const lately: number[] = [];
 
   function withinRate(): boolean {
@@ -39,7 +40,13 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
 
   return (claims, headerNames, load) => {
     const test = claims.type === "test_webhook_endpoint";
-    if ((test ? unsignedTests : unsigned) === "refuse") return null;
+    if ((test ? unsignedTests : unsigned) === "refuse") {
+      byOption(
+        { headers: headerNames },
+        "A notification without a signature is refused, as the options say. If one of these headers carries it, name it in the option signature.",
+      );
+      return null;
+    }
     const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostHeld;
     if (full || !withinRate()) {
       refused({ headers: headerNames }, "Too many notifications without a signature: refused.");

@@ -62,6 +62,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const places = createPlaces(options.concurrency.verify);
   const keyRefused = oncePerMinute(clock, options.logger.error);
   const unanswered = oncePerMinute(clock, options.logger.warn);
+  const expired = oncePerMinute(clock, options.logger.warn);
   const rejected = oncePerMinute(clock, options.logger.warn);
   const never = Number.NEGATIVE_INFINITY;
   const last = { verdict: never, refused: never };
@@ -95,6 +96,12 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     if (answer.verdict === "expired" && !mayRunExpired(job)) {
       const why = whyExpired(job, last.refused);
+      if (options.expired === "refuse") {
+        expired(
+          { id: job.id },
+          "A notification is refused because its signature expired. Held (the option expired), it would wait for a person.",
+        );
+      }
       return {
         ...(options.expired === "refuse"
           ? leave("rejected", "expired", why)

@@ -1,0 +1,31 @@
+// Controls of C0 and C1, of the direction of text, and what ends a line.
+const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/**
+ * Text from outside as it may be shown on a terminal, in a log or in JSON: what would steer a terminal, turn the direction
+ * of text or forge a line is escaped as JSON escapes it; `kept` names characters that stay.
+ */
+export function printable(text: string, kept = ""): string {
+  return text.replace(steering, (char) =>
+    kept.includes(char) ? char : (short.get(char) ?? `\\u${hex(char)}`),
+  );
+}
+
+const short: ReadonlyMap<string, string> = new Map([
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"],
+]);
+
+function hex(char: string): string {
+  return char.charCodeAt(0).toString(16).padStart(4, "0");
+}
+
+/** The fields of a log line, their texts and lists of texts {@link printable}. */
+export function printableFields(
+  fields: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const shown = (value: unknown): unknown =>
+    typeof value === "string" ? printable(value) : Array.isArray(value) ? value.map(shown) : value;
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(value)]));
+}
