@@ -1,10 +1,26 @@
 import { availableParallelism } from "node:os";
 import { defaultServerConditions } from "vite";
-import type { ViteUserConfig } from "vitest/config";
+import { configDefaults, type ViteUserConfig } from "vitest/config";
+import { Skipped } from "./test/run/skipped.ts";
 
 // "module" is for bundlers: what some packages have there Node can't load.
 const ofNode = defaultServerConditions.filter((condition) => condition !== "module");
 const conditions = ["@reporthook/source", ...ofNode];
+
+// What `pnpm test` leaves to `pnpm test:all`: a browser, packing, the disk's failures, many processes.
+const long = [
+  ...[
+    "abuse-connections",
+    "bullmq-*",
+    "cli",
+    "cli-pack-all",
+    "dashboard*",
+    "durability-*",
+    "operating",
+  ],
+  ...["scaling", "secrets-programs"],
+].map((name) => `test/${name}.test.ts`);
+const left = process.env["TEST_LANE"] === "quick" ? long : [];
 
 const config: ViteUserConfig = {
   resolve: { conditions },
@@ -18,6 +34,9 @@ const config: ViteUserConfig = {
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
+    globalSetup: ["test/run/folder.ts"],
+    reporters: ["default", new Skipped()],
+    exclude: [...configDefaults.exclude, ...left],
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     coverage: {
       provider: "v8",

@@ -87,20 +87,21 @@ it("strangers who hold connections or send garbage are cut off, and keep nobody 
   expect(lines.length).toBeLessThan(10);
 });
 
-it.runIf(times > 1)("others wait at most twice as long in a storm as in calm", async () => {
-  const { strangers, genuine, storm } = await scene();
-  const [calm, stormy]: [number[], number[]] = [[], []];
-  await genuine(500);
-  for (let round = 0; round < 7; round++) {
-    calm.push(p99(await genuine(500)));
-    await storm();
-    stormy.push(p99(await genuine(500)));
-    await vi.waitFor(() => expect(strangers.open).toBe(0), { timeout: 60_000 });
-  }
-  const [usual, worse] = [median(calm), median(stormy)];
-  console.log(`p99 in calm ${usual.toFixed(2)} ms, in a storm ${worse.toFixed(2)} ms`);
-  expect(worse).toBeLessThan(Math.max(2 * usual, 25));
-});
+if (times > 1)
+  it("others wait at most twice as long in a storm as in calm", async () => {
+    const { strangers, genuine, storm } = await scene();
+    const [calm, stormy]: [number[], number[]] = [[], []];
+    await genuine(500);
+    for (let round = 0; round < 7; round++) {
+      calm.push(p99(await genuine(500)));
+      await storm();
+      stormy.push(p99(await genuine(500)));
+      await vi.waitFor(() => expect(strangers.open).toBe(0), { timeout: 60_000 });
+    }
+    const [usual, worse] = [median(calm), median(stormy)];
+    console.log(`p99 in calm ${usual.toFixed(2)} ms, in a storm ${worse.toFixed(2)} ms`);
+    expect(worse).toBeLessThan(Math.max(2 * usual, 25));
+  });
 
 function p99(took: readonly number[]): number {
   return [...took].sort((one, other) => one - other)[Math.floor(took.length * 0.99)] ?? 0;

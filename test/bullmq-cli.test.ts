@@ -6,9 +6,10 @@ import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { PostgresConnection } from "bullmq";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
+import { testWith } from "./durability/needs.ts";
 import { patient } from "./patient.ts";
-import { noRedis, startPostgres, startRedis } from "./servers.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "./servers.ts";
 
 const program = fileURLToPath(new URL("../packages/cli/src/main.ts", import.meta.url));
 const node = ["--conditions=@reporthook/source", "--import", "tsx", program];
@@ -27,7 +28,7 @@ async function cliWith(env: Record<string, string>, ...args: string[]) {
   );
 }
 
-it.skipIf(noRedis !== null)(
+testWith(noRedis)(
   "the command line lists, shows and releases what is in queues, and prints no password",
   async () => {
     const server = await startRedis(["--requirepass", "open-sesame"]);
@@ -82,7 +83,7 @@ it.skipIf(noRedis !== null)(
   },
 );
 
-it("the command line makes no tables in a database that has none", async () => {
+testWith(noPostgres)("the command line makes no tables in a database that has none", async () => {
   const server = await startPostgres();
   const { pool } = new PostgresConnection({ connectionString: server.url });
   const schemas = async (): Promise<unknown[]> =>
@@ -100,7 +101,7 @@ it("the command line makes no tables in a database that has none", async () => {
   await server.stop();
 });
 
-it.skipIf(noRedis !== null)("the command line looks at a server that takes no writes", async () => {
+testWith(noRedis)("the command line looks at a server that takes no writes", async () => {
   const server = await startRedis();
   const inbox = bullmqInbox({ connection: server.url, logger: false });
   await inbox.open();

@@ -8,7 +8,7 @@ import { describe, expect, vi } from "vitest";
 import { Cluster } from "./bullmq/cluster.ts";
 import { Random } from "./crash/random.ts";
 import { testWith } from "./durability/needs.ts";
-import { noRedis, startPostgres, startRedis } from "./servers.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "./servers.ts";
 
 // The long run is `pnpm test:cluster`; a seed repeats the choices of a run, though not its timing.
 const kills = Number(process.env["CLUSTER_KILLS"] ?? 6);
@@ -18,7 +18,7 @@ const senders = 6;
 const leaseMs = 4_000;
 const engines = [
   { kind: "Redis", start: () => startRedis(), missing: noRedis },
-  { kind: "PostgreSQL", start: () => startPostgres(), missing: null },
+  { kind: "PostgreSQL", start: () => startPostgres(), missing: noPostgres },
 ] as const;
 
 describe("3 web processes and 3 workers", () => {

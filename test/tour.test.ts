@@ -12,7 +12,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { widest } from "./cli/process.ts";
 import { testWith } from "./durability/needs.ts";
 import { patient } from "./patient.ts";
-import { noRedis, startPostgres, startRedis } from "./servers.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
 const started: ChildProcess[] = [];
@@ -81,17 +81,14 @@ describe("the tour", () => {
     expect(second.text()).toContain("nothing was left to do");
   });
 
-  it("stays up until Ctrl-C, also when it was killed before and its port is taken", async () => {
+  it("stays up until Ctrl-C, also when it was killed before", async () => {
     const file = join(folder, "killed.db");
     const killed = startTour("--db", file);
     await killed.printed("The app stays up");
     killed.child.kill("SIGKILL");
     await killed.ended();
 
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    const again = startTour("--db", file, "--port", String(port));
+    const again = startTour("--db", file);
     await again.printed("The app stays up");
     expect(again.text()).toContain("The inbox holds deliveries of the last time");
     await again.printed("Command failed");
@@ -99,7 +96,29 @@ describe("the tour", () => {
     expect(widest(closing)).toBeLessThanOrEqual(80);
     again.child.kill("SIGINT");
     expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
+  });
+
+  it("says in one sentence which of its options can't be", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const file = join(folder, "options.db");
+    const taken = startTour("--exit", "--db", file, "--port", String(port));
+    expect(await taken.ended()).toBe(1);
+    expect(taken.text()).toMatch(
+      new RegExp(`\nPort ${port} is taken: give another one, or leave --port out\n$`),
+    );
     server.close();
+    for (const [given, said] of [
+      [["--db", file, "--inbox", "redis://h"], "--db and --inbox are two places"],
+      [["--port", ""], '--port takes a number from 0 to 65535, not ""'],
+      [["--port"], "Option '--port <value>' argument missing"],
+      [["--inbox", "mysql://h"], "--inbox must be an address"],
+    ] as const) {
+      const tour = startTour(...given);
+      expect([await tour.ended(), tour.text()]).toEqual([1, expect.stringContaining(said)]);
+      expect(tour.text()).not.toMatch(/^ +at /m);
+    }
   });
 
   it("has help in 80 columns, and points to it when an option is unknown", async () => {
@@ -112,9 +131,9 @@ describe("the tour", () => {
     expect(bogus.text()).toBe("\nUnknown option '--bogus'; --help shows what there is\n");
   });
 
-  it.skipIf(!hasScript)(
-    "shows a spinner on a terminal, without colour where NO_COLOR is set (needs the program `script`)",
-    () => {
+  testWith(hasScript ? null : "no script here: apt-get install bsdutils")(
+    "shows a spinner on a terminal, without colour where NO_COLOR is set",
+    async () => {
       const onTerminal = (db: string, env: Record<string, string>): string => {
         const { PATH = "", HOME = "" } = process.env;
         const tour = [process.execPath, ...source, "--exit", "--port", "0", "--db"].join(" ");
@@ -137,7 +156,7 @@ describe("the tour", () => {
 
   const engines = [
     { name: "Redis", start: startRedis, missing: noRedis },
-    { name: "PostgreSQL", start: startPostgres, missing: null },
+    { name: "PostgreSQL", start: startPostgres, missing: noPostgres },
   ];
   for (const { name, start, missing } of engines) {
     testWith(missing)(`takes all its steps on ${name}, and prints no password`, async () => {

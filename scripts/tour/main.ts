@@ -16,8 +16,8 @@ Usage: npx --yes pnpm@10 start [--exit] [--port PORT]
                               [--db FILE | --inbox URL]
 
   --exit       end after the last step, with 1 if one failed
-  --port PORT  where the app listens on 127.0.0.1 (3000; another free one if it
-               is taken)
+  --port PORT  where the app listens on 127.0.0.1 (left out: 3000, or another
+               free one if that is taken)
   --db FILE    the app's inbox (.tour/inbox.db): end the tour at any moment,
                start it again, and nothing is lost
   --inbox URL  in its place, BullMQ's queues: redis://…, rediss://…,
@@ -33,11 +33,9 @@ const defaultFile = fileURLToPath(new URL("../../.tour/inbox.db", import.meta.ur
 async function main(): Promise<void> {
   const values = given();
   if (values.help) return void process.stdout.write(help);
-  const port = Number(values.port);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new TypeError(
-      `--port takes a number from 0 to 65535, not ${JSON.stringify(values.port)}`,
-    );
+  const port = portOf(values.port);
+  if (values.db !== undefined && values.inbox !== undefined) {
+    throw new TypeError("--db and --inbox are two places for one inbox: give one of them");
   }
 
   const service = fork(fileURLToPath(new URL("./service.ts", import.meta.url)));
@@ -58,7 +56,8 @@ async function main(): Promise<void> {
     app = await step(`Your Express app is up, with an inbox on ${name}`, async () => {
       const value = await startApp(client, open(), port).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "EADDRINUSE") throw error;
-        return startApp(client, open(), 0);
+        if (values.port === undefined) return startApp(client, open(), 0);
+        throw new Error(`Port ${port} is taken: give another one, or leave --port out`);
       });
       return { value, note: `${value.url} · ${place}` };
     });
@@ -71,14 +70,20 @@ async function main(): Promise<void> {
   }
 }
 
+function portOf(given = "3000"): number {
+  const port = Number(given);
+  if (/^\d+$/.test(given) && port <= 65_535) return port;
+  throw new TypeError(`--port takes a number from 0 to 65535, not ${JSON.stringify(given)}`);
+}
+
 /** What the command line says. */
 function given() {
   try {
     return parseArgs({
       options: {
         exit: { type: "boolean", default: false },
-        port: { type: "string", default: "3000" },
-        db: { type: "string", default: defaultFile },
+        port: { type: "string" },
+        db: { type: "string" },
         inbox: { type: "string" },
         help: { type: "boolean", default: false },
       },
@@ -89,8 +94,13 @@ function given() {
   }
 }
 
+interface Places {
+  readonly db?: string | undefined;
+  readonly inbox?: string | undefined;
+}
+
 /** The inbox that was asked for; of a URL only what is no secret is shown. */
-async function inboxOf({ db, inbox: url }: { readonly db: string; readonly inbox?: string }) {
+async function inboxOf({ db = defaultFile, inbox: url }: Places) {
   if (url === undefined) {
     mkdirSync(dirname(db), { recursive: true });
     return { name: "SQLite", place: db, open: () => sqliteInbox(db) };

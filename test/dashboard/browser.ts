@@ -5,7 +5,9 @@ const path = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** What is missing to open a page, or null. */
 export function missingForBrowser(): string | null {
-  return existsSync(path) ? null : `${path} is not installed (or name another in CHROMIUM)`;
+  return existsSync(path)
+    ? null
+    : `no ${path} here: apt-get install chromium, or name another in CHROMIUM`;
 }
 
 /** Opens the machine's Chromium, which asks nobody for anything. */

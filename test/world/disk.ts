@@ -41,7 +41,7 @@ export class Disk {
   /** How long each transaction takes, in milliseconds. */
   slowMs = 0;
   trap: Trap | null = null;
-  readonly #folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), "reporthook-world-"));
+  readonly #folder = newFolder();
   readonly #chance: Chance;
   readonly #open = new Set<Opened>();
   #images = 0;
@@ -191,6 +191,16 @@ class Opened {
   end(): void {
     this.rollBack();
     this.real.close();
+  }
+}
+
+/** One in memory, unless there is none or nobody else may write there. */
+function newFolder(): string {
+  const name = "reporthook-world-";
+  try {
+    return mkdtempSync(join(memory, name));
+  } catch {
+    return mkdtempSync(join(tmpdir(), name));
   }
 }
 

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
+import { testWith } from "../../../test/durability/needs.ts";
 import { startCluster, startSentinel } from "../../../test/redis-groups.ts";
-import { noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
 import { createBench, valid } from "../../core/src/testing/inbox-bench.ts";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
 
@@ -26,20 +27,23 @@ async function used(
   return inbox.identity;
 }
 
-it("connection leads to a socket of PostgreSQL, in each way to say so", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
-  chmodSync(folder, 0o777);
-  const server = await startPostgres(["-c", `unix_socket_directories=${folder}`]);
-  const { port, password } = new URL(server.url);
-  const place = `bullmq:postgres:${folder}/.s.PGSQL.${port}/postgres:reporthook`;
-  const who = `postgres://postgres:${password}`;
-  expect(await used(`${who}@/postgres?host=${folder}&port=${port}`)).toBe(place);
-  expect(await used(`${who}@${encodeURIComponent(folder)}:${port}/postgres`)).toBe(place);
-  const options = { host: folder, port, user: "postgres", password, database: "postgres" };
-  expect(await used(options, "postgres")).toBe(place);
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+testWith(noPostgres)(
+  "connection leads to a socket of PostgreSQL, in each way to say so",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
+    chmodSync(folder, 0o777);
+    const server = await startPostgres(["-c", `unix_socket_directories=${folder}`]);
+    const { port, password } = new URL(server.url);
+    const place = `bullmq:postgres:${folder}/.s.PGSQL.${port}/postgres:reporthook`;
+    const who = `postgres://postgres:${password}`;
+    expect(await used(`${who}@/postgres?host=${folder}&port=${port}`)).toBe(place);
+    expect(await used(`${who}@${encodeURIComponent(folder)}:${port}/postgres`)).toBe(place);
+    const options = { host: folder, port, user: "postgres", password, database: "postgres" };
+    expect(await used(options, "postgres")).toBe(place);
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  },
+);
 
 describe.skipIf(noRedis !== null)(
   `connection${noRedis === null ? "" : ` (skipped: ${noRedis})`}`,

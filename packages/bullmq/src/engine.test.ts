@@ -1,26 +1,30 @@
-import { expect, it } from "vitest";
-import { startPostgres } from "../../../test/servers.ts";
+import { expect } from "vitest";
+import { testWith } from "../../../test/durability/needs.ts";
+import { noPostgres, startPostgres } from "../../../test/servers.ts";
 import { openEngine, openMs, postgresConnection } from "./engine.ts";
 import { settingsOf } from "./settings.ts";
 
-it("a server that ends takes no process with it that has a connection in use", async () => {
-  const server = await startPostgres();
-  const { connection } = settingsOf({ connection: server.url, logger: false });
-  const { pool } = postgresConnection(connection);
-  try {
-    // As BullMQ has it: taken out of the pool, where nobody listens for an error.
-    const client = await pool.connect();
-    const asked = client.query("SELECT pg_sleep(600)").catch((error: unknown) => String(error));
-    await server.kill();
-    expect(await asked).toMatch(/Error/);
-    client.release();
-    await server.start();
-  } finally {
-    await server.stop();
-  }
-});
+testWith(noPostgres)(
+  "a server that ends takes no process with it that has a connection in use",
+  async () => {
+    const server = await startPostgres();
+    const { connection } = settingsOf({ connection: server.url, logger: false });
+    const { pool } = postgresConnection(connection);
+    try {
+      // As BullMQ has it: taken out of the pool, where nobody listens for an error.
+      const client = await pool.connect();
+      const asked = client.query("SELECT pg_sleep(600)").catch((error: unknown) => String(error));
+      await server.kill();
+      expect(await asked).toMatch(/Error/);
+      client.release();
+      await server.start();
+    } finally {
+      await server.stop();
+    }
+  },
+);
 
-it("tables may take longer to be made than a connection", async () => {
+testWith(noPostgres)("tables may take longer to be made than a connection", async () => {
   const server = await startPostgres();
   const settings = settingsOf({ connection: server.url, logger: false });
   const connection = postgresConnection(settings.connection);

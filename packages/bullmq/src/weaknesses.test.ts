@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
+import { testWith } from "../../../test/durability/needs.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
 import { bullmqInbox } from "./index.ts";
 import { weaknesses } from "./weaknesses.ts";
 
@@ -19,13 +20,13 @@ async function named(url: string): Promise<Record<string, unknown>[]> {
 }
 
 describe("weaknesses", () => {
-  it.skipIf(noRedis !== null)("names nothing on a Redis that loses nothing", async () => {
+  testWith(noRedis)("names nothing on a Redis that loses nothing", async () => {
     const server = await startRedis();
     expect(await named(server.url)).toEqual([]);
     await server.stop();
   });
 
-  it.skipIf(noRedis !== null)("names what a Redis may lose, once, without a password", async () => {
+  testWith(noRedis)("names what a Redis may lose, once, without a password", async () => {
     const auth = ["--requirepass", "open-sesame"];
     const lax = ["--appendfsync", "everysec", "--maxmemory-policy", "allkeys-lru"];
     const server = await startRedis([...lax, ...auth]);
@@ -39,14 +40,14 @@ describe("weaknesses", () => {
     await server.stop();
   });
 
-  it.skipIf(noRedis !== null)("names a Redis without a log", async () => {
+  testWith(noRedis)("names a Redis without a log", async () => {
     const server = await startRedis(["--appendonly", "no"]);
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ appendonly: "no" }]);
     await server.stop();
   });
 
-  it("names what a PostgreSQL may lose", async () => {
+  testWith(noPostgres)("names what a PostgreSQL may lose", async () => {
     const server = await startPostgres(["-c", "synchronous_commit=off", "-c", "fsync=off"]);
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ fsync: "off" }, { synchronous_commit: "off" }]);
