@@ -1,5 +1,6 @@
 // Builds the page in page/ into one module of texts, so that whoever installs the package has nothing to build or to serve.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
 const types = { html: "text/html", js: "text/javascript", css: "text/css" };
@@ -8,7 +9,7 @@ const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 process.env["NODE_ENV"] = "production";
 
 const { output } = await build({
-  root: new URL("./page", import.meta.url).pathname,
+  root: fileURLToPath(new URL("./page", import.meta.url)),
   base: "./",
   logLevel: "warn",
   configFile: false,

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from "vitest/node";
 
-const inName = /\((?:skipped: |needs )(.*)\)/;
+const inName = /\((?:skipped: |needs )([^)]*)\)/;
 
 /** Ends a run with one line: how many tests were skipped, and for which reasons. */
 export class Skipped implements Reporter {

@@ -2,14 +2,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { afterAll, expect, test } from "vitest";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-thread-"));
+// Where a bundle finds SQLite, on a Node that has none.
+const modules = fileURLToPath(new URL("../node_modules", import.meta.url));
+const folder = mkdtempSync(join(modules, ".thread-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const index = new URL("./index.ts", import.meta.url);
@@ -54,7 +55,7 @@ test.each(["esm", "cjs"] as const)(
   async (format) => {
     const [loader, outfile] = [format === "esm" ? "mjs" : "cjs", join(folder, `bundle-${format}`)];
     await build({
-      entryPoints: [index.pathname],
+      entryPoints: [fileURLToPath(index)],
       outfile: `${outfile}.${loader}`,
       bundle: true,
       platform: "node",
