@@ -67,6 +67,7 @@ export const groups: readonly Group[] = [
       page(
         "frameworks/nextjs",
         "Next.js",
+        "docs/nextjs.md",
         "examples/nextjs/receiver.js as receiver.js",
         "examples/nextjs/app/webhooks/reports/route.js as app/webhooks/reports/route.js",
         "examples/nextjs/pages/api/webhooks/reports.js as pages/api/webhooks/reports.js",
@@ -79,6 +80,7 @@ export const groups: readonly Group[] = [
         "examples/cloudflare-worker/wrangler.jsonc as wrangler.jsonc",
       ),
       page("frameworks/bun", "Bun.serve", "examples/bun/server.js"),
+      page("frameworks/more", "More frameworks and hosts", "docs/frameworks.md"),
       page(
         "frameworks/body-parsers",
         "Body parsers",
