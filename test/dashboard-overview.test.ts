@@ -37,6 +37,19 @@ describe("the overview", () => {
     });
   });
 
+  testInBrowser(
+    "says first, and not that nothing is parked, that the service refuses the API key",
+    () =>
+      onStage({}, async (page, { emulator, receiver, send, url }) => {
+        emulator.fault("authorize", { status: 401 });
+        for (let sent = 0; sent < 5; sent++) await send("report.complete");
+        await expect.poll(async () => (await receiver.health()).service).toBe("refused");
+        await page.goto(url);
+        await page.getByRole("heading", { name: "The service refuses the API key" }).waitFor();
+        expect(await page.getByText("Nothing is parked").count()).toBe(0);
+      }),
+  );
+
   testInBrowser("weighs how long acknowledging took by how many came", () =>
     onStage({}, async (page, stage) => {
       await cameAgo(stage, 10, 20, 2);

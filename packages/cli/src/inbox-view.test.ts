@@ -1,6 +1,6 @@
 import type { Attempt, EntryDetails } from "@reporthook/core";
 import { expect, it } from "vitest";
-import { entryLines } from "./inbox-view.ts";
+import { entryLines, entryTable } from "./inbox-view.ts";
 import { createTerminal } from "./terminal.ts";
 
 const at = new Date(0);
@@ -31,4 +31,19 @@ it("entryLines() tells how long each attempt took and what came of it", () => {
     "handle  dead in 12 ms: Error: boom",
     "handle  handled in 3.0 ms",
   ]);
+});
+
+it("entryTable() tells that the service refuses the API key", () => {
+  const lastError =
+    "ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";
+  const [, line] = entryTable(
+    [
+      {
+        ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
+        ...{ receivedAt: at, attempts: 0, nextAttemptAt: at, lastError, ackMs: 1 },
+      },
+    ],
+    createTerminal(false, {}),
+  );
+  expect(line).toMatch(/received +API key refused$/);
 });

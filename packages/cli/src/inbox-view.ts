@@ -99,8 +99,15 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
   );
 }
 
-function whyOf({ reason, attempts, nextAttemptAt }: Entry, now: number): string {
+/** Whether the service refused the API key when it was last asked about this delivery. */
+export function isKeyRefused({ state, lastError }: Pick<Entry, "state" | "lastError">): boolean {
+  return state === "received" && /the API key is not accepted/.test(lastError ?? "");
+}
+
+function whyOf(entry: Entry, now: number): string {
+  const { reason, attempts, nextAttemptAt } = entry;
   if (reason !== null) return reason.code;
+  if (isKeyRefused(entry)) return "API key refused";
   if (nextAttemptAt === null || attempts === 0) return "";
   return `try ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
 }

@@ -17,7 +17,8 @@ import {
   withInbox,
   withInboxSource,
 } from "./inbox-source.ts";
-import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
+import { entryLines, entryTable, isKeyRefused, statsLines } from "./inbox-view.ts";
+import { hang } from "./layout.ts";
 import { type Example, integer, jsonOption, receiverName, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -119,6 +120,11 @@ async function list(terminal: Terminal, options: ListOptions): Promise<void> {
     if (entries.length === 0) {
       terminal.print("Nothing.");
       return warnIfNamed(terminal, inbox, options);
+    }
+    if (entries.some(isKeyRefused)) {
+      const text =
+        "The service refuses the API key: nothing is verified until the app has the right one.";
+      for (const line of hang("", text, terminal)) terminal.print(terminal.paint("red", line));
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);

@@ -32,7 +32,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
   }
   return (
     <>
-      <h1>{headline(overview)}</h1>
+      <h1 class={overview.service === "refused" ? "refused" : undefined}>{headline(overview)}</h1>
       <p class="service">{service(overview)}</p>
       <Parked overview={overview} />
       {overview.stuck.length > 0 && <Stuck entries={overview.stuck} />}
@@ -65,11 +65,12 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
 }
 
 function Parked({
-  overview: { parked, viewer, counts },
+  overview: { parked, viewer, counts, service: state },
 }: {
   readonly overview: WireOverview;
-}): JSX.Element {
+}): JSX.Element | null {
   const found = Object.entries(parked).sort(([, one], [, other]) => other - one);
+  if (found.length === 0 && state === "refused") return null;
   if (found.length === 0) {
     return total(counts) === 0 ? (
       <Empty title="No delivery yet">
@@ -126,7 +127,8 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
   );
 }
 
-function headline({ counts }: WireOverview): string {
+function headline({ counts, service: state }: WireOverview): string {
+  if (state === "refused") return "The service refuses the API key";
   const parked = counts.held + counts.dead;
   const waiting = counts.received + counts.verified;
   if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
@@ -139,7 +141,8 @@ function service({ service: state }: WireOverview): string {
     ok: "The service answers.",
     unknown: "The service was not asked yet, as far as is known here.",
     unreachable: "The service does not answer: verification is tried again by itself.",
-    refused: "The service refuses the API key: verification is paused until it is right.",
+    refused:
+      "Nothing is verified, and so nothing handled, until the app has the right key: check apiKey.",
   };
   return texts[state];
 }
