@@ -39,7 +39,7 @@ try {
 ${packages.length} tarballs are in ${folder}. Install in your project what you use, for instance for Express
 with an inbox in a file:
 
-  ${installLine(packages, app)}
+  ${installLine(packages, app)} express
 
 and the command line, npx reporthook:
 
