@@ -136,7 +136,9 @@ describe("the tour", () => {
     async () => {
       const onTerminal = (db: string, env: Record<string, string>): string => {
         const { PATH = "", HOME = "" } = process.env;
-        const tour = [`"${process.execPath}"`, ...source, "--exit", "--port", "0", "--db"].join(" ");
+        const tour = [`"${process.execPath}"`, ...source, "--exit", "--port", "0", "--db"].join(
+          " ",
+        );
         const line = `stty cols 100 rows 30; ${tour} "${join(folder, db)}"`;
         const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
           env: { PATH, HOME, TERM: "xterm-256color", ...env },

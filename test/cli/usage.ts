@@ -207,7 +207,7 @@ describe.skipIf(!hasScript)("on a terminal (needs the program `script`)", () => 
   const painted = "\u001b[3";
   const onTerminal = (line: string, env: Record<string, string> = {}, columns = 100): string => {
     const { PATH = "", HOME = "" } = process.env;
-    const command = `stty cols ${columns} rows 30; ${process.execPath} ${programFile()} ${line}`;
+    const command = `stty cols ${columns} rows 30; "${process.execPath}" "${programFile()}" ${line}`;
     const { stdout, status } = spawnSync("script", ["-qec", command, "/dev/null"], {
       env: { PATH, HOME, TERM: "xterm-256color", ...env },
       timeout: 120_000,
