@@ -34,7 +34,7 @@ const machines = {
   "no programs": { run: `PATH=$BARE exec ${test}`, says: /\(no redis-server here: [^)]+\)/ },
   "no memory folder": {
     run: mounted(
-      "mount -t tmpfs -o size=1M none /dev; mknod -m 666 /dev/null c 1 3; mknod -m 666 /dev/urandom c 1 9",
+      "mount --bind /dev/pts /mnt; mount -t tmpfs -o size=1M none /dev; mkdir /dev/pts; mount --move /mnt /dev/pts; ln -s pts/ptmx /dev/ptmx; mknod -m 666 /dev/tty c 5 0; mknod -m 666 /dev/null c 1 3; mknod -m 666 /dev/urandom c 1 9",
     ),
   },
   "memory folder read-only": { run: mounted("mount -t tmpfs -o ro none /dev/shm") },
