@@ -54,7 +54,11 @@ export class App {
     const log = (level: string) => (fields: object, message: string) => {
       // The folder has another name each time.
       const text = JSON.stringify(fields).replaceAll(dirname(disk.path), "");
-      if (realm.alive) ledger.tell(level, `${message} ${text}`);
+      if (!realm.alive) return;
+      ledger.tell(level, `${message} ${text}`);
+      if (message.includes("Check apiKey") && !service.refusesKeyOf(realm)) {
+        ledger.breaks("The key is blamed, while signatures are judged");
+      }
     };
     this.#receiver = exported.createReceiver({
       ...setup.options,

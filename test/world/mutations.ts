@@ -48,6 +48,12 @@ export const mutations: readonly Mutation[] = [
     becomes: '    if (closed === "refused") ms = 1e9;\n    pauseMs = ms;\n',
   },
   {
+    name: "takes one signature that is refused for a refused key",
+    file: `${core}/gate.ts`,
+    is: "const refusalsInARow = 2;",
+    becomes: "const refusalsInARow = 1;",
+  },
+  {
     name: "leaves what it stores to the operating system",
     file: `${sqlite}/engine-thread.ts`,
     is: "PRAGMA synchronous = FULL;",

@@ -14,6 +14,8 @@ export type Kind =
   /** Genuine, but the service answers 404 when it is asked about it. */
   | "misjudged"
   | "forged"
+  /** Forged, and something on the way refuses it, fails on it or is silent about it. */
+  | "shunned"
   | "unsigned"
   | "test";
 
@@ -36,7 +38,7 @@ export interface Notification {
 }
 
 /** How often each kind comes. */
-export type Kinds = Readonly<Record<Kind, number>>;
+export type Kinds = Readonly<Record<Exclude<Kind, "shunned">, number>>;
 
 const statuses = ["processing", "complete", "internal_error"] as const;
 const deeds = { succeed: 60, dawdle: 15, throw: 15, hang: 2, "do-not-retry": 3, "retry-after": 5 };
@@ -59,7 +61,7 @@ export function newNotification(
 
 /** Whether the service has made it. */
 export function isGenuine({ kind }: Notification): boolean {
-  return kind !== "forged" && kind !== "unsigned" && kind !== "test";
+  return kind !== "forged" && kind !== "shunned" && kind !== "unsigned" && kind !== "test";
 }
 
 /** The number in a body, whatever its shape; null when it holds none. */

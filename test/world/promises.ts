@@ -83,9 +83,10 @@ function ofEnd(world: World, { notification, entry }: Kept, runs: readonly Run[]
   const { kind } = notification;
   if (state === "received" || state === "verified") return ["still waits"];
   if (kind === "unsigned") return state === "held" ? [] : ["should be held"];
-  if (kind === "forged") {
+  if (kind === "forged" || kind === "shunned") {
     const isUndecided = state === "held" && entry.reason?.code === "not_verified";
-    return state === "rejected" || isUndecided ? [] : ["should be rejected"];
+    const isRejected = state === "rejected" && kind === "forged";
+    return isRejected || isUndecided ? [] : ["should be rejected"];
   }
   if (state === "rejected") return ["is no forgery"];
   if (state !== "handled") return [];

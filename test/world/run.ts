@@ -2,7 +2,7 @@ import type { App, Contents } from "./app.ts";
 import { planFaults } from "./faults.ts";
 import type { Product } from "./product.ts";
 import { brokenPromises } from "./promises.ts";
-import { planTraffic, sendInCalm } from "./traffic.ts";
+import { planStrangers, planTraffic, sendInCalm } from "./traffic.ts";
 import { World } from "./world.ts";
 
 /** What came of a seed. */
@@ -37,6 +37,7 @@ export async function runWorld(seed: number, product: Product): Promise<Result> 
 async function live(world: World): Promise<void> {
   world.begin();
   planTraffic(world, world.plan);
+  planStrangers(world, world.strangers);
   planFaults(world, world.plan);
   await wait(world, world.setup.lengthMs);
   world.endFaults();

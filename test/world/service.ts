@@ -19,7 +19,16 @@ export type ServiceMode =
   | "limiting"
   | "refusing";
 
+/** What one process has been answered. */
+interface Answers {
+  judged: boolean;
+  /** Signatures that were refused since the last verdict. */
+  readonly refused: Set<string>;
+}
+
 const lifetimeMs = 300_000;
+/** What meets a signature that is shunned; null is silence. */
+const troubles = [401, 403, 500, null] as const;
 
 /** The service, as a world plays it. */
 export class Service {
@@ -27,6 +36,7 @@ export class Service {
   readonly #time: Time;
   readonly #chance: Chance;
   readonly #ledger: Ledger;
+  readonly #answers = new Map<Realm, Answers>();
 
   constructor(time: Time, chance: Chance, ledger: Ledger) {
     this.#time = time;
@@ -45,6 +55,7 @@ export class Service {
         };
         const answer = (status: number): void => {
           this.#note(signature, signal.aborted ? null : status);
+          if (!signal.aborted) this.#remember(realm, signature, status);
           resolve(responseOf(status, mode, this.#chance));
         };
         signal.addEventListener("abort", () => reject(signal.reason));
@@ -58,13 +69,36 @@ export class Service {
         else if (mode === "refusing") later(ms, () => answer(this.#chance.one([401, 403])));
         else {
           const status = this.#statusOf(signature);
-          later(mode === "slow" ? this.#chance.between(500, 12_000) : ms, () => answer(status));
+          if (status === null) this.#note(signature, null);
+          else
+            later(mode === "slow" ? this.#chance.between(500, 12_000) : ms, () => answer(status));
         }
       });
   }
 
-  #statusOf(signature: string): number {
+  /** Whether all that a process was told says that its key is refused, and not only one signature. */
+  refusesKeyOf(realm: Realm): boolean {
+    const { judged, refused } = this.#answersTo(realm);
+    return refused.size > (judged ? 1 : 0);
+  }
+
+  #answersTo(realm: Realm): Answers {
+    const answers = this.#answers.get(realm) ?? { judged: false, refused: new Set<string>() };
+    this.#answers.set(realm, answers);
+    return answers;
+  }
+
+  #remember(realm: Realm, signature: string, status: number): void {
+    const answers = this.#answersTo(realm);
+    if (status === 401 || status === 403) answers.refused.add(signature);
+    if (status !== 200 && status !== 406 && status !== 424) return;
+    answers.judged = true;
+    answers.refused.clear();
+  }
+
+  #statusOf(signature: string): number | null {
     const made = this.#ledger.notifications.find((one) => one.signature === signature);
+    if (made?.kind === "shunned") return troubles[made.n % troubles.length] ?? null;
     if (made === undefined || !isGenuine(made)) return 406;
     if (made.kind === "misjudged") return this.#chance.one([400, 404, 422]);
     return this.#time.now - made.triggeredAt > lifetimeMs ? 424 : 200;

@@ -24,6 +24,25 @@ export function planTraffic(world: World, chance: Chance): void {
   }
 }
 
+/** Plans what a stranger sends in some worlds: each with a signature that meets trouble of its own. */
+export function planStrangers(world: World, chance: Chance): void {
+  if (!chance.yes(30)) return;
+  for (let left = chance.between(3, 30); left > 0; left--) {
+    world.time.in(chance.below(world.setup.lengthMs), () => {
+      const { notifications: before } = world.ledger;
+      const now = world.time.now;
+      const notification = newNotification(chance, {
+        n: before.length,
+        kind: "shunned",
+        now,
+        before,
+      });
+      before.push(notification);
+      send(world, chance, notification, 0);
+    });
+  }
+}
+
 /** Sends one that is to be acknowledged and handled, for nothing is wrong. */
 export function sendInCalm(world: World, chance: Chance): Notification {
   const { ledger, time } = world;

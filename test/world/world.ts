@@ -22,6 +22,8 @@ export class World {
   readonly plan: Chance;
   /** For what has nothing to do with faults. */
   readonly calm: Chance;
+  /** For what strangers send. */
+  readonly strangers: Chance;
   readonly #chance: Chance;
   readonly #product: Product;
   readonly #ending = new Set<App>();
@@ -29,6 +31,7 @@ export class World {
   #faultsOver = false;
 
   constructor(seed: number, product: Product) {
+    this.strangers = new Chance(seed * 4);
     this.plan = new Chance(seed * 4 + 1);
     this.#chance = new Chance(seed * 4 + 2);
     this.calm = new Chance(seed * 4 + 3);

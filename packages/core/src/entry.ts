@@ -18,10 +18,10 @@ export interface Kept {
   readonly place: number;
   readonly receiver: string;
   readonly receivedAt: number;
-  readonly url: string;
   readonly context: string | null;
   readonly headers: NewDelivery["headers"];
   readonly ackMs: number;
+  url: string;
   body: Uint8Array | null;
   signature: string | null;
   state: State;

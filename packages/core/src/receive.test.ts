@@ -30,6 +30,17 @@ async function accepted(...of: Parameters<typeof read>): Promise<Notification> {
 
 const signed = { "x-svc-authorization": "s-1" };
 
+describe("receive() bounds", () => {
+  it("the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
+    const long = await accepted({ headers: signed }, { url: `/hook?${"a".repeat(5_000)}` });
+    expect(long.url).toBe(`/hook?${"a".repeat(5_000)}`.slice(0, 2_048));
+    const of = (length: number) => ({ "x-svc-authorization": "s".repeat(length) });
+    expect((await accepted({ headers: of(4_096) })).signature).toHaveLength(4_096);
+    const json = { "content-type": "application/json" };
+    expect((await accepted({ headers: { ...of(4_097), ...json } })).signature).toBeNull();
+  });
+});
+
 describe("receive() keeps of the headers", () => {
   it("content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
     const headers = {

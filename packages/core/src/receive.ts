@@ -49,6 +49,11 @@ export interface Notification {
 
 /** Most bytes of a body without a signature. */
 const unsignedBodyBytes = 4_096;
+/** Of a longer path and query the rest is not kept. */
+const urlLength = 2_048;
+/** What is longer is no signature. */
+const signatureLength = 4_096;
+const headerLength = 1_024;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
 // Most have these in common: they are in memory once, not with each that waits.
 let commonUrl = "";
@@ -134,7 +139,13 @@ function withoutSignature(url: string, signature: string): string {
 
 function nonBlank(given: unknown): string | null {
   const signature = typeof given === "string" ? given.trim() : "";
-  return signature === "" ? null : signature;
+  return signature === "" || signature.length > signatureLength ? null : signature;
+}
+
+/** A part of a text, which does not keep the whole in memory as a slice would. */
+function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return new TextDecoder().decode(new TextEncoder().encode(text.slice(0, length)));
 }
 
 function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undefined): Recognition {
@@ -147,7 +158,10 @@ function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undef
 }
 
 function kept({ headers }: Incoming): KeptHeaders {
-  const given = (name: string) => headerOf(headers, name)?.slice(0, 1_024);
+  const given = (name: string) => {
+    const value = headerOf(headers, name);
+    return value === null ? undefined : cut(value, headerLength);
+  };
   if (keptHeaders.some((name) => given(name) !== commonHeaders[name])) {
     const values = keptHeaders.map((name) => [name, given(name)]);
     commonHeaders = Object.freeze(
@@ -158,7 +172,7 @@ function kept({ headers }: Incoming): KeptHeaders {
 }
 
 function keptUrl(url: string): string {
-  if (url !== commonUrl) commonUrl = url;
+  if (url !== commonUrl) commonUrl = cut(url, urlLength);
   return commonUrl;
 }
 

@@ -4,7 +4,7 @@ import type { Database, Row, Statement, Value } from "./driver.ts";
 
 /** The values of the column `queue`, by stage. */
 export const queues = {
-  // Ranked by when they come due, by receipt, by receipt, by their owner's number.
+  // Ranked by when they come due, by receipt, by when they came due, by their owner's number.
   verify: { later: 0, first: 1, yielding: 2, leased: 6 },
   // Ranked by when they come due, and by their owner's number.
   handle: { later: 3, first: 4, yielding: 5, leased: 7 },
@@ -35,7 +35,7 @@ export function placeOf(
   if (dueAt > now) return { queue: of.later, rank: dueAt };
   return {
     queue: giveWay ? of.yielding : of.first,
-    rank: state === "received" ? receivedAt : dueAt,
+    rank: state === "received" && !giveWay ? receivedAt : dueAt,
   };
 }
 
@@ -53,7 +53,7 @@ const promotedAtOnce = 500;
 
 /**
  * Hands out what waits. To be verified: the newest first while its signature may be valid, then those that give way,
- * then those past it. To be handled: in the order in which they came due.
+ * in the order in which they came due, then those past it. To be handled: in that order, too.
  */
 export class Queue {
   readonly #promote: Statement;
@@ -65,7 +65,7 @@ export class Queue {
 
   constructor(database: Database) {
     this.#promote = database.prepare(
-      `UPDATE delivery SET queue = ? + give_way, rank = CASE state WHEN 0 THEN received_at ELSE due_at END
+      `UPDATE delivery SET queue = ? + give_way, rank = CASE WHEN state = 0 AND give_way = 0 THEN received_at ELSE due_at END
        WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
     );
     this.#firstDue = database.prepare(
@@ -87,17 +87,13 @@ export class Queue {
     const { first, yielding } = queues[stage];
     const isToVerify = stage === "verify";
     const select = isToVerify ? this.#newest : this.#byDue;
-    const found: Row[] = [];
-    const past: Row[] = [];
-    for (const queue of [first, yielding]) {
-      if (found.length === places) break;
-      const rows = select.all(receiver, queue, places - found.length);
-      for (const row of rows) {
-        const isPast = isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
-        (isPast ? past : found).push(row);
-      }
-    }
-    return [...found, ...past].slice(0, places).map(({ seq }) => Number(seq));
+    const rows = select.all(receiver, first, places);
+    const isPast = (row: Row): boolean =>
+      isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
+    const young = rows.filter((row) => !isPast(row));
+    if (young.length === places) return seqs(young);
+    const polite = this.#byDue.all(receiver, yielding, places - young.length);
+    return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, places));
   }
 
   /** Lets those wait no longer that have come due; returns when the next one does, or null. */
@@ -123,4 +119,8 @@ export class Queue {
     const row = this.#firstDue.get(receiver, later);
     return row === undefined ? null : Number(row["rank"]);
   }
+}
+
+function seqs(rows: readonly Row[]): number[] {
+  return rows.map(({ seq }) => Number(seq));
 }

@@ -45,6 +45,21 @@ describe("memoryInbox", () => {
     expect(await inbox.get(second)).toBeNull();
   });
 
+  it("add() counts long addresses, signatures and headers, and rejected ones keep none of them", async () => {
+    const { inbox, make, add, work } = bench({ maxBytes: 10_000 });
+    const long = (number: number) =>
+      make({ url: "/".padEnd(2_000, `${number}`), signature: `${number}`.repeat(3_000) });
+    await add(await long(1));
+    await add(await long(2));
+    await expect(add(await long(3))).rejects.toMatchObject({ code: "overloaded" });
+    const refused = left("rejected", "invalid_signature");
+    await work("verify", refused, refused);
+    expect((await inbox.counts()).rejected).toBe(2);
+    await add(await long(4));
+    await add(await long(5));
+    await expect(add(await long(6))).rejects.toMatchObject({ code: "overloaded" });
+  });
+
   it("keeps the last 1,000 handled", async () => {
     const { inbox, put, consume, until } = bench();
     for (let count = 0; count < 1_100; count++) await put();

@@ -40,7 +40,7 @@ import { endOfTurn } from "../turn.ts";
 import { ById } from "./by-id.ts";
 import { consumeMemory } from "./consumer.ts";
 import { MemoryQueue } from "./queue.ts";
-import { MemoryRoom } from "./room.ts";
+import { bytesOf, MemoryRoom } from "./room.ts";
 import { MemoryTally } from "./tally.ts";
 import { DedupeWindow, type Known } from "./window.ts";
 
@@ -48,7 +48,7 @@ import { DedupeWindow, type Known } from "./window.ts";
 export interface MemoryInboxOptions {
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
-  /** Most bytes of bodies kept at once; when they are used up `add` rejects `overloaded`. 256 MiB. */
+  /** Most bytes of what came kept at once: bodies, and addresses and signatures that are long; when they are used up `add` rejects `overloaded`. 256 MiB. */
   readonly maxBytes?: number | undefined;
   /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
   readonly acceptLoss?: boolean | undefined;
@@ -99,14 +99,16 @@ class MemoryInbox implements Inbox {
   async open(): Promise<void> {}
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { id, receivedAt, body, key } = delivery;
+    const { id, receivedAt, key } = delivery;
     const { duplicateOf, sameSignatureAs } =
       key === null ? unsigned : this.#window.look(key, receivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
-    this.#room.take(body.byteLength);
+    const bytes = bytesOf(delivery);
+    this.#room.take(bytes);
 
     const place = key === null ? undefined : this.#window.add(key, id, receivedAt);
     const kept = newKept(delivery, arrival, sameSignatureAs ?? null, place);
+    this.#room.free(bytes - bytesOf(kept));
     this.#kept.add(id, kept);
     this.#tally.count(kept, 1);
     const waits = isWaiting(kept.state);
@@ -197,8 +199,13 @@ class MemoryInbox implements Inbox {
 
   #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
     this.#change(kept, () => {
+      const before = bytesOf(kept);
       record(kept, outcome, startedAt, now);
-      if (kept.state === "rejected") this.#room.dropBody(kept);
+      if (kept.state === "rejected") {
+        kept.body = null;
+        kept.url = "";
+      }
+      this.#room.free(before - bytesOf(kept));
     });
     if (isWaiting(kept.state)) this.#enqueue(kept, now);
     else this.#room.end(kept);
@@ -225,7 +232,7 @@ class MemoryInbox implements Inbox {
     this.#tally.count(kept, -1);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
     if (kept.state !== "handled") this.#window.forget(kept.place, kept.id);
-    this.#room.dropBody(kept);
+    this.#room.free(bytesOf(kept));
     this.#kept.delete(kept.id);
   }
 

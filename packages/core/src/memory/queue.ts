@@ -11,7 +11,7 @@ export interface Waiting {
 
 /**
  * What waits for one stage of one receiver. To be verified: the newest first while its signature may be valid, then
- * those that give way, then those past it. To be handled: in the order in which they came due.
+ * those that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
  */
 export class MemoryQueue<T extends Waiting> {
   /** Called whenever something was pushed. */
@@ -42,16 +42,10 @@ export class MemoryQueue<T extends Waiting> {
       const value = this.#later.pop();
       if (value !== undefined) this.#ready(value);
     }
-    // When the newest is past its lifetime, all are.
-    const isPast = (heap: Heap<T>): boolean =>
-      this.#stage === "verify" && now + (heap.rank ?? now) >= signatureLifetimeMs;
     const [first, yielding] = [this.#first, this.#yielding];
-    return (
-      (isPast(first) ? undefined : first.pop()) ??
-      (isPast(yielding) ? undefined : yielding.pop()) ??
-      first.pop() ??
-      yielding.pop()
-    );
+    // When the newest is past its lifetime, all are.
+    const isPast = this.#stage === "verify" && now + (first.rank ?? now) >= signatureLifetimeMs;
+    return (isPast ? undefined : first.pop()) ?? yielding.pop() ?? first.pop();
   }
 
   /** When the next one comes due that was not due at the last `pop`. */
@@ -62,6 +56,6 @@ export class MemoryQueue<T extends Waiting> {
   #ready(value: T): void {
     const { receivedAt, dueAt, giveWay } = value;
     const heap = giveWay ? this.#yielding : this.#first;
-    heap.push(this.#stage === "verify" ? -receivedAt : dueAt, value);
+    heap.push(this.#stage === "verify" && !giveWay ? -receivedAt : dueAt, value);
   }
 }

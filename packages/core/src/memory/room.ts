@@ -3,7 +3,23 @@ import { ReporthookError } from "../errors.ts";
 
 const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
 
-/** How much is kept in memory: bytes of bodies, and deliveries at the end of their way that nobody has to look at. */
+/** What the texts of an entry may come to before they count: about as much as the entry itself. */
+const usualBytes = 256;
+
+/** How many bytes an entry takes beyond what each does. */
+export function bytesOf({
+  body,
+  signature,
+  url,
+  context,
+  headers,
+}: Pick<Kept, "body" | "signature" | "url" | "context" | "headers">): number {
+  let texts = url.length + (signature?.length ?? 0) + (context?.length ?? 0);
+  for (const name in headers) texts += headers[name]?.length ?? 0;
+  return (body?.byteLength ?? 0) + Math.max(0, texts - usualBytes);
+}
+
+/** How much is kept in memory: bytes of what came, and deliveries at the end of their way that nobody has to look at. */
 export class MemoryRoom {
   readonly #maxBytes: number;
   readonly #drop: (kept: Kept) => void;
@@ -22,7 +38,7 @@ export class MemoryRoom {
   }
 
   /**
-   * Takes room for a body, the oldest ended ones making way for it.
+   * Takes room for so many bytes, the oldest ended ones making way for them.
    *
    * @throws {ReporthookError} `overloaded` when those that wait fill it
    */
@@ -31,7 +47,7 @@ export class MemoryRoom {
     if (!this.#fits(bytes)) {
       throw new ReporthookError(
         "overloaded",
-        `The bodies waiting in memory are over maxBytes (${this.#maxBytes})`,
+        `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`,
       );
     }
     this.#bytes += bytes;
@@ -50,9 +66,9 @@ export class MemoryRoom {
     }
   }
 
-  dropBody(kept: Kept): void {
-    this.#bytes -= kept.body?.byteLength ?? 0;
-    kept.body = null;
+  /** So many bytes are no longer kept. */
+  free(bytes: number): void {
+    this.#bytes -= bytes;
   }
 
   /** It has ended: handled, rejected and parked ones that nobody vouches for are kept up to a number. */
