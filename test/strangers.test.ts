@@ -86,11 +86,11 @@ describe.each(["memory", "sqlite"])(
         signature.startsWith("junk") ? refuse(403) : "valid",
       );
       await post("genuine");
-      await rest(1);
+      await advanceUntil(() => seen.length === 1);
       await post("junk");
-      await rest(1);
+      await advanceUntil(() => lines.length > 0);
       await post("genuine-1");
-      await rest(1);
+      await advanceUntil(() => seen.length === 2);
       for (let second = 0; second < 60; second++) {
         for (let junk = 0; junk < 10; junk++) await post(`junk-${second}-${junk}`);
         if (second % 10 === 0) await post(`genuine-${second}`);

@@ -172,7 +172,10 @@ export function createWorker(options: WorkerOptions): Worker {
       const message = `The service judges other signatures, but not this one. Last: ${text}`;
       return leave("held", "not_verified", message, text);
     }
-    const paused = gate.closed === "refused" || (why === "refused" && isKeySuspect(memo));
+    // Since it came none was judged: it had no chance yet.
+    const paused =
+      last.verdict < job.receivedAt.getTime() &&
+      (gate.closed === "refused" || (why === "refused" && isKeySuspect(memo)));
     // A released one is older than that: it has as many calls as fit into an hour.
     if (!paused && (job.released ? job.attempts + 1 >= releasedAttempts : age >= giveUpMs)) {
       const message = `The service gave no verdict for an hour. Last: ${text}`;
