@@ -16,3 +16,5 @@ if (isOld) {
 }
 // npm ignores pnpm-workspace.yaml and would leave the workspace unlinked.
 if (agent.indexOf("pnpm/") !== 0) refuse("This repository uses pnpm. Run");
+
+if (task !== "preinstall") require("./installed.cjs");

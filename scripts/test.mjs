@@ -2,13 +2,15 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const [lane, ...given] = process.argv.slice(2);
+const [asked, ...given] = process.argv.slice(2);
+// What is named runs whole.
+const lane = given.length > 0 && !given[0].startsWith("-") ? "all" : asked;
 const told = {
   quick:
     "The tests that fit into two or three minutes on two cores: units, contracts of inboxes and of frameworks, types, the README's code,\na kill at each named point, 30 simulated worlds, the tour. All others too: npx --yes pnpm@10 test:all (10 minutes).",
   all: "All tests, which take about 10 minutes on two cores. The quick ones: npx --yes pnpm@10 test.",
 };
-console.log(`\n${told[lane]}`);
+if (lane === asked) console.log(`\n${told[lane]}`);
 
 const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
 const child = spawn(process.execPath, [vitest, "run", ...given], {

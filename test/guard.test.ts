@@ -34,3 +34,20 @@ test.each(["20.18.3", "18.20.0", "8.1.0"])("Node %s is told which it must be", (
   const said = `\nThis repository needs Node 20.19 or later, not ${version} – with that, run: npx --yes pnpm@10 test\n\n`;
   expect(guarded("test", "pnpm/10.26.0", version)).toEqual([1, said]);
 });
+
+test.each([
+  ["packages/core/src/index.ts", "@reporthook/core needs Node 20.19 or later, not 18.20.4"],
+  ["packages/cli/src/main.ts", "reporthook needs Node 20.19 or later, not 18.20.4"],
+])("%s tells an older Node which it must be", (file, said) => {
+  const as = `Object.defineProperty(process.versions, "node", { value: "18.20.4" });`;
+  const url = JSON.stringify(new URL(`../${file}`, import.meta.url));
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [
+      ...["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"],
+      ...["--eval", `${as} await import(${url});`],
+    ],
+    { encoding: "utf8" },
+  );
+  expect([status, stderr]).toEqual([1, expect.stringContaining(said)]);
+});

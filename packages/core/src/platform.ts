@@ -6,6 +6,7 @@ interface Global {
   readonly Deno?: unknown;
   readonly AsyncLocalStorage?: AsyncContext;
   readonly process?: {
+    readonly versions?: Readonly<Record<string, string | undefined>>;
     readonly env?: Readonly<Record<string, string | undefined>>;
     getBuiltinModule?(id: string): object | undefined;
   };
@@ -66,4 +67,15 @@ export function bindingToContext(): Bind {
   return (run) =>
     (...args) =>
       inContext(() => run(...args));
+}
+
+// An older Node would fail later, at whatever it lacks. Bun and Deno say which Node they are like.
+const { node, bun, deno } = seen(({ process }) => process?.versions) ?? {};
+if (node !== undefined && (bun ?? deno) === undefined) {
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    throw new Error(
+      `@reporthook/core needs Node 20.19 or later, not ${node}: install one, and start again`,
+    );
+  }
 }

@@ -1,0 +1,31 @@
+import { endingOf, UsageError } from "./errors.ts";
+import { createProgram } from "./program.ts";
+import { createTerminal } from "./terminal.ts";
+
+const given = process.argv.slice(2);
+const end = given.indexOf("--");
+const json = given.slice(0, end === -1 ? undefined : end).includes("--json");
+const terminal = createTerminal(json, process.env);
+
+// Whoever reads the output may have read enough (`| head`).
+process.stdout.on("error", () => process.exit(1));
+// Whoever does not read what is told beside it still gets the exit code.
+process.stderr.on("error", () => {});
+
+try {
+  if (given.some((arg) => /^--?api[-_]?key/i.test(arg))) {
+    throw new UsageError(
+      "The API key is taken from REPORTS_API_KEY only: others can see what is on a command line",
+    );
+  }
+  await createProgram(terminal).parseAsync(process.argv);
+} catch (error) {
+  const { exitCode, code, message, answer, done } = endingOf(error);
+  process.exitCode = exitCode;
+  if (message !== "") {
+    terminal.tell(`${terminal.paint("red", "reporthook:", true)} ${terminal.clean(message)}`);
+    if (answer?.body !== undefined)
+      terminal.tell(terminal.clean(JSON.stringify(answer.body, null, 2)));
+    terminal.emit({ ...done, error: { code, message, ...answer } });
+  }
+}
