@@ -113,7 +113,7 @@ function stepText(
     case "failed": {
       const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
       const next = nextAttemptAt === null ? "" : `; again in ${duration(wait)}`;
-      return `try ${entry.attempts} of ${attempts}: ${lastError ?? ""}${next}`;
+      return `try ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${next}`;
     }
     case "parked":
     case "rejected":

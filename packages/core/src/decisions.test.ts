@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Decision } from "./acknowledge.ts";
 import { logAnswer, logOutcome } from "./decisions.ts";
 import { again, type Job, leave, type Outcome } from "./delivery.ts";
+import { withError } from "./thrown.ts";
 
 type LogFields = Readonly<Record<string, unknown>>;
 type Line = [level: "info" | "warn" | "error", fields: LogFields, message: string];
@@ -114,6 +115,7 @@ describe("logOutcome()", () => {
       line("warn", "A delivery is dead: see why, then release it, or discard it.", {
         reason: "do_not_retry",
         why: "It said so.",
+        attempt: 2,
         error,
       }),
     ],
@@ -124,6 +126,7 @@ describe("logOutcome()", () => {
       line("warn", "A delivery is held: release it, or discard it.", {
         reason: "expired",
         why: "Too late.",
+        attempt: 2,
         error: null,
       }),
     ],
@@ -148,6 +151,13 @@ describe("logOutcome()", () => {
     ["is held", job(), held, []],
   ])("tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome, false)).toEqual(lines);
+  });
+
+  it("hands on the error of an outcome, and one line of its text", () => {
+    const err = new Error("no");
+    const outcome = withError({ ...counted, error: "Error: no\n    at handler" }, err);
+    const [[, fields] = []] = noted(handling, outcome);
+    expect(fields).toMatchObject({ error: "Error: no", err });
   });
 
   it("has only warnings to tell to a logger without info()", () => {

@@ -2,6 +2,7 @@ import type { Decision } from "./acknowledge.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Job, Outcome } from "./delivery.ts";
 import type { Logger } from "./log.ts";
+import { errField } from "./thrown.ts";
 
 /** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */
 export function logAnswer(
@@ -25,7 +26,8 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
   const { id, stage } = job;
   const attempt = job.attempts + 1;
   const { to } = outcome;
-  const error = "error" in outcome ? outcome.error : null;
+  const [error] = ("error" in outcome ? (outcome.error ?? null) : null)?.split("\n", 1) ?? [null];
+  const err = errField(outcome);
   if (to === "verified") {
     const { verification, type } = outcome;
     logger.info?.({ id, attempt, verification, type }, "A delivery is verified.");
@@ -40,15 +42,16 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
     (stage === "handle" || to === "again") &&
     (to !== "again" || outcome.counts)
   ) {
-    const why = "reason" in outcome ? { reason: outcome.reason.code, error } : { error };
+    const why =
+      "reason" in outcome ? { reason: outcome.reason.code, error, ...err } : { error, ...err };
     logger.warn({ id, ...why }, "A notification was not handled: answered 503.");
   } else if (keeps && to !== "again") {
     const { code: reason, message: why } = outcome.reason;
-    const fields = { id, reason, why, error };
+    const fields = { id, reason, why, attempt, error, ...err };
     if (to === "held") logger.warn(fields, "A delivery is held: release it, or discard it.");
     else logger.warn(fields, "A delivery is dead: see why, then release it, or discard it.");
   } else if (keeps && to === "again" && stage === "handle" && outcome.counts) {
-    const fields = { id, attempt, error, afterMs: outcome.afterMs };
+    const fields = { id, attempt, error, afterMs: outcome.afterMs, ...err };
     logger.warn(fields, "A handler failed: it is tried again.");
   } else if (keeps && to === "again") {
     const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };

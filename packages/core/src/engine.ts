@@ -10,6 +10,7 @@ import { oncePerMinute, oncePerMinuteEach } from "./log.ts";
 import { observe } from "./observe.ts";
 import { isTiedToRequests } from "./platform.ts";
 import type { Settings } from "./settings.ts";
+import { shownFields } from "./thrown.ts";
 import { isDoneIn } from "./within.ts";
 import type { Worker } from "./worker.ts";
 
@@ -73,7 +74,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   let alive: unknown;
 
   const onError = (error: unknown): void =>
-    logger.error({ error: describe(error, clean) }, "Work on a delivery failed unexpectedly.");
+    logger.error(shownFields(error, clean), "Work on a delivery failed unexpectedly.");
   // It says so of each delivery, or each second.
   const onInboxError = (error: unknown): void =>
     inboxFailed(
@@ -177,7 +178,8 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
       state: received > 0 ? "received" : "verified",
       limit: 1,
     });
-    const last = first?.lastError ? `, last error: ${first.lastError}` : "";
+    const [error] = first?.lastError?.split("\n", 1) ?? [];
+    const last = error ? `, last error: ${error}` : "";
     const example = first
       ? `; for example ${first.id} (${first.type ?? "not verified"}${last})`
       : "";

@@ -1,5 +1,5 @@
 import { runInNewContext } from "node:vm";
-import { expect, describe as group, it } from "vitest";
+import { expect, describe as group, it, vi } from "vitest";
 import {
   DoNotRetry,
   describe,
@@ -9,7 +9,33 @@ import {
   ServiceError,
 } from "./errors.ts";
 
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 group("ReporthookError", () => {
+  it("instanceof knows the errors of another copy of the package, and those of classes that extend one", async () => {
+    vi.resetModules();
+    const copy = await import("./errors.ts");
+    expect(copy.ReporthookError).not.toBe(ReporthookError);
+    const service = new copy.ServiceError("service_failed", "500", { retryable: true });
+    expect(service).toBeInstanceOf(ServiceError);
+    expect(service).toBeInstanceOf(ReporthookError);
+    expect(service).not.toBeInstanceOf(InvalidReportRequestError);
+    expect(new copy.InvalidReportRequestError([])).toBeInstanceOf(InvalidReportRequestError);
+    expect(new copy.DoNotRetry("x")).toBeInstanceOf(DoNotRetry);
+    expect(new copy.RetryAfter(1)).toBeInstanceOf(RetryAfter);
+    class Own extends ReporthookError {}
+    const own = new Own("closed", "own");
+    expect([own instanceof Own, own instanceof ReporthookError]).toEqual([true, true]);
+    expect(service instanceof Own).toBe(false);
+    for (const other of [revoked(), null, "text", new Error("x")]) {
+      expect(other instanceof ReporthookError).toBe(false);
+    }
+  });
+
   it("ReporthookError carries its code and cause", () => {
     const cause = new Error("disk");
     const error = new ReporthookError("inbox_failed", "Not stored", { cause });
@@ -96,9 +122,18 @@ group("describe", () => {
     ["text", "text"],
     [new AggregateError([new Error("a"), "b"], "Several"), "AggregateError: Several: Error: a; b"],
     [undefined, "Thrown value of type undefined"],
-    [{ secret: 1 }, "Thrown value of type object"],
+    [{ secret: 1 }, "Thrown value of type object with the keys secret"],
+    [{ message: "as text", status: 500 }, "as text"],
+    [runInNewContext("new TypeError('elsewhere')"), "TypeError: elsewhere"],
   ])("describe() makes one line of %s", (thrown, expected) => {
     expect(describe(thrown)).toBe(expected);
+  });
+
+  it("describe() makes a line of what can't be looked at", () => {
+    const text = "Thrown value of type object";
+    expect(describe(revoked())).toBe(text);
+    const several = new AggregateError([revoked()], "Several");
+    expect(describe(several)).toBe(`AggregateError: Several: ${text}`);
   });
 
   it("describe() makes a line of errors whose properties are odd", () => {
@@ -108,7 +143,10 @@ group("describe", () => {
         throw new Error("no");
       },
     });
-    expect([describe(odd), describe(failing)]).toEqual([": ", "Error: "]);
+    expect([describe(odd), describe(failing)]).toEqual([
+      "Thrown value of type object with the keys name",
+      "Error",
+    ]);
   });
 
   it("describe() ends at errors that join themselves, or whose list is none", () => {

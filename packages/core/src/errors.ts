@@ -1,3 +1,4 @@
+import { brand } from "./brand.ts";
 import { shown } from "./given.ts";
 import { read } from "./redact.ts";
 
@@ -41,6 +42,7 @@ export class ReporthookError extends Error {
     this.code = code;
   }
 }
+brand(ReporthookError, "ReporthookError");
 
 /** What is known of a failed call of the service. */
 export interface ServiceErrorDetails {
@@ -82,6 +84,7 @@ export class ServiceError extends ReporthookError {
     Object.assign(this, others);
   }
 }
+brand(ServiceError, "ServiceError");
 
 /** One thing wrong with a report request. */
 export interface ReportRequestProblem {
@@ -111,13 +114,10 @@ export class InvalidReportRequestError extends ReporthookError {
     this.problems = problems;
   }
 }
+brand(InvalidReportRequestError, "InvalidReportRequestError");
 
 // Of errors that join others, which may join themselves: how deep, and how many of each.
 const mostJoined = 5;
-
-// Brands hold across copies of this package, where instanceof does not.
-const doNotRetry: unique symbol = Symbol.for("reporthook.DoNotRetry");
-const retryAfter = Symbol.for("reporthook.RetryAfter");
 
 /**
  * Thrown by a handler to park its delivery as `dead` at once.
@@ -129,14 +129,14 @@ export class DoNotRetry extends Error {
 
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options);
-    Object.defineProperty(this, doNotRetry, { value: true });
   }
 
   /** Whether `error` is one, also when it comes from another copy of this package. */
-  static is(error: unknown): error is DoNotRetry & { readonly [doNotRetry]: true } {
-    return typeof error === "object" && error !== null && doNotRetry in error;
+  static is(error: unknown): error is DoNotRetry & { readonly name: "DoNotRetry" } {
+    return error instanceof DoNotRetry;
   }
 }
+brand(DoNotRetry, "DoNotRetry");
 
 /**
  * Thrown by a handler to set the time of its next attempt: milliseconds from now, or a date.
@@ -156,15 +156,15 @@ export class RetryAfter extends Error {
     }
     const text = typeof when === "number" ? `in ${when} ms` : `at ${when.toISOString()}`;
     super(`The handler asked to be tried again ${text}`, options);
-    Object.defineProperty(this, retryAfter, { value: true });
     this.when = when;
   }
 
   /** Whether `error` is one, also when it comes from another copy of this package. */
   static is(error: unknown): error is RetryAfter {
-    return typeof error === "object" && error !== null && retryAfter in error;
+    return error instanceof RetryAfter;
   }
 }
+brand(RetryAfter, "RetryAfter");
 
 /** One line of text for a log or an entry: name and message as `clean` leaves them, cut at 500 characters. */
 export function describe(error: unknown, clean = (text: string): string => text): string {
@@ -172,21 +172,35 @@ export function describe(error: unknown, clean = (text: string): string => text)
 }
 
 function lineOf(error: unknown, clean: (text: string) => string, joined: number): string {
-  let text = typeof error === "string" ? error : `Thrown value of type ${typeof error}`;
-  if (error instanceof Error) {
-    text = `${textOf(error, "name")}: ${textOf(error, "message")}`;
-    const errors = error instanceof AggregateError ? read(error, "errors") : null;
+  let text = typeof error === "string" ? error : headOf(error);
+  const errors = textOf(error, "name") === "AggregateError" ? read(error, "errors") : null;
+  try {
     if (Array.isArray(errors) && joined > 0) {
       const lines = errors.slice(0, mostJoined).map((each) => lineOf(each, clean, joined - 1));
       text += `: ${lines.join("; ")}`;
     }
+  } catch {
+    // A list that can't be read is left out.
   }
   const shown = clean(text);
   return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
 }
 
-/** Empty where there is none, for whoever threw it may have put anything there. */
-function textOf(error: Error, name: "name" | "message"): string {
+/** By name and message and not by class: it may be of another realm, or no Error at all. */
+function headOf(error: unknown): string {
+  const named = [textOf(error, "name"), textOf(error, "message")].filter((text) => text !== "");
+  if (named.length > 0 && typeof error === "object") return named.join(": ");
+  const text = `Thrown value of type ${typeof error}`;
+  try {
+    const keys = typeof error === "object" && error !== null ? Object.keys(error) : [];
+    return keys.length === 0 ? text : `${text} with the keys ${keys.slice(0, 10).join(", ")}`;
+  } catch {
+    return text;
+  }
+}
+
+/** Empty where there is none, for anything may have been thrown. */
+function textOf(error: unknown, name: "name" | "message"): string {
   const text = read(error, name);
   return typeof text === "string" ? text : "";
 }

@@ -13,9 +13,31 @@ describe("consoleLogger", () => {
     expect(warn).toHaveBeenCalledWith("reporthook: careful", { id: 1 });
     expect(error).toHaveBeenCalledWith("reporthook: broken", { id: 2 });
   });
+
+  it("consoleLogger prints the stack at a delivery's first failure, and the line at later ones", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const err = new Error("no");
+    for (const attempt of [1, 2]) consoleLogger.warn({ attempt, err }, "failed");
+    consoleLogger.warn({ err }, "failed");
+    expect(warn.mock.calls.map(([, fields]) => fields)).toEqual([
+      { attempt: 1, err },
+      { attempt: 2 },
+      { err },
+    ]);
+  });
 });
 
 describe("loggerOf()", () => {
+  it("swallows what an async logger rejects with", async () => {
+    const warn = vi.fn(async () => {
+      throw new Error("full disk");
+    });
+    loggerOf("reports", { warn }).warn({}, "careful");
+    // An unhandled rejection would fail the run.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
   it("passes lines on, and swallows what the logger throws", () => {
     const warn = vi.fn();
     const error = () => {

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Bind } from "./platform.ts";
 import { printableFields } from "./printable.ts";
+import { isPromise } from "./promise.ts";
 
 /**
  * Where log lines go: pino's order of arguments; `console` fits too. One that takes the message first, such as winston,
@@ -15,9 +16,16 @@ export interface Logger {
 
 /** Warnings and errors on the console, looked up at each call. */
 export const consoleLogger: Logger = {
-  warn: (fields, message) => console.warn(`reporthook: ${message}`, fields),
-  error: (fields, message) => console.error(`reporthook: ${message}`, fields),
+  warn: (fields, message) => console.warn(`reporthook: ${message}`, once(fields)),
+  error: (fields, message) => console.error(`reporthook: ${message}`, once(fields)),
 };
+
+/** The stack is shown at a delivery's first failure; later ones have the line. */
+function once({ err, ...fields }: LogFields): LogFields {
+  return err === undefined || Number(fields["attempt"] ?? 1) > 1 ? fields : { ...fields, err };
+}
+
+type LogFields = Readonly<Record<string, unknown>>;
 
 /**
  * The logger of a receiver, which names it in each line. It never throws: a broken one loses log lines and nothing else.
@@ -32,8 +40,11 @@ export function loggerOf(
     bind((given, message) => {
       const fields = printableFields({ receiver, ...given });
       try {
-        if (logger[level] === undefined) logger.warn?.(fields, message);
-        else logger[level](fields, message);
+        const written: unknown =
+          logger[level] === undefined
+            ? logger.warn?.(fields, message)
+            : logger[level](fields, message);
+        if (isPromise(written)) written.then(undefined, () => {});
       } catch {
         // A log line that can't be written has nowhere else to go.
       }

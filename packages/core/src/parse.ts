@@ -1,4 +1,5 @@
 import type { ReportStatus } from "./events.ts";
+import { mustBeThere } from "./promise.ts";
 
 /** A JSON object as it came. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -68,6 +69,7 @@ export function recognize(
     return { type: "test_webhook_endpoint", payload, reportId: null };
   }
   const parsed = parse?.({ body, headers }) ?? null;
+  mustBeThere("parse", parsed);
   if (parsed !== null) return checked(parsed);
   const candidates = [body, ...places.map((place) => own(body, place)).filter(isObject)];
   for (const candidate of candidates) {

@@ -4,6 +4,7 @@ type Platform = "Cloudflare Workers" | "AWS Lambda";
 interface Global {
   readonly navigator?: { readonly userAgent?: string };
   readonly Deno?: unknown;
+  readonly crypto?: { readonly getRandomValues?: unknown };
   readonly AsyncLocalStorage?: AsyncContext;
   readonly process?: {
     readonly versions?: Readonly<Record<string, string | undefined>>;
@@ -50,6 +51,14 @@ export function isTiedToRequests(): boolean {
 /** A module that is built into the runtime; without members where there is none. */
 export function builtin<Module extends object>(id: `node:${string}`): Partial<Module> {
   return (seen(({ process }) => process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;
+}
+
+/** @throws TypeError where there is no `crypto`, as in the sandbox of Jest 27 */
+export function mustHaveCrypto(): void {
+  if (typeof seen(({ crypto }) => crypto?.getRandomValues) === "function") return;
+  throw new TypeError(
+    "createReceiver needs the global crypto, and there is none: use Jest 28 or later, or set globalThis.crypto to the webcrypto of node:crypto first",
+  );
 }
 
 /** Has a function run in the async context of another place. */

@@ -11,7 +11,7 @@ import {
   readAlready,
 } from "./incoming.ts";
 import { type JsonObject, type Parse, type Recognition, recognize, toObject } from "./parse.ts";
-import { isPromise } from "./promise.ts";
+import { isPromise, mustBeThere } from "./promise.ts";
 import { without } from "./redact.ts";
 
 /** The `signature` option: a header's name, or a function that finds the signature. */
@@ -123,7 +123,9 @@ function signatureIn(
 ): string | null {
   const text = new TextDecoder().decode(body);
   try {
-    return nonBlank(source({ headers: plainHeaders(headers), url, body: text }));
+    const found = source({ headers: plainHeaders(headers), url, body: text });
+    mustBeThere("signature", found);
+    return nonBlank(found);
   } catch (error) {
     throw new Error(`The function of the option signature failed: ${describe(error, clean)}`);
   }

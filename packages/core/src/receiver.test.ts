@@ -187,7 +187,15 @@ describe("createReceiver()", () => {
     expect(observed).toMatchObject([
       ["acknowledged", { id: body.id, state: "received", reportId: null, attempts: 0 }],
       ["verified", { id: body.id, state: "verified", reportId: "r-9", type: "report.complete" }],
-      ["failed", { id: body.id, state: "verified", attempts: 1, lastError: "Error: once" }],
+      [
+        "failed",
+        {
+          id: body.id,
+          state: "verified",
+          attempts: 1,
+          lastError: expect.stringMatching(/^Error: once\n {4}at /),
+        },
+      ],
     ]);
     expect(observed[0]?.[1].ackMs).toEqual(expect.any(Number));
     expect(observed[2]?.[1].nextAttemptAt).toBeInstanceOf(Date);

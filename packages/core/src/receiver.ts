@@ -30,6 +30,7 @@ import { warnOfRefusals } from "./refusals.ts";
 import { register } from "./register.ts";
 import { Running } from "./running.ts";
 import { settingsOf } from "./settings.ts";
+import { shownFields } from "./thrown.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { createWorker } from "./worker.ts";
 
@@ -201,12 +202,15 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
 
   function unexpected(error: unknown): Decision {
-    const fields = { error: describe(error, clean) };
-    failed(fields, "A request failed unexpectedly: answered 503.");
+    failed(shownFields(error, clean), "A request failed unexpectedly: answered 503.");
     return { refused: "inbox_unavailable" };
   }
 
-  async function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
+  function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
+    return answered(incoming, context).catch((error) => acknowledge(unexpected(error)));
+  }
+
+  async function answered(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const attempted = context?.waitUntil === undefined ? null : engine.attempted(id);

@@ -83,6 +83,11 @@ describe("settingsOf", () => {
     ['signature must be a header\'s name or a function, not ""', { signature: "" }],
     ['signature must be a header\'s name or a function, not "a b"', { signature: "a b" }],
     ["signature must be a header's name or a function, not an object", { signature: {} }],
+    [
+      "signature must be a function that is not async, not an async one",
+      { signature: async () => "s" },
+    ],
+    ["parse must be a function that is not async, not an async one", { parse: async () => null }],
     ['unsignedTests must be "accept" or "refuse", not "hold"', { unsignedTests: "hold" }],
     ['unsigned must be "hold" or "refuse", not "accept"', { unsigned: "accept" }],
     ['expired must be "hold" or "handle-after-outage" or "refuse", not null', { expired: null }],

@@ -8,7 +8,13 @@ import { consoleLogger, type Logger, loggerOf } from "./log.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { Observe } from "./observe.ts";
 import type { Limits, ReceiverOptions } from "./options.ts";
-import { type Bind, bindingToContext, isTiedToRequests, serverlessPlatform } from "./platform.ts";
+import {
+  type Bind,
+  bindingToContext,
+  isTiedToRequests,
+  mustHaveCrypto,
+  serverlessPlatform,
+} from "./platform.ts";
 import type { SignatureSource } from "./receive.ts";
 import { cleanerOf } from "./redact.ts";
 import type { RetryOptions } from "./schedule.ts";
@@ -39,6 +45,7 @@ export interface Settings
  */
 export function settingsOf(options: ReceiverOptions): Settings {
   onlyKnown("createReceiver", options, known);
+  mustHaveCrypto();
   // Not quoted: somebody may have given the API key.
   if (typeof options.client?.authorize !== "function") {
     wrong("createReceiver: client", "a client with authorize", kindOf(options.client));
@@ -58,7 +65,7 @@ export function settingsOf(options: ReceiverOptions): Settings {
     unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
     expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
     reusedSignature: reuseOf(options),
-    parse: functionOr("parse", options.parse),
+    parse: syncOr("parse", options.parse),
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
     limits: numbers("limits", defaultLimits, limits),
@@ -136,7 +143,14 @@ function signatureOf(source: SignatureSource): SignatureSource {
     source,
     isName || typeof source === "function",
   );
-  return isName ? source.toLowerCase() : source;
+  return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
+}
+
+/** One that is awaited is never asked in time: `parse` and `signature` answer at once. */
+function syncOr<T>(option: string, given: T | undefined): T | undefined {
+  const isAsync = Object.prototype.toString.call(given) === "[object AsyncFunction]";
+  if (isAsync) wrong(`createReceiver: ${option}`, "a function that is not async", "an async one");
+  return functionOr(option, given);
 }
 
 function functionOr<T>(option: string, given: T | undefined): T | undefined {

@@ -3,7 +3,7 @@ import { contextOf } from "./callback.ts";
 import type { DeliveryInfo, Verdict } from "./client/client.ts";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./delivery.ts";
-import type { ErrorCode } from "./errors.ts";
+import { describe, type ErrorCode } from "./errors.ts";
 import { within } from "./within.ts";
 
 /** What `createReceiver` needs of a client. */
@@ -61,7 +61,12 @@ export async function verify(
     if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
     throw new TypeError('authorize must resolve to "valid", "invalid" or "expired"');
   } catch (error) {
-    return noVerdict(error);
+    try {
+      return noVerdict(error);
+    } catch {
+      // Not even to be looked at, as a revoked proxy.
+      return noVerdict(new TypeError(describe(error)));
+    }
   }
 }
 

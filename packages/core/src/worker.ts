@@ -23,6 +23,7 @@ import { isPromise } from "./promise.ts";
 import { without } from "./redact.ts";
 import { authorizeDelay, handlerDelay } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
+import { account, shownError, withError } from "./thrown.ts";
 import { type Authorization, verify, type WithoutVerdict } from "./verify.ts";
 import { within } from "./within.ts";
 
@@ -224,7 +225,8 @@ export function createWorker(options: WorkerOptions): Worker {
       if (signal.aborted) return stopped;
       const mismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
       const text = describe(error, clean);
-      return leave("dead", mismatch ? "schema_mismatch" : "not_understood", text, text);
+      if (mismatch) return leave("dead", "schema_mismatch", text, text);
+      return failedWith(error, leave("dead", "not_understood", text, account(error, clean)));
     }
     if (event === null) {
       return leave("dead", "not_understood", "The body is not a JSON object.");
@@ -243,7 +245,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const failures = await (around === undefined ? run() : around.handle(job, run));
     if (failures.length === 0) return { to: "handled", type, reportId };
     if (signal.aborted) return stopped;
-    return { ...afterFailure(job, failures), type, reportId };
+    return afterFailure(job, failures, { type, reportId });
   }
 
   function inTime<T>(validating: Promise<T>, signal: StopSignal): Promise<T> {
@@ -252,16 +254,32 @@ export function createWorker(options: WorkerOptions): Worker {
     return within({ clock, ms, late, parent: signal }, () => validating);
   }
 
-  function afterFailure(job: Job, failures: readonly unknown[]): Outcome {
-    const text = describe(
-      failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed"),
-      clean,
-    );
+  function afterFailure(
+    job: Job,
+    failures: readonly unknown[],
+    recognized: Partial<Recognized> = {},
+  ): Outcome {
+    const failure =
+      failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed");
+    return failedWith(failure, { ...outcomeOf(job, failures, failure), ...recognized });
+  }
+
+  function failedWith(failure: unknown, outcome: Outcome): Outcome {
+    return withError(outcome, shownError(failure, clean));
+  }
+
+  function outcomeOf(job: Job, failures: readonly unknown[], failure: unknown): Outcome {
+    const text = account(failure, clean);
     const attempts = job.attempts + 1;
     const final = failures.find(DoNotRetry.is);
     if (final !== undefined) return leave("dead", "do_not_retry", describe(final, clean), text);
     if (attempts >= retry.attempts) {
-      return leave("dead", "attempts_used_up", `${attempts} attempts failed. Last: ${text}`, text);
+      return leave(
+        "dead",
+        "attempts_used_up",
+        `${attempts} attempts failed. Last: ${describe(failure, clean)}`,
+        text,
+      );
     }
     const asked = failures.find(RetryAfter.is)?.when;
     return again(asked === undefined ? handlerDelay(attempts, retry) : untilAsked(asked), text, {
@@ -276,7 +294,11 @@ export function createWorker(options: WorkerOptions): Worker {
 
   return {
     verify: verifyStage,
-    handle: handleStage,
+    // What fails here and should not is an attempt like any other: it must come to an end.
+    handle: (job, signal) =>
+      handleStage(job, signal).catch((error: unknown) =>
+        signal.aborted ? stopped : afterFailure(job, [error]),
+      ),
     stopVerifying: gate.stop,
     get service() {
       return service;

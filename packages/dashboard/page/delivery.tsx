@@ -136,7 +136,7 @@ function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Elemen
       )}
       {nextAttemptAt !== null && lastError !== null && (
         <p>
-          <bdi>{lastError}</bdi>
+          <bdi>{lastError.split("\n", 1)}</bdi>
         </p>
       )}
     </>

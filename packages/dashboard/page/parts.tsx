@@ -56,7 +56,7 @@ export function Why({ entry: { reason, lastError } }: { readonly entry: WireEntr
           {lastError !== null && ": "}
         </>
       )}
-      {lastError !== null && <bdi>{lastError}</bdi>}
+      {lastError !== null && <bdi>{lastError.split("\n", 1)}</bdi>}
     </span>
   );
 }

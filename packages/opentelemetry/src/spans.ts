@@ -122,7 +122,7 @@ function failed(span: Span, type: string, message: string | null): void {
 }
 
 function exceptionOf(failure: unknown, clean: (text: string) => string): Exception {
-  if (!(failure instanceof Error)) return describe(failure, clean);
+  if (typeof read(failure, "stack") !== "string") return describe(failure, clean);
   // Whoever threw it may have put anything there.
   const text = (name: string): string => {
     const value = read(failure, name);
