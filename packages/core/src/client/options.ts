@@ -22,12 +22,12 @@ const overHttp: unique symbol = Symbol.for("reporthook.overHttp");
 
 /** What a client carries for {@link overHttpOf} to find when its `baseUrl` is `http:` and leads to another machine. */
 export function carriedOverHttp(baseUrl: string): object {
-  const { protocol, hostname } = new URL(baseUrl);
+  const { protocol, hostname, origin } = new URL(baseUrl);
   const isHere = /^(?:(?:.+\.)?localhost|127\..*|\[::1\])$/.test(hostname);
-  return protocol === "https:" || isHere ? {} : { [overHttp]: baseUrl };
+  return protocol === "https:" || isHere ? {} : { [overHttp]: origin };
 }
 
-/** The `baseUrl` of a client whose API key anybody on the way can read. */
+/** The origin of the service of a client whose API key anybody on the way can read; a path may hold a secret. */
 export function overHttpOf(client: object): string | undefined {
   return (client as { [overHttp]?: string })[overHttp];
 }
