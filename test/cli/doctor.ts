@@ -39,11 +39,6 @@ beforeAll(async () => {
   app.post("/refuses", webhook({ unsignedTests: "refuse" }));
   app.post("/parser", express.json(), webhook());
   app.post("/eaten", swallow, webhook());
-  app.post("/edge", (req, res, next) => {
-    if (req.get("X-svc-authorization") === undefined) next();
-    else res.status(502).end();
-  });
-  app.post("/edge", webhook());
   app.post("/slow", (_, res) => void setTimeout(() => res.json({}), 1_100));
   app.post("/yes", (_, res) => void res.json({}));
   app.post("/moved", (_, res) => res.redirect(301, "/good"));
@@ -119,7 +114,7 @@ describe("reporthook doctor", () => {
     const { code, out } = await cli(args);
     expect(code).toBe(0);
     expect(out.replaceAll("\n", " ")).toMatch(
-      /^Sends 3 unsigned test notifications, .* a few malformed requests .* nothing genuinely signed/,
+      /^Sends 3 unsigned test notifications, .* a few malformed requests .* nothing signed/,
     );
     expect(out).toContain("mount the receiver before");
     expect(widest(out)).toBeLessThanOrEqual(80);
@@ -137,7 +132,6 @@ describe("reporthook doctor", () => {
     ["an app that hangs at a large body", "/hangs", 1, { oversized: "fail" }],
     ["an app that dies of a large body", "/dies", 1, { oversized: "fail" }],
     ["slow answers", "/slow", 1, { "answer time": "warn" }],
-    ["an edge that breaks signed ones", "/edge", 1, { reachable: "pass", forged: "fail" }],
     ["what says yes to all", "/yes", 1, { "body parser": "fail", oversized: "fail" }],
   ])("tells %s", async (_, path, expected, wanted) => {
     const { code, results, checks } = await diagnose(path);
@@ -146,22 +140,6 @@ describe("reporthook doctor", () => {
     for (const { result, mend } of checks) {
       if (result !== "pass") expect(mend).toEqual(expect.any(String));
     }
-  });
-
-  it.each([
-    ["a refused key, in the first line", "another-key", undefined, "refuses the API key (401)"],
-    ["a portal that says yes", "test-api-key", 200, "gives no verdict|made-up signature valid"],
-    ["a service that fails", "test-api-key", 500, "gives no verdict"],
-    ["a service that answers 406", "test-api-key", 406, ""],
-  ])("asks the service about a made-up signature: %s", async (_, key, status, says) => {
-    if (status !== undefined) emulator.fault("authorize", { status, times: 1 });
-    const env = { REPORTS_URL: service, REPORTS_API_KEY: key };
-    const args = ["doctor", "--requests", "1", "--to", `${base}/yes`];
-    const { value } = await cliJson<Report>(args, { env });
-    const [first] = value.checks;
-    expect(first).toMatchObject({ name: "service", result: says === "" ? "pass" : "fail" });
-    expect(first?.says).toMatch(new RegExp(says.replace(/[()]/g, "\\$&")));
-    expect(JSON.stringify(value)).not.toContain(key);
   });
 
   it("tells that nothing listens", async () => {
@@ -175,7 +153,7 @@ describe("reporthook doctor", () => {
     const { code, results, checks } = await diagnose("/all", "--signed");
     expect(code).toBe(0);
     expect(results).toMatchObject({ signed: "pass", duplicate: "pass", forged: "pass" });
-    expect(checks.find(({ name }) => name === "forged")?.says).toContain("401");
+    expect(checks.at(-1)?.says).toContain("401");
     expect(seen.slice(from)).toContain("report.complete");
 
     const env = { REPORTS_URL: service, REPORTS_API_KEY: "another-key" };

@@ -1,6 +1,4 @@
-import { type Client, ServiceError } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
-import { withVariables } from "./errors.ts";
 import { type Exchange, exchange, isDelivered, parsed } from "./exchange.ts";
 import { milliseconds } from "./layout.ts";
 
@@ -26,7 +24,6 @@ const body = JSON.stringify({
   event_type: "test_webhook_endpoint",
   payload: "reporthook doctor: is this address fit for notifications?",
 });
-const signatureHeader = "X-svc-authorization";
 // Unsigned ones are let in 10 a second.
 const paceMs = 125;
 const slowMs = 1_000;
@@ -163,62 +160,18 @@ async function cutOff(
   };
 }
 
-/** What the service of the environment says of a made-up signature: only 406 lets an app tell genuine ones from forged ones. */
-export async function checkService(client: Client): Promise<Check> {
-  const name = "service";
-  try {
-    const verdict = await client.authorize(madeUpSignature());
-    if (verdict === "invalid") return pass(name, "knows a made-up signature for what it is");
-    const says = `calls a made-up signature ${verdict}: nothing forged would be kept out`;
-    return { name, result: "fail", says, mend: "Check REPORTS_URL: that is not the service." };
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    if (error.code !== "service_refused") {
-      const says = `gives no verdict: ${withVariables(error.message)}`;
-      return { name, result: "fail", says, mend: "Without a verdict nothing is handled." };
-    }
-    return {
-      ...{ name, result: "fail", says: `refuses the API key (${error.status})` },
-      mend: "Check REPORTS_API_KEY: with it nothing is verified, and so nothing handled.",
-    };
-  }
-}
-
-/** What a notification with a made-up signature gets: stored and judged later, or refused as forged. */
-export async function checkForged(to: string): Promise<Check> {
-  const name = "forged";
-  const answer = await exchange(to, {
-    headers: { ...json, [signatureHeader]: madeUpSignature() },
-    body,
-  });
-  const says = `a made-up signature is answered ${statusOf(answer)}`;
-  const code = codeOf(answer);
-  if (isDelivered(answer)) return pass(name, `${says}: the verdict comes after the answer`);
-  if (answer.status === 401 && code === "invalid_signature") return pass(name, says);
-  if (code === "missing_signature") {
-    const mend = `The receiver finds no ${signatureHeader}: see what is ahead, and its option signature.`;
-    return { name, result: "warn", says: `${says} ${code}`, mend };
-  }
-  if (code === null && (answer.status === 401 || answer.status === 403)) {
-    const mend =
-      "If the app itself does not refuse forged ones, something ahead refuses signed ones.";
-    return { name, result: "warn", says: `${says}, and not by the receiver`, mend };
-  }
-  return { name, result: "fail", says, mend: mendOf(answer.status ?? 0, code) };
-}
-
-function madeUpSignature(): string {
-  return `made-up-by-reporthook-doctor-${crypto.randomUUID()}`;
-}
-
-/** What signed notifications get: a genuine one, and the same again. */
+/** What signed notifications get: a genuine one, the same again, and a forged one. */
 export async function checkSigned(to: string, apiKey: string): Promise<Check[]> {
-  const genuine = createEmulator({ apiKey }).notification("report.complete");
+  const emulator = createEmulator({ apiKey });
+  const genuine = emulator.notification("report.complete");
   const first = await exchange(to, genuine);
   const second = await exchange(to, genuine);
+  const forged = await exchange(to, emulator.notification("report", { signature: "invalid" }));
+  const refused = forged.status === 401 || forged.status === 403;
   return [
     delivered("signed", first, "a genuine one is"),
     delivered("duplicate", second, "the same again is"),
+    refused ? pass("forged", `a forged one is answered ${forged.status}`) : kept(forged),
   ];
 }
 
@@ -232,6 +185,12 @@ function delivered(name: string, answer: Exchange, what: string): Check {
       ? "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator."
       : mendOf(answer.status ?? 0, code);
   return { name, result: "fail", says, mend };
+}
+
+function kept(answer: Exchange): Check {
+  const check = delivered("forged", answer, "a forged one is");
+  if (check.result === "fail") return check;
+  return { ...check, says: `${check.says}: the verdict comes after the answer` };
 }
 
 function pass(name: string, says: string): Check {

@@ -2,24 +2,17 @@ import { createEmulator } from "@reporthook/emulator";
 import { type Command, Option } from "commander";
 import {
   type Check,
-  checkForged,
   checkMethods,
   checkOversized,
   checkParser,
   checkReachable,
-  checkService,
   checkSigned,
   checkTransport,
   sendTest,
   type Times,
   timeAnswers,
 } from "./checks.ts";
-import {
-  clientFromEnvironment,
-  emulatorFromEnvironment,
-  emulatorKey,
-  program,
-} from "./environment.ts";
+import { emulatorFromEnvironment, emulatorKey, program } from "./environment.ts";
 import { Failure } from "./errors.ts";
 import { hang } from "./layout.ts";
 import { integer, jsonOption, url, withExamples } from "./options.ts";
@@ -45,15 +38,13 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     .description(
       "Probe an endpoint as the service would, and say what to mend.\n" +
         "It sends unsigned test notifications, which reach handlers of\n" +
-        "test_webhook_endpoint, one with a made-up signature, and malformed\n" +
-        "requests. With REPORTS_URL and REPORTS_API_KEY it first asks the service\n" +
-        "about a made-up signature.",
+        "test_webhook_endpoint, and malformed requests; nothing signed.",
     )
     .addOption(new Option("--to <url>", "the endpoint").argParser(url).makeOptionMandatory())
     .option("--requests <count>", "how many to time, 8 a second", integer(1, 10_000), 20)
     .option(
       "--signed",
-      "also send genuine signed ones, which handlers are given; the app must use the emulator of\n" +
+      "also send signed ones, which handlers are given; the app must use the emulator of\n" +
         "REPORTS_URL (default: the playground)",
     )
     .addOption(jsonOption())
@@ -83,8 +74,6 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const during = <T>(what: string, work: () => Promise<T>): Promise<T> =>
     terminal.during(what, work);
 
-  const client = serviceNamed() ? clientFromEnvironment() : null;
-  if (client !== null) note(await during("Asking the service", () => checkService(client)));
   let times: Times | null = null;
   const first = await during("Is it reachable?", () => sendTest(to));
   const reachable = checkReachable(first);
@@ -97,7 +86,6 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     );
     times = timed.times;
     note(timed.check);
-    note(await during("A made-up signature", () => checkForged(to)));
     note(await during("Other methods", () => checkMethods(to)));
     note(await during("Malformed JSON", () => checkParser(to)));
     note(await during("An oversized body", () => checkOversized(to)));
@@ -107,10 +95,6 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     }
   }
   conclude(terminal, { to, checks, times });
-}
-
-function serviceNamed(): boolean {
-  return Boolean(process.env["REPORTS_URL"] && process.env["REPORTS_API_KEY"]);
 }
 
 interface Findings {
@@ -124,12 +108,7 @@ function conclude(terminal: Terminal, findings: Findings): void {
     findings.checks.filter((check) => check.result === result).length;
   const [failed, warned] = [of("fail"), of("warn")];
   if (failed > 0) {
-    const broken = findings.checks.some(
-      ({ name, result }) => name === "service" && result === "fail",
-    )
-      ? "the service of REPORTS_URL can't be used so"
-      : `${findings.to} is not fit for notifications yet`;
-    const message = `${failed} of ${findings.checks.length} checks failed: ${broken}`;
+    const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} is not fit for notifications yet`;
     throw new Failure("endpoint_unfit", message, { ...findings });
   }
   terminal.emit(findings);
@@ -138,8 +117,8 @@ function conclude(terminal: Terminal, findings: Findings): void {
 }
 
 function announcement({ to, requests, signed }: DoctorOptions, terminal: Terminal): string[] {
-  const also = signed ? "then a signed report, and the same again" : "nothing genuinely signed";
-  const text = `Sends ${requests + 1} unsigned test notifications, which handlers of test_webhook_endpoint are given, one with a made-up signature, and a few malformed requests to ${to}; ${also}.`;
+  const also = signed ? "then a signed report, the same again, and a forged one" : "nothing signed";
+  const text = `Sends ${requests + 1} unsigned test notifications, which handlers of test_webhook_endpoint are given, and a few malformed requests to ${to}; ${also}.`;
   return [...hang("", text, terminal), ""];
 }
 

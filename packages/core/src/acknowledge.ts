@@ -66,9 +66,9 @@ const problems: Record<ProblemCode, Problem> = {
   not_handled: [503, "The notification was not handled."],
 };
 
-/** The answer to a decision: the only place that picks a status code. */
-export function acknowledge(decision: Decision): Answer {
-  if ("refused" in decision) return problem(decision.refused);
+/** The answer to a decision: the only place that picks a status code. On a shared connection it never ends that. */
+export function acknowledge(decision: Decision, isShared = false): Answer {
+  if ("refused" in decision) return problem(decision.refused, isShared);
   return {
     status: 200,
     headers: { "Content-Type": "application/json" },
@@ -76,11 +76,14 @@ export function acknowledge(decision: Decision): Answer {
   };
 }
 
-function problem(code: ProblemCode): Answer {
+function problem(code: ProblemCode, isShared: boolean): Answer {
   const [status, detail, headers] = problems[code];
   return {
     status,
-    headers: { "Content-Type": "application/problem+json", ...headers },
+    headers: {
+      "Content-Type": "application/problem+json",
+      ...(isShared && headers === close ? {} : headers),
+    },
     body: JSON.stringify({ type: "about:blank", title: titles[status], status, code, detail }),
   };
 }

@@ -3,6 +3,7 @@ import {
   alreadyRead,
   type BodyFailure,
   type BodyReading,
+  fitting,
   type Incoming,
   readAlready,
 } from "./incoming.ts";
@@ -52,7 +53,7 @@ function readBody(
   const announced = request.headers.get("content-length");
   if (announced !== null && Number(announced) <= limit) {
     const result = request.arrayBuffer().then(
-      (body) => fitting(body, limit),
+      (body) => fitting(alreadyRead(body), limit),
       // Who holds the stream unread is something ahead; once it is read, the sender has cut it off.
       () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
     );
@@ -61,28 +62,27 @@ function readBody(
   if (request.body?.locked) return readKept(read, limit);
   const reader = request.body?.getReader();
   if (reader === undefined) return readAlready(new Uint8Array(), limit);
+  // Not cancelled: some hosts end the connection then, and the answer with it.
+  let stopped = false;
   const stop = (): void => {
-    reader.cancel().catch(() => {});
+    stopped = true;
   };
-  return { result: collect(reader, limit), stop };
+  return { result: collect(reader, limit, () => stopped), stop };
 }
 
 function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number): BodyReading {
   if (read === undefined) return readAlready("unavailable", limit);
   const result = read().then(
-    (body) => fitting(body, limit),
+    (body) => fitting(alreadyRead(body), limit),
     (): BodyFailure => "unavailable",
   );
   return { result, stop() {} };
 }
 
-function fitting(body: ArrayBuffer, limit: number): Uint8Array | BodyFailure {
-  return body.byteLength > limit ? "too_large" : alreadyRead(body);
-}
-
 async function collect(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   limit: number,
+  isStopped: () => boolean,
 ): Promise<Uint8Array | BodyFailure> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -90,6 +90,7 @@ async function collect(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return concat(chunks, size);
+      if (isStopped()) return "cut_off";
       size += value.byteLength;
       if (size > limit) return "too_large";
       chunks.push(value);

@@ -18,6 +18,10 @@ export interface Incoming {
   /** Path and query as the sender wrote them, mount prefix included. */
   readonly url: string;
   readonly headers: IncomingHeaders;
+  /** Whether other requests share the connection, as in HTTP/2: then it is never closed after an answer. */
+  readonly multiplexed?: boolean;
+  /** Whether something else has answered already, so that the receiver's answer reaches nobody. */
+  readonly answered?: boolean;
   /** Starts reading at most `limit` bytes; called once. */
   readBody(limit: number): BodyReading;
 }
@@ -30,13 +34,21 @@ export interface Answer {
   readonly body: string;
 }
 
-/** The value of the header `name` (lower case), several joined by a comma, or null. */
+/** What `read` gives, or undefined where it throws: a getter on an object that others have made may do so. */
+export function look<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of the header `name` (lower case), or null; equal ones are one, others are joined by a comma. */
 export function headerOf(headers: IncomingHeaders, name: string): string | null {
-  if (isWebStandard(headers)) return headers.get(name);
-  const value = headers[name];
-  if (typeof value === "string") return value;
+  const value = isWebStandard(headers) ? headers.get(name) : headers[name];
+  if (typeof value === "string") return value.includes(",") ? once(value) : value;
   // What a plain object inherits is neither.
-  return Array.isArray(value) ? value.join(", ") : null;
+  return Array.isArray(value) ? once(value.join(", ")) : null;
 }
 
 /** All headers as a plain object with lower-case names. */
@@ -52,30 +64,59 @@ function isWebStandard(headers: IncomingHeaders): headers is Headers {
   return typeof headers.get === "function";
 }
 
-/** Whether a value holds bytes, whatever looks at them. */
-export function isBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
-  return ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+/** The one value of which a joined header is made, when it is made of one: most hosts show several headers joined. */
+function once(joined: string): string {
+  for (const comma of [", ", ","]) {
+    const length = joined.length + comma.length;
+    for (let end = joined.indexOf(comma); end > 0; end = joined.indexOf(comma, end + 1)) {
+      const part = joined.slice(0, end + comma.length);
+      const times = length / part.length;
+      if (Number.isInteger(times) && part.repeat(times) === joined + comma) {
+        return joined.slice(0, end);
+      }
+    }
+  }
+  return joined;
 }
 
-/** What body is there when something ahead has read the stream: its bytes, text or parsed object. */
+/** Whether a value holds bytes, of whatever realm. */
+export function isBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
+  return ArrayBuffer.isView(value) || tagOf.call(value) === "[object ArrayBuffer]";
+}
+
+const { getPrototypeOf, prototype } = Object;
+const { toString: tagOf } = prototype;
+
+/** A body that something ahead has left: its bytes, text or parsed object. */
 export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
-  if (body instanceof Uint8Array) return body;
+  return look(() => bytesOf(body)) ?? "unavailable";
+}
+
+function bytesOf(body: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(body)) {
     return new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
   }
-  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  if (isBytes(body)) return new Uint8Array(body as ArrayBuffer);
   if (typeof body === "string") return new TextEncoder().encode(body);
-  if (body === undefined || typeof body === "function") return "unavailable";
-  try {
-    const text: string | undefined = JSON.stringify(body);
-    return text === undefined ? "unavailable" : new TextEncoder().encode(text);
-  } catch {
-    return "unavailable";
-  }
+  const text: string | undefined = isPlain(body) ? JSON.stringify(body) : undefined;
+  return text === undefined ? undefined : new TextEncoder().encode(text);
+}
+
+/** Whether a value may be what JSON was parsed to; a form, a stream or a promise would be written as `{}`. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return true;
+  const parent: unknown = getPrototypeOf(value);
+  return (
+    parent === null || (getPrototypeOf(parent) === null && tagOf.call(value) === "[object Object]")
+  );
 }
 
 /** A {@link BodyReading} of what is there already, held to `limit`. */
 export function readAlready(body: Uint8Array | BodyFailure, limit: number): BodyReading {
-  const fits = typeof body === "string" || body.byteLength <= limit;
-  return { result: fits ? body : "too_large", stop() {} };
+  return { result: fitting(body, limit), stop() {} };
+}
+
+/** A body that is not over the limit. */
+export function fitting(body: Uint8Array | BodyFailure, limit: number): Uint8Array | BodyFailure {
+  return typeof body === "string" || body.byteLength <= limit ? body : "too_large";
 }

@@ -1,10 +1,17 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+} from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Answer, BodyReading, Incoming } from "./incoming.ts";
 import { type AlreadyParsed, bodyOf, incomingFromNode, nodeHandler, send } from "./node-handler.ts";
+import { createReceiver } from "./receiver.ts";
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
@@ -112,6 +119,31 @@ describe("incomingFromNode()", () => {
       return { url: "/" };
     };
     expect(await textOf((await reading([post(10)], { ahead })).result)).toBe("failed: cut_off");
+  });
+
+  it("waits for the end of what something ahead still collects", async () => {
+    const kept = { url: "/", rawBody: "" };
+    const { socket, result } = await reading([post(4)], {
+      ahead: async (req) => {
+        req.setEncoding("utf8").on("data", (chunk: string) => {
+          kept.rawBody += chunk;
+        });
+        return kept;
+      },
+    });
+    socket.write("01");
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.write("23");
+    expect(await textOf(result)).toBe("0123");
+  });
+
+  it("reads the stream where what was left can't be looked at", async () => {
+    const throws = (): never => {
+      throw new Error("no look at the body");
+    };
+    const ahead = async () =>
+      Object.defineProperties({ url: "/" }, { body: { get: throws }, rawBody: { get: throws } });
+    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
   });
 
   it("stops when it is told to", async () => {
@@ -254,4 +286,66 @@ describe("nodeHandler()", () => {
       ["/prefix/kept", "kept"],
     ]);
   });
+});
+
+describe("nodeHandler() over HTTP/2", () => {
+  async function overHttp2(use: (stream: ClientHttp2Stream) => void, answered?: () => void) {
+    const results: (string | Uint8Array)[] = [];
+    const mount = () => async (incoming: Incoming) => {
+      results.push(await incoming.readBody(100).result);
+      expect(incoming.multiplexed).toBe(true);
+      return { status: 200, headers: {}, body: "" };
+    };
+    const handled = new Promise<void>((resolve) => {
+      const handler = nodeHandler({ mount } as never);
+      const server = createHttp2Server((req, res) => void handler(req, res).then(resolve));
+      onTestFinished(() => void server.close());
+      server.listen(0, "127.0.0.1", () => {
+        const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+        onTestFinished(() => session.destroy());
+        const stream = session.request({ ":method": "POST", ":path": "/hook" });
+        stream.on("error", () => {});
+        stream.on("response", () => answered?.());
+        use(stream);
+      });
+    });
+    await handled;
+    return results;
+  }
+
+  it("reads a body", async () => {
+    const [body] = await overHttp2((stream) => stream.end("whole"));
+    expect(new TextDecoder().decode(body as Uint8Array)).toBe("whole");
+  });
+
+  it("takes a body that was reset for cut off, not for whole", async () => {
+    const results = await overHttp2((stream) => {
+      stream.write("half");
+      setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));
+    });
+    expect(results).toEqual(["cut_off"]);
+  });
+});
+
+it("nodeHandler() has the receiver warn where something else has answered", async () => {
+  const lines: string[] = [];
+  const log = (_fields: object, message: string): void => void lines.push(message);
+  const receiver = createReceiver({
+    client: { authorize: async () => "valid" },
+    logger: { warn: log, error: log },
+  });
+  onTestFinished(() => receiver.close());
+  receiver.on("*", () => {});
+  const handler = nodeHandler(receiver);
+  const handled = new Promise<void>((resolve) => {
+    void connected((req, res) => {
+      res.writeHead(404).end();
+      return handler(req, res).then(resolve);
+    }).then((socket) => {
+      const headers = "Content-Type: application/json\r\nX-svc-authorization: s\r\n";
+      socket.write(`POST / HTTP/1.1\r\nHost: app.example\r\n${headers}Content-Length: 2\r\n\r\n{}`);
+    });
+  });
+  await handled;
+  expect(lines).toContainEqual(expect.stringMatching(/^Something else had answered the request/));
 });

@@ -1,22 +1,22 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
-import {
-  type Answer,
-  alreadyRead,
-  type BodyFailure,
-  type BodyReading,
-  type Incoming,
-  isBytes,
-  readAlready,
-} from "./incoming.ts";
+import type { Answer, BodyFailure, BodyReading, Incoming } from "./incoming.ts";
+import { isRead, type KeptBody, readKept } from "./node-body.ts";
 import type { Receiver } from "./receiver-type.ts";
 
-/** What may have been read before us. */
-export interface AlreadyParsed {
+/** A request of Node, HTTP/1 or 2. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** A response of Node, HTTP/1 or 2. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** What may have happened before us; looked at only when it is needed, so getters will do. */
+export interface AlreadyParsed extends KeptBody {
   /** Path and query as the sender wrote them. */
   readonly url: string;
-  readonly body?: unknown;
-  readonly rawBody?: unknown;
+  /** Whether something else has answered. */
+  readonly answered?: boolean;
 }
 
 /** How long a sender that is cut off may go on sending, so that it gets to read the answer, in milliseconds. */
@@ -29,9 +29,10 @@ const lingerMs = 500;
  */
 export function nodeHandler(
   receiver: Pick<Receiver, "mount">,
-): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+): (req: NodeRequest, res: NodeResponse) => Promise<void> {
   const answer = receiver.mount();
-  return async (req, res) => send(req, res, await answer(incomingFromNode(req, parsedOf(req))));
+  return async (req, res) =>
+    send(req, res, await answer(incomingFromNode(req, new Parsed(req, res))));
 }
 
 /**
@@ -43,20 +44,44 @@ export function nodeHandler(
  *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
  * });
  */
-export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): Incoming {
-  return {
-    method: req.method ?? "",
-    url: parsed.url,
-    headers: req.headers,
-    readBody(limit) {
-      const { rawBody, body } = parsed;
-      const isRaw = typeof rawBody === "string" || isBytes(rawBody);
-      if (isRaw) return readAlready(alreadyRead(rawBody), limit);
-      if (req.readableDidRead) return readAlready(alreadyRead(body), limit);
-      // A parser ahead has met the end of an empty body: no other end will come.
-      return req.readableEnded ? readAlready(new Uint8Array(), limit) : readStream(req, limit);
-    },
-  };
+export function incomingFromNode(req: NodeRequest, parsed: AlreadyParsed): Incoming {
+  return new NodeIncoming(req, parsed);
+}
+
+/** Reads nothing off the request before the receiver asks: what throws there is answered. */
+class NodeIncoming implements Incoming {
+  readonly #req: NodeRequest;
+  readonly #parsed: AlreadyParsed;
+
+  constructor(req: NodeRequest, parsed: AlreadyParsed) {
+    this.#req = req;
+    this.#parsed = parsed;
+  }
+
+  get method(): string {
+    return this.#req.method ?? "";
+  }
+
+  get url(): string {
+    return this.#parsed.url;
+  }
+
+  get headers(): Incoming["headers"] {
+    return this.#req.headers;
+  }
+
+  get multiplexed(): boolean {
+    return this.#req.httpVersionMajor > 1;
+  }
+
+  get answered(): boolean {
+    return this.#parsed.answered === true;
+  }
+
+  readBody(limit: number): BodyReading {
+    const req = this.#req as IncomingMessage;
+    return readKept(req, this.#parsed, limit) ?? readStream(req, limit);
+  }
 }
 
 /**
@@ -68,7 +93,8 @@ export function incomingFromNode(req: IncomingMessage, parsed: AlreadyParsed): I
  *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
  * });
  */
-export function send(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
+export function send(req: NodeRequest, response: NodeResponse, answer: Answer): void {
+  const res = response as ServerResponse;
   if (res.headersSent || res.destroyed) return;
   // Not spread: in front of another property that makes V8 describe the object anew for each answer.
   const headers: OutgoingHttpHeaders = {};
@@ -93,12 +119,12 @@ export function send(req: IncomingMessage, res: ServerResponse, answer: Answer):
  *   ctx.body = bodyOf(ctx.req, answered);
  * });
  */
-export function bodyOf(req: IncomingMessage, { headers, body }: Answer): string | Readable {
+export function bodyOf(req: NodeRequest, { headers, body }: Answer): string | Readable {
   if (headers["Connection"] !== "close" || req.complete || req.destroyed) return body;
   return Readable.from(lingering(req, body), { objectMode: false });
 }
 
-async function* lingering(req: IncomingMessage, body: string): AsyncGenerator<string> {
+async function* lingering(req: NodeRequest, body: string): AsyncGenerator<string> {
   yield body;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, lingerMs);
@@ -111,19 +137,37 @@ async function* lingering(req: IncomingMessage, body: string): AsyncGenerator<st
   });
 }
 
-function parsedOf(req: IncomingMessage): AlreadyParsed {
-  const { originalUrl, body, rawBody } = req as IncomingMessage & {
-    originalUrl?: string;
-    body?: unknown;
-    rawBody?: unknown;
-  };
-  return { url: originalUrl ?? req.url ?? "/", body, rawBody };
+class Parsed implements AlreadyParsed {
+  readonly #req: NodeRequest & KeptBody & { readonly originalUrl?: string };
+  readonly #res: NodeResponse;
+
+  constructor(req: NodeRequest, res: NodeResponse) {
+    this.#req = req;
+    this.#res = res;
+  }
+
+  get url(): string {
+    return this.#req.originalUrl ?? this.#req.url ?? "/";
+  }
+
+  get body(): unknown {
+    return this.#req.body;
+  }
+
+  get rawBody(): unknown {
+    return this.#req.rawBody;
+  }
+
+  get answered(): boolean {
+    return this.#res.headersSent;
+  }
 }
 
 function readStream(req: IncomingMessage, limit: number): BodyReading {
   const chunks: Buffer[] = [];
   let size = 0;
   let over = false;
+  const shared = isRead(req);
   let settle = (_result: Uint8Array | BodyFailure): void => {};
   const onData = (chunk: Buffer | string): void => {
     // Text where something ahead has called setEncoding.
@@ -134,13 +178,19 @@ function readStream(req: IncomingMessage, limit: number): BodyReading {
     else chunks.push(bytes);
   };
   const onEnd = (): void => {
+    // HTTP/2 ends what it has cut off.
+    if (req.aborted || size < Number(req.headers["content-length"])) {
+      fail("cut_off");
+      return;
+    }
     over = true;
     const [first] = chunks;
     settle(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
   };
   const fail = (why: BodyFailure): void => {
     over = true;
-    req.off("data", onData).off("end", onEnd).pause();
+    req.off("data", onData).off("end", onEnd);
+    if (!shared) req.pause();
     settle(why);
   };
   // Also at the end of every request that was read: to stop listening would cost more, and so does settling once more.
@@ -152,5 +202,7 @@ function readStream(req: IncomingMessage, limit: number): BodyReading {
   });
   req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
   if (req.destroyed) onCut();
+  // Something ahead may have paused it to have time.
+  else if (!shared && req.isPaused()) req.resume();
   return { result, stop: onCut };
 }

@@ -2,6 +2,8 @@ export {
   type AlreadyParsed,
   bodyOf,
   incomingFromNode,
+  type NodeRequest,
+  type NodeResponse,
   nodeHandler,
   send,
 } from "./node-handler.ts";

@@ -155,6 +155,7 @@ describe("receive() takes without a signature", () => {
     "APPLICATION/JSON",
     "application/json; charset=utf-8",
     "application/vnd.svc.v1-2+json",
+    "application/vnd.my_app!#$&^+json",
     " text/json ;x",
     "",
   ])("JSON announced as %j", async (type) => {

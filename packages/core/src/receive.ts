@@ -178,8 +178,11 @@ function keptUrl(url: string): string {
   return commonUrl;
 }
 
+// The characters that RFC 6838 allows in a name.
+const jsonType = /^[a-z]+\/(?:[a-z0-9][\w!#$&^.+-]*\+)?json$/;
+
 function isPlainJson(headers: Incoming["headers"]): boolean {
   const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? "identity";
   const type = headerOf(headers, "content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-  return encoding === "identity" && (type === "" || /^[a-z]+\/([a-z0-9.+-]+\+)?json$/.test(type));
+  return encoding === "identity" && (type === "" || jsonType.test(type));
 }

@@ -235,7 +235,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     const works = engine.started && !engine.closing;
     const goesOn = "id" in decision && decision.id === id && works;
     if (!goesOn || settings.ack === "handled") engine.forget(id);
-    return acknowledge(decision);
+    if (incoming.answered === true) warnOfRefusal("answered", incoming);
+    return acknowledge(decision, incoming.multiplexed);
   }
 
   async function shutDown(timeoutMs: number): Promise<void> {

@@ -3,8 +3,8 @@ import { type Incoming, plainHeaders } from "./incoming.ts";
 import { oncePerMinute } from "./log.ts";
 import type { Settings } from "./settings.ts";
 
-/** Warns of a refusal that a genuine notification may meet and nothing else tells of. */
-export type WarnOfRefusal = (code: ProblemCode, incoming: Incoming) => void;
+/** Warns of a refusal that a genuine notification may meet and nothing else tells of, and of an answer that reached nobody. */
+export type WarnOfRefusal = (code: ProblemCode | "answered", incoming: Incoming) => void;
 
 /** Makes the warnings of refusals: each once a minute, with the number and the names of the headers that came. */
 export function warnOfRefusals({
@@ -16,6 +16,7 @@ export function warnOfRefusals({
   const noJsonType = oncePerMinute(clock, logger.warn);
   const noJson = oncePerMinute(clock, logger.warn);
   const closing = oncePerMinute(clock, logger.warn);
+  const answered = oncePerMinute(clock, logger.warn);
 
   return (code, incoming) => {
     const fields = () => ({ code, headers: Object.keys(plainHeaders(incoming.headers)) });
@@ -43,6 +44,11 @@ export function warnOfRefusals({
       closing(
         fields(),
         "A notification came while the receiver closes: answered 503. With an inbox that outlasts the process it is stored until the last handler is done.",
+      );
+    } else if (code === "answered") {
+      answered(
+        fields(),
+        "Something else had answered the request: the sender did not get this receiver's answer. Wait for what the adapter returns, and call next() nowhere ahead of it.",
       );
     }
   };

@@ -8,6 +8,8 @@ export interface KoaContext {
   /** May carry the `body` and `rawBody` of a parser ahead. */
   readonly request: object;
   readonly originalUrl: string;
+  /** Whether something has answered already. */
+  readonly headerSent: boolean;
   status: number;
   body: unknown;
   set(headers: Record<string, string>): void;
@@ -26,8 +28,19 @@ export type KoaHandler = (ctx: KoaContext) => Promise<void>;
 export function reporthook(receiver: Pick<Receiver, "mount">): KoaHandler {
   const answer = receiver.mount();
   return async (ctx) => {
-    const { body, rawBody }: { body?: unknown; rawBody?: unknown } = ctx.request;
-    const incoming = incomingFromNode(ctx.req, { url: ctx.originalUrl, body, rawBody });
+    const request: { readonly body?: unknown; readonly rawBody?: unknown } = ctx.request;
+    const incoming = incomingFromNode(ctx.req, {
+      url: ctx.originalUrl,
+      get body() {
+        return request.body;
+      },
+      get rawBody() {
+        return request.rawBody;
+      },
+      get answered() {
+        return ctx.headerSent;
+      },
+    });
     const answered = await answer(incoming);
     ctx.status = answered.status;
     ctx.body = bodyOf(ctx.req, answered);

@@ -1,0 +1,95 @@
+import {
+  alreadyRead,
+  type BodyFailure,
+  type BodyReading,
+  fitting,
+  isBytes,
+  look,
+  readAlready,
+} from "./incoming.ts";
+
+/** Where parsers and collectors leave a body. */
+export interface KeptBody {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+/** The members used of a request of Node, HTTP/1 or 2. */
+export interface NodeStream {
+  readonly readableEnded: boolean;
+  readonly readableDidRead: boolean;
+  readonly destroyed: boolean;
+  readonly aborted?: boolean;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  listenerCount(event: string): number;
+  isPaused(): boolean;
+  on(event: string, listener: (chunk: Uint8Array | string) => void): this;
+  off(event: string, listener: (chunk: Uint8Array | string) => void): this;
+  pause(): this;
+  resume(): this;
+}
+
+/** The body of a request that something ahead has read, reads or was given; null when it is still there to be read. */
+export function readKept(req: NodeStream, kept: KeptBody, limit: number): BodyReading | null {
+  if (req.readableEnded) return readAlready(bodyLeft(req, kept), limit);
+  if (req.readableDidRead) return readRest(req, kept, limit);
+  const raw = isRead(req) ? null : rawBodyOf(kept);
+  return raw === null ? null : readAlready(raw, limit);
+}
+
+/** Whether something listens to what comes. */
+export function isRead(req: NodeStream): boolean {
+  return req.listenerCount("data") + req.listenerCount("readable") > 0;
+}
+
+/** The body that something ahead has left, once the stream has ended. */
+export function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
+  if (req.aborted === true) return "cut_off";
+  const raw = rawBodyOf(kept);
+  // Empty though something came: nobody has collected it.
+  if (raw !== null && (raw.byteLength > 0 || !req.readableDidRead)) return raw;
+  // A parser ahead has met the end of an empty body.
+  if (!req.readableDidRead) return new Uint8Array();
+  const body = alreadyRead(look(() => kept.body));
+  const skipped = isEmptyObject(body) && Number(req.headers["content-length"]) > 2;
+  return skipped ? "unavailable" : body;
+}
+
+/** Waits for the end of a stream that something ahead has begun to read: what it is still collecting is not the body. */
+export function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
+  const collected = isRead(req);
+  let rest = 0;
+  let settle = (_result: Uint8Array | BodyFailure): void => {};
+  const onData = (chunk: Uint8Array | string): void => {
+    rest += chunk.length;
+    if (rest > limit) finish("too_large");
+    else if (!collected) finish("unavailable");
+  };
+  // Those who collect are told of the end in the same turn, or continue in its promises.
+  const onEnd = (): void => void setTimeout(() => finish(fitting(bodyLeft(req, kept), limit)), 0);
+  const onCut = (): void => {
+    if (!req.readableEnded) finish("cut_off");
+  };
+  const finish = (result: Uint8Array | BodyFailure): void => {
+    req.off("data", onData).off("end", onEnd).off("close", onCut);
+    settle(result);
+  };
+  const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
+    settle = resolve;
+  });
+  req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
+  if (req.destroyed) onCut();
+  else if (!collected) req.resume();
+  return { result, stop: () => finish("cut_off") };
+}
+
+function rawBodyOf(kept: KeptBody): Uint8Array | null {
+  const raw = look(() => kept.rawBody);
+  const bytes = typeof raw === "string" || look(() => isBytes(raw)) ? alreadyRead(raw) : null;
+  return typeof bytes === "string" ? null : bytes;
+}
+
+// Express 4 and Koa's parsers leave `{}` for a body that they skip.
+function isEmptyObject(body: Uint8Array | BodyFailure): boolean {
+  return typeof body !== "string" && body.byteLength === 2 && body[0] === 0x7b && body[1] === 0x7d;
+}
