@@ -35,7 +35,7 @@ it("entryLines() tells how long each attempt took and what came of it", () => {
 
 it("entryTable() tells that the service refuses the API key", () => {
   const lastError =
-    "ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";
+    "The service refuses the API key: ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";
   const [, line] = entryTable(
     [
       {

@@ -1,4 +1,5 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
+import { isKeyRefused } from "@reporthook/core/store";
 import { type Column, duration, hang, milliseconds, pairs, table } from "./layout.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
@@ -97,11 +98,6 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
     ],
     terminal,
   );
-}
-
-/** Whether the service refused the API key when it was last asked about this delivery. */
-export function isKeyRefused({ state, lastError }: Pick<Entry, "state" | "lastError">): boolean {
-  return state === "received" && /the API key is not accepted/.test(lastError ?? "");
 }
 
 function whyOf(entry: Entry, now: number): string {

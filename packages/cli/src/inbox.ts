@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { Inbox, State } from "@reporthook/core";
-import { parkedReasons } from "@reporthook/core/store";
+import { isKeyRefused, parkedReasons } from "@reporthook/core/store";
 import { type Command, Option } from "commander";
 import {
   discard,
@@ -17,7 +17,7 @@ import {
   withInbox,
   withInboxSource,
 } from "./inbox-source.ts";
-import { entryLines, entryTable, isKeyRefused, statsLines } from "./inbox-view.ts";
+import { entryLines, entryTable, statsLines } from "./inbox-view.ts";
 import { hang } from "./layout.ts";
 import { type Example, integer, jsonOption, receiverName, withExamples } from "./options.ts";
 import type { Terminal } from "./terminal.ts";

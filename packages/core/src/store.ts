@@ -26,6 +26,7 @@ export { describe } from "./errors.ts";
 export { onlyKnown } from "./given.ts";
 export { watchHealth } from "./health.ts";
 export { idAt, timeOf } from "./id.ts";
+export { isKeyRefused } from "./key-refused.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
 export { printable } from "./printable.ts";
 export { receiverInbox } from "./receiver-inbox.ts";

@@ -15,6 +15,7 @@ import { toEvent } from "./event.ts";
 import type { EventOf } from "./events.ts";
 import { createGate, type Pass } from "./gate.ts";
 import type { Health } from "./health.ts";
+import { keyRefused } from "./key-refused.ts";
 import { oncePerMinute } from "./log.ts";
 import { isJudgedSince, type Memo, memoAfter, memoOf, whyExpired } from "./memo.ts";
 import { recognize, toObject } from "./parse.ts";
@@ -61,7 +62,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const { around, clean, client, clock, registrations, retry } = options;
   const gate = createGate(clock);
   const places = createPlaces(options.concurrency.verify);
-  const keyRefused = oncePerMinute(clock, options.logger.error);
+  const refused = oncePerMinute(clock, options.logger.error);
   const unanswered = oncePerMinute(clock, options.logger.warn);
   const expired = oncePerMinute(clock, options.logger.warn);
   const rejected = oncePerMinute(clock, options.logger.warn);
@@ -130,17 +131,17 @@ export function createWorker(options: WorkerOptions): Worker {
     if (why === "refused" && isKeySuspect(memo)) {
       service = "refused";
       last.refused = clock.now();
-      keyRefused(
+      refused(
         { error: text },
-        "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
+        `${keyRefused}: verification is paused, nothing is lost. Check apiKey.`,
       );
-    } else {
-      if (why === "silent") service = "unreachable";
-      unanswered(
-        { id: job.id, error: text },
-        "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
-      );
+      return postpone(job, why, `${keyRefused}: ${text}`, memo, retryAfterMs);
     }
+    if (why === "silent") service = "unreachable";
+    unanswered(
+      { id: job.id, error: text },
+      "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
+    );
     return postpone(job, why, text, memo, retryAfterMs);
   }
 
@@ -152,9 +153,10 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function notAsked(job: Job): Outcome {
-    const why = gate.closed === "refused" ? "refuses the API key" : "does not answer";
+    const isRefused = gate.closed === "refused";
+    const why = isRefused ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
     // What its own last call met says more.
-    const text = job.lastError ?? `Not asked: the service ${why}`;
+    const text = job.lastError ?? why;
     return postpone(job, "not asked", text, memoAfter(job, "not asked", stage()));
   }
 

@@ -1,5 +1,11 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
-import { onlyKnown, receiverInbox, systemClock, watchHealth } from "@reporthook/core/store";
+import {
+  isKeyRefused,
+  onlyKnown,
+  receiverInbox,
+  systemClock,
+  watchHealth,
+} from "@reporthook/core/store";
 
 /** What a dashboard shows: a receiver, or an inbox without one by {@link ofInbox}. */
 export interface Source {
@@ -46,9 +52,16 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   onlyKnown("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
-  const health = watchHealth(of);
+  const watch = watchHealth(of);
+  const deliveries = receiverInbox(of, async () => {});
   return {
-    health: () => health("unknown", { closing: false, closed: false }),
-    inbox: receiverInbox(of, async () => {}),
+    async health() {
+      const health = await watch("unknown", { closing: false, closed: false });
+      if (!health.inbox.ok || health.counts.received === 0) return health;
+      // The app asks the service; what came of it stands with what waits.
+      const waiting = await deliveries.list({ state: "received", limit: 20 });
+      return waiting.some(isKeyRefused) ? { ...health, service: "refused" } : health;
+    },
+    inbox: deliveries,
   };
 }
