@@ -81,7 +81,8 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
   const bodyRead = () => matched.mock.calls.filter(([text]) => text.length > 200_000).length;
   await vi.advanceTimersByTimeAsync(10_500);
   expect(got.mock.calls.length).toBeGreaterThan(5);
-  expect(got.mock.calls.length).toBeLessThanOrEqual(11);
+  // One a second, and one more for pages that come once the first look is over; ten times as many were each to look.
+  expect(got.mock.calls.length).toBeLessThanOrEqual(15);
   expect(bodyRead()).toBe(1);
   await inbox.discard(id);
   await vi.advanceTimersByTimeAsync(2_000);

@@ -3,7 +3,7 @@ import { createReceiver } from "../receiver.ts";
 import { createClient } from "./client.ts";
 
 it.each([
-  ["http://reports.example", "http://reports.example/path"],
+  ["http://reports.example/path", "http://reports.example"],
   ["http://10.0.0.7:4747", "http://10.0.0.7:4747"],
   ["https://reports.example", undefined],
   ["http://localhost:4747", undefined],
