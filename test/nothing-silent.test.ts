@@ -18,6 +18,9 @@ interface Case {
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: string;
     readonly unsigned?: true;
+    /** No length is told ahead. */
+    readonly streamed?: true;
+    readonly cutOff?: true;
   };
   readonly before?: (emulator: Emulator, receiver: Receiver) => unknown;
   readonly says: string;
@@ -64,6 +67,19 @@ const cases: readonly Case[] = [
     when: "a signed body is over limits.bodyBytes",
     options: { limits: { bodyBytes: 10 } },
     says: "Raise limits.bodyBytes",
+    shows: "x-svc-authorization",
+  },
+  {
+    when: "a signed body of no known length is over limits.bodyBytes",
+    options: { limits: { bodyBytes: 10 } },
+    sent: { streamed: true },
+    says: "Raise limits.bodyBytes",
+    shows: "x-svc-authorization",
+  },
+  {
+    when: "the body does not arrive whole",
+    sent: { cutOff: true },
+    says: "did not arrive whole and in time: answered 408",
     shows: "x-svc-authorization",
   },
   {
@@ -155,12 +171,17 @@ test.each(cases)("the default logger tells the way out when $when", async (given
     ...(sent.unsigned && { signature: "none" as const }),
     ...(sent.body !== undefined && { body: sent.body as never }),
   });
-  const request = {
-    method: "POST",
-    headers: { ...notification.headers, ...sent.headers },
-    body: sent.body ?? notification.body,
-  };
-  const send = () => receiver.fetch(new Request("https://app.example/hook", { ...request }));
+  const body = sent.body ?? notification.body;
+  const send = () =>
+    receiver.fetch(
+      new Request("https://app.example/hook", {
+        method: "POST",
+        headers: { ...notification.headers, ...sent.headers },
+        ...(sent.streamed || sent.cutOff
+          ? { body: streamOf(body, sent.cutOff), duplex: "half" }
+          : { body }),
+      } as RequestInit),
+    );
   await send();
   const said = (): string | undefined => output.find((line) => line.includes(given.says));
   await vi.waitFor(() => expect(said(), output.join("\n")).toBeDefined());
@@ -168,5 +189,42 @@ test.each(cases)("the default logger tells the way out when $when", async (given
   // Nothing from outside steers a terminal or begins a line.
   expect(output.join("\n")).not.toMatch(/[^\P{Cc}\n]|[\u2028-\u202e]/u);
   expect(output.join("\n")).not.toMatch(/^reporthook: forged/m);
+  await receiver.close();
+});
+
+/** A body that comes in a stream, whole or broken off. */
+function streamOf(body: string | Uint8Array, cutOff = false): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(stream) {
+      stream.enqueue(typeof body === "string" ? new TextEncoder().encode(body) : body);
+      if (cutOff) stream.error(new Error("broken off"));
+      else stream.close();
+    },
+  });
+}
+
+test("the default logger tells of refusals once a minute, with their number", async () => {
+  const output: string[] = [];
+  const write = (...parts: unknown[]): void => void output.push(format(...parts));
+  vi.spyOn(console, "warn").mockImplementation(write);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const emulator = createEmulator();
+  const receiver = createReceiver({
+    client: createClient(emulator.clientOptions),
+    clock: emulator.clock,
+    inbox: memoryInbox(),
+    limits: { bodyBytes: 10 },
+  });
+  const send = () =>
+    receiver.fetch(
+      new Request("https://app.example/hook", emulator.notification("report.complete")),
+    );
+  const lines = () => output.filter((line) => line.includes("answered 413"));
+  for (let sent = 0; sent < 3; sent++) await send();
+  expect(lines()).toHaveLength(1);
+  await emulator.clock.advance(60_000);
+  await send();
+  expect(lines()).toHaveLength(2);
+  expect(lines()[1]).toMatch(/count: 3/);
   await receiver.close();
 });
