@@ -133,7 +133,7 @@ export function createWorker(options: WorkerOptions): Worker {
       last.refused = clock.now();
       refused(
         { error: text },
-        `${keyRefused}: verification is paused, nothing is lost. Check apiKey.`,
+        "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
       );
       return postpone(job, why, `${keyRefused}: ${text}`, memo, retryAfterMs);
     }
