@@ -74,6 +74,20 @@ describe("start()", () => {
     expect(seen).toHaveLength(1);
   });
 
+  it("is warned of once when autostart is false and something is stored before it", async () => {
+    const { receiver, send, lines, seeAll } = setUp({ autostart: false });
+    seeAll();
+    const { body } = await send("report");
+    await send("report.complete");
+    const fields = expect.objectContaining({ id: body.id });
+    const message = "Stored, and not handled here before start(): autostart is off.";
+    expect(lines).toEqual([{ level: "warn", fields, message }]);
+    await receiver.start();
+    await receiver.idle();
+    await send("report");
+    expect(lines).toHaveLength(1);
+  });
+
   it("rejects by hand, and may be called again", async () => {
     const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
     const { receiver, send, seen, seeAll } = setUp({

@@ -87,6 +87,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const requests = new Running<Promise<Decision>>();
   let closed: Promise<void> | undefined;
   let drained = false;
+  let saidUnstarted = false;
 
   // The way of a notification, in order.
   async function decide(incoming: Incoming, id: string, deadline: Deadline): Promise<Decision> {
@@ -150,6 +151,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       logger.warn(ids, "A signature came again with other bytes, or at another address.");
     }
     tellStored(stored, arrival, outcome);
+    if (!settings.autostart && !engine.started && !saidUnstarted) {
+      saidUnstarted = true;
+      logger.warn({ id }, "Stored, and not handled here before start(): autostart is off.");
+    }
     return { status: "accepted", id };
   }
 
