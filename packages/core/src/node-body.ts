@@ -43,7 +43,7 @@ export function isRead(req: NodeStream): boolean {
 }
 
 /** The body that something ahead has left, once the stream has ended. */
-export function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
+function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
   if (req.aborted === true) return "cut_off";
   const raw = rawBodyOf(kept);
   // Empty though something came: nobody has collected it.
@@ -56,7 +56,7 @@ export function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFail
 }
 
 /** Waits for the end of a stream that something ahead has begun to read: what it is still collecting is not the body. */
-export function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
+function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
   const collected = isRead(req);
   let rest = 0;
   let settle = (_result: Uint8Array | BodyFailure): void => {};

@@ -1,5 +1,5 @@
 import type { ProblemCode } from "./acknowledge.ts";
-import { type Incoming, plainHeaders } from "./incoming.ts";
+import { type Incoming, look, plainHeaders } from "./incoming.ts";
 import { oncePerMinute } from "./log.ts";
 import type { Settings } from "./settings.ts";
 
@@ -19,7 +19,10 @@ export function warnOfRefusals({
   const answered = oncePerMinute(clock, logger.warn);
 
   return (code, incoming) => {
-    const fields = () => ({ code, headers: Object.keys(plainHeaders(incoming.headers)) });
+    const fields = () => ({
+      code,
+      headers: look(() => Object.keys(plainHeaders(incoming.headers))),
+    });
     if (code === "body_too_large") {
       tooLarge(
         fields(),
