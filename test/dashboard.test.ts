@@ -247,6 +247,9 @@ describe("the page", () => {
       await page.getByText("Live", { exact: true }).waitFor();
       await stage.finish();
       await page.getByText("Connection lost, trying again…").waitFor();
+      // Asked again over a connection that is still open, an app that ends answers 503.
+      const others = faults(page).filter((fault) => !fault.includes("503"));
+      faults(page).splice(0, Number.POSITIVE_INFINITY, ...others);
     }),
   );
 
