@@ -298,7 +298,7 @@ describe("the dashboard", () => {
   test("throws a TypeError that says what it wants when it is given nothing to show", () => {
     const given = dashboard as (source?: unknown) => unknown;
     const wanted =
-      "dashboard: the first argument must be a receiver, or ofInbox(inbox) for an inbox alone";
+      "There is nothing to show. Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox alone";
     expect(() => given()).toThrow(new TypeError(wanted));
     const inbox = memoryInbox();
     const almost = { health() {}, inbox: {} };

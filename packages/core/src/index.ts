@@ -1,5 +1,6 @@
 export type { StopSignal } from "./abort.ts";
 export type { CallbackOptions } from "./callback.ts";
+export { checkReceiver } from "./check-receiver.ts";
 export type { Fetch, FetchInit } from "./client/call-service.ts";
 export {
   type AuthorizeOptions,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
+import { checkReceiver } from "./check-receiver.ts";
 import {
   type Answer,
   type BodyFailure,
@@ -31,11 +32,13 @@ const lingerMs = 500;
 /**
  * A handler for `http.createServer`: answers everything that reaches it.
  *
+ * @throws TypeError when it is given no receiver
  * @example http.createServer(nodeHandler(receiver)).listen(3000);
  */
 export function nodeHandler(
   receiver: Pick<Receiver, "mount">,
 ): (req: NodeRequest, res: NodeResponse) => Promise<void> {
+  checkReceiver(receiver, "createServer(nodeHandler(receiver))");
   const answer = receiver.mount();
   return async (req, res) =>
     send(req, res, await answer(incomingFromNode(req, new Parsed(req, res))));

@@ -15,6 +15,7 @@ export interface KoaContext {
 /**
  * A dashboard for `http.createServer` and Express.
  *
+ * @throws TypeError when it is given no dashboard
  * @example
  * const app = express();
  * app.use("/inbox", onNode(dashboard(receiver)));
@@ -22,6 +23,7 @@ export interface KoaContext {
 export function onNode(
   page: Dashboard,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  checkPage(page, "app.use(path, onNode(dashboard(receiver)))");
   return (req, res) => {
     const { originalUrl } = req as IncomingMessage & { originalUrl?: string };
     return serve(page, req, res, originalUrl ?? req.url ?? "/");
@@ -31,15 +33,23 @@ export function onNode(
 /**
  * A dashboard for Koa.
  *
+ * @throws TypeError when it is given no dashboard
  * @example
  * const app = new Koa();
  * app.use(mount("/inbox", onKoa(dashboard(receiver))));
  */
 export function onKoa(page: Dashboard): (ctx: KoaContext) => Promise<void> {
+  checkPage(page, "app.use(mount(path, onKoa(dashboard(receiver))))");
   return (ctx) => {
     ctx.respond = false;
     return serve(page, ctx.req, ctx.res, ctx.originalUrl);
   };
+}
+
+function checkPage(page: unknown, line: string): void {
+  if (typeof page !== "function") {
+    throw new TypeError(`There is no dashboard to mount. Write: ${line}`);
+  }
 }
 
 async function serve(

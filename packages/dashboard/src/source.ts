@@ -23,7 +23,7 @@ export function checkSource(source: Source): void {
   const given = source as { readonly [K in keyof Source]?: unknown } | null | undefined;
   if (typeof given?.health === "function" && isInbox(given.inbox)) return;
   throw new TypeError(
-    "dashboard: the first argument must be a receiver, or ofInbox(inbox) for an inbox alone",
+    "There is nothing to show. Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox alone",
   );
 }
 

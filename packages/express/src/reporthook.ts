@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Receiver } from "@reporthook/core";
+import { checkReceiver, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 
 /** A handler as Express 4 and 5 take it: `app.post`, `app.use`, a router. */
@@ -8,10 +8,12 @@ export type ExpressHandler = (req: IncomingMessage, res: ServerResponse) => Prom
 /**
  * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
  *
+ * @throws TypeError when it is given no receiver
  * @example
  * const app = express();
  * app.post("/webhooks/reports", reporthook(receiver));
  */
 export function reporthook(receiver: Pick<Receiver, "mount">): ExpressHandler {
+  checkReceiver(receiver, 'app.post("/webhooks/reports", reporthook(receiver))');
   return nodeHandler(receiver);
 }

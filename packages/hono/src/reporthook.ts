@@ -1,4 +1,9 @@
-import { type FetchContext, incomingFromRequest, type Receiver } from "@reporthook/core";
+import {
+  checkReceiver,
+  type FetchContext,
+  incomingFromRequest,
+  type Receiver,
+} from "@reporthook/core";
 
 /** The members used of a Hono context. */
 export interface HonoContext {
@@ -17,11 +22,13 @@ export type HonoHandler = (c: HonoContext) => Promise<Response>;
 /**
  * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
  *
+ * @throws TypeError when it is given no receiver
  * @example
  * const app = new Hono();
  * app.post("/webhooks/reports", reporthook(receiver));
  */
 export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
+  checkReceiver(receiver, 'app.post("/webhooks/reports", reporthook(receiver))');
   const answer = receiver.mount();
   return async (c) => {
     const incoming = incomingFromRequest(c.req.raw, () => c.req.arrayBuffer());

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Receiver } from "@reporthook/core";
+import { checkReceiver, type Receiver } from "@reporthook/core";
 import { bodyOf, incomingFromNode } from "@reporthook/core/node";
 
 /** The members used of a Koa context. */
@@ -21,11 +21,13 @@ export type KoaHandler = (ctx: KoaContext) => Promise<void>;
 /**
  * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
  *
+ * @throws TypeError when it is given no receiver
  * @example
  * const router = new Router();
  * router.post("/webhooks/reports", reporthook(receiver));
  */
 export function reporthook(receiver: Pick<Receiver, "mount">): KoaHandler {
+  checkReceiver(receiver, 'router.post("/webhooks/reports", reporthook(receiver))');
   const answer = receiver.mount();
   return async (ctx) => {
     const request: { readonly body?: unknown; readonly rawBody?: unknown } = ctx.request;

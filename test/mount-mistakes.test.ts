@@ -1,0 +1,103 @@
+import { createServer, type RequestListener } from "node:http";
+import Router from "@koa/router";
+import { createClient, createReceiver } from "@reporthook/core";
+import { nodeHandler } from "@reporthook/core/node";
+import { dashboard } from "@reporthook/dashboard";
+import { onKoa, onNode } from "@reporthook/dashboard/node";
+import { reporthook as toExpress } from "@reporthook/express";
+import { reporthook as toHono } from "@reporthook/hono";
+import { reporthook as toKoa } from "@reporthook/koa";
+import express5 from "express";
+import { Hono } from "hono";
+import Koa3 from "koa";
+import { describe, expect, test } from "vitest";
+import { express4, Koa2 } from "./frameworks.ts";
+import { listen } from "./mount-hosts.ts";
+
+const client = createClient({ baseUrl: "https://service.example", apiKey: "k" });
+const mistakes: readonly (readonly [string, unknown])[] = [
+  ["the options of a receiver", { client }],
+  ["a client", client],
+  ["createReceiver itself", createReceiver],
+  ["a promise of a receiver", Promise.resolve({ mount() {} })],
+  ["nothing", undefined],
+  ["null", null],
+];
+const mounts: readonly (readonly [string, (receiver: never) => unknown, string])[] = [
+  ["Express", toExpress, 'app.post("/webhooks/reports", reporthook(receiver))'],
+  ["Koa", toKoa, 'router.post("/webhooks/reports", reporthook(receiver))'],
+  ["Hono", toHono, 'app.post("/webhooks/reports", reporthook(receiver))'],
+  ["node:http", nodeHandler, "createServer(nodeHandler(receiver))"],
+  ["the dashboard", dashboard, "dashboard(receiver)"],
+  ["the dashboard on Node", onNode, "onNode(dashboard(receiver))"],
+  ["the dashboard on Koa", onKoa, "onKoa(dashboard(receiver))"],
+];
+
+describe.each(mounts)("%s", (_name, mount, line) => {
+  const given = mistakes.filter(
+    ([, value]) => !line.startsWith("on") || typeof value !== "function",
+  );
+  test.each(given)("shows the line to write when it is given %s", (_mistake, given) => {
+    const thrown = caught(() => mount(given as never));
+    expect(thrown).toBeInstanceOf(TypeError);
+    expect(String(thrown)).toContain(line);
+  });
+});
+
+const path = "/webhooks/reports";
+const itself: Record<string, (fail: (error: unknown) => void) => RequestListener> = {
+  "Express 5": (fail) => onExpress(express5, fail),
+  "Express 4": (fail) => onExpress(express4, fail),
+  "Koa 3, a router": (fail) => onKoaRouter(Koa3, fail),
+  "Koa 2, a router": (fail) => onKoaRouter(Koa2, fail),
+};
+
+test.each(Object.entries(itself))(
+  "%s reports the line to write when the adapter itself is the handler",
+  async (_name, make) => {
+    const errors: unknown[] = [];
+    const served = await listen(make((error) => errors.push(error)));
+    const { status } = await fetch(new URL(path, served.url), { method: "POST", body: "{}" });
+    await served.close();
+    expect(status).toBe(500);
+    expect(errors.map(String)).toEqual([expect.stringContaining("reporthook(receiver))")]);
+  },
+);
+
+test("Hono reports the line to write when the adapter itself is the handler", async () => {
+  const errors: unknown[] = [];
+  const app = new Hono().post(path, toHono as never);
+  app.onError((error, c) => {
+    errors.push(error);
+    return c.text("", 500);
+  });
+  expect((await app.request(path, { method: "POST", body: "{}" })).status).toBe(500);
+  expect(errors.map(String)).toEqual([expect.stringContaining("reporthook(receiver))")]);
+});
+
+test("node:http reports the line to write when the adapter itself is the listener", async () => {
+  const server = createServer(nodeHandler as never);
+  expect(String(caught(() => server.emit("request", {}, {})))).toContain("nodeHandler(receiver)");
+});
+
+function onExpress(express: typeof express5, fail: (error: unknown) => void): RequestListener {
+  const app = express().post(path, toExpress as never);
+  return app.use(((error, _req, res, _next) => {
+    fail(error);
+    res.status(500).end();
+  }) as express5.ErrorRequestHandler);
+}
+
+function onKoaRouter(Koa: typeof Koa3, fail: (error: unknown) => void): RequestListener {
+  const app = new Koa().on("error", fail);
+  return app.use(new Router().post(path, toKoa as never).routes()).callback();
+}
+
+function caught(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}
