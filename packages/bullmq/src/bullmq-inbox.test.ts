@@ -162,6 +162,18 @@ onEachServer((server) => {
     await end();
   });
 
+  it("no job of what is rejected carries its path", async () => {
+    const given = options();
+    const { put, work, end } = bench(bullmqInbox(given));
+    const id = await put({ url: "/hook?rejected" });
+    await work("verify", left("rejected", "invalid_signature"));
+    const { engine, queues } = await behind(given);
+    const found = await queues.find(id);
+    expect([found?.state, found?.carried.kept.url]).toEqual(["rejected", ""]);
+    await engine.close();
+    await end();
+  });
+
   it("keeps text that PostgreSQL's JSON refuses", async () => {
     const { inbox, put, work, end } = bench(open());
     const odd = "a\0b\ud800 é";

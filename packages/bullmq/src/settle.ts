@@ -51,7 +51,6 @@ export async function settle(
     const keep = { age: Math.ceil(handledMs / 1_000) };
     await backend.moveToCompleted(job, resultOf(kept), keep, token, false);
   } else if (outcome === "rejected") {
-    kept.body = null;
     await backend.updateData(job, dataOf(carried));
     const keep = { age: dayMs / 1_000, count: mostRejected };
     const code: ReasonCode = kept.reason?.code ?? "invalid_signature";

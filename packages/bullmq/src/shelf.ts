@@ -74,7 +74,7 @@ async function isRun(
   now: number,
 ): Promise<boolean> {
   const { kept } = carried;
-  mustBeReleasable({ id: kept.id, state });
+  mustBeReleasable(kept);
   return meter.change(async (change) => {
     const before = weightOf(kept);
     rerun(kept, now);

@@ -5,10 +5,18 @@ import { ReporthookError } from "./errors.ts";
 interface Decided {
   readonly id: string;
   readonly state: State;
+  /** Null when it is no longer kept. */
+  readonly body?: Uint8Array | null;
 }
 
-/** @throws ReporthookError `not_releasable` unless it is held, dead or handled */
-export function mustBeReleasable({ id, state }: Decided): void {
+/** @throws ReporthookError `not_releasable` unless it is held, dead, or handled and its body is kept */
+export function mustBeReleasable({ id, state, body }: Decided): void {
+  if (state === "handled" && body === null) {
+    throw new ReporthookError(
+      "not_releasable",
+      `Delivery ${id} came without a signature: once it was handled its body is not kept. Send the test again`,
+    );
+  }
   if (isParked(state) || state === "handled") return;
   throw new ReporthookError(
     "not_releasable",

@@ -83,7 +83,7 @@ export function newKept(
   };
 }
 
-/** Records what became of an attempt. */
+/** Records what became of an attempt; of what is rejected, or was handled without a signature, nothing is kept that came. */
 export function record(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
   const { stage } = kept;
   const error = ("error" in outcome && outcome.error) || null;
@@ -110,6 +110,18 @@ export function record(kept: Kept, outcome: Outcome, startedAt: number, now: num
   kept.memo = null;
   const isOver = kept.state === "rejected" || kept.state === "handled";
   if (kept.verification !== null || isOver) kept.signature = null;
+  if (kept.state === "rejected" || (kept.state === "handled" && isUnsigned(kept))) {
+    kept.body = null;
+    kept.url = "";
+  }
+}
+
+/** Whether it came without a signature, and nobody has released it since. */
+export function isUnsigned({
+  verification,
+  released,
+}: Pick<Kept, "verification" | "released">): boolean {
+  return verification === "unsigned" && !released;
 }
 
 /** Makes a released one due: without a verdict yet, its signature is still there to be asked about. */
@@ -196,9 +208,9 @@ export interface Retention {
 
 /** Whether its time is over. */
 export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
-  const { state, verification, released, endedAt } = kept;
+  const { state, endedAt } = kept;
   if (isWaiting(state)) return false;
-  const short = state === "rejected" || (verification === "unsigned" && !released);
+  const short = state === "rejected" || isUnsigned(kept);
   return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
 }
 

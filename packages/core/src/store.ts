@@ -15,6 +15,7 @@ export {
   detailsOf,
   entryOf,
   isOver,
+  isUnsigned,
   jobOf,
   type Kept,
   newKept,

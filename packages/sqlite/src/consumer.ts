@@ -227,9 +227,9 @@ export class LaneConsumer implements Consumer {
   }
 
   #recorded({ seq, owner, kept }: Leased, stage: Stage, kindBefore: number): Recorded {
-    const dropBody = kept.state === "rejected";
     const changes = changesOf(kept, this.#now());
-    return [seq, stage, owner, this.receiver, kindBefore, kindOf(kept), dropBody, changes];
+    const isDropped = kept.body === null;
+    return [seq, stage, owner, this.receiver, kindBefore, kindOf(kept), isDropped, changes];
   }
 
   /**

@@ -38,7 +38,7 @@ export class Deliveries {
   readonly #insert: ManyRows;
   readonly #change: Statement;
   readonly #record: Statement;
-  readonly #dropBody: Statement;
+  readonly #drop: Statement;
   #nextSeq = 1;
   /** Of new ones that do not begin as received. */
   #changes: { readonly seq: number; readonly changes: readonly Value[] }[] = [];
@@ -52,7 +52,7 @@ export class Deliveries {
     this.#record = database.prepare(
       `UPDATE delivery SET ${changes}, starts = ? WHERE seq = ? AND queue = ? AND rank = ?`,
     );
-    this.#dropBody = database.prepare("UPDATE delivery SET body = NULL WHERE seq = ?");
+    this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
     this.renumber();
   }
 
@@ -112,14 +112,14 @@ export class Deliveries {
 
   /** Changes a delivery that its owner has leased, and leases it to a stage again; false when the lease is lost. */
   record(recorded: Recorded, leaseTo: Stage | null): boolean {
-    const [seq, stage, owner, receiver, kindBefore, kindAfter, dropBody, values] = recorded;
+    const [seq, stage, owner, receiver, kindBefore, kindAfter, isDropped, values] = recorded;
     const [state, ...rest] = values as [Value, Value, Value, ...Value[]];
     if (leaseTo !== null) rest.splice(0, 2, queues[leaseTo].leased, owner);
     const starts = leaseTo === null ? 0 : 1;
     const lease = [queues[stage].leased, owner];
     const { changes } = this.#record.run(state, ...rest, starts, seq, ...lease);
     if (Number(changes) === 0) return false;
-    if (dropBody) this.#dropBody.run(seq);
+    if (isDropped) this.#drop.run(seq);
     this.recount(this.#files.receivers.numberOf(receiver), kindBefore, kindAfter);
     return true;
   }

@@ -262,7 +262,7 @@ export class Engine {
 
   #record(recorded: Recorded): boolean {
     const { owner } = this.#leases;
-    const [seq, , leasedTo, receiver, , , dropBody, changes] = recorded;
+    const [seq, , leasedTo, receiver, , , isDropped, changes] = recorded;
     const [, queue, rank] = changes;
     const waiting = waitingIn(queue, rank);
     const taking = this.#handOut.taking(receiver, waiting);
@@ -272,7 +272,7 @@ export class Engine {
     if (!this.#deliveries.record(recorded, leaseTo)) return false;
     this.#leases.held--;
     this.#handOut.arrived(seq, receiver, waiting, taking, 0);
-    if (dropBody) this.#shelf.bound();
+    if (isDropped) this.#shelf.bound();
     return true;
   }
 

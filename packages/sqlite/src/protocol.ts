@@ -43,7 +43,8 @@ export type Recorded = readonly [
   receiver: string,
   kindBefore: number,
   kindAfter: number,
-  dropBody: boolean,
+  /** What came of it is no longer kept: its body, path and query. */
+  isDropped: boolean,
   /** The values of the columns `changing`. */
   changes: readonly Value[],
 ];

@@ -86,7 +86,7 @@ export class Shelf {
     }
     if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const row = this.#mustFind(query.id, receiver);
-    mustBeReleasable({ id: query.id, state: stateOf(row) });
+    mustBeReleasable(this.#kept(row));
     this.#change(row, now, (kept) => rerun(kept, now));
     return { released: 1, last: query.id };
   }

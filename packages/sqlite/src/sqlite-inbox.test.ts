@@ -419,6 +419,22 @@ describe("sqliteInbox", () => {
     expect(stdout).toBe("inbox_failed\nclosed\n");
   });
 
+  it("keeps neither path nor signature of what is rejected", async () => {
+    const { put, work, end } = bench(open());
+    await put({ url: "/hook?rejected" });
+    await work("verify", left("rejected", "invalid_signature"));
+    await put({ url: "/hook?held" });
+    await work("verify", left("held", "not_verified"));
+    await end();
+    const file = loadDriver().open(join(folder, `${files}.db`));
+    const rows = file.prepare("SELECT url, signature FROM delivery ORDER BY seq").all();
+    file.close();
+    expect(rows).toEqual([
+      { url: "", signature: null },
+      { url: "/hook?held", signature: "signature 2" },
+    ]);
+  });
+
   it("counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { giveWay: true }), later(60_000)],

@@ -201,10 +201,6 @@ class MemoryInbox implements Inbox {
     this.#change(kept, () => {
       const before = bytesOf(kept);
       record(kept, outcome, startedAt, now);
-      if (kept.state === "rejected") {
-        kept.body = null;
-        kept.url = "";
-      }
       this.#room.free(before - bytesOf(kept));
     });
     if (isWaiting(kept.state)) this.#enqueue(kept, now);
