@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
@@ -20,8 +20,15 @@ const mayImport: Record<string, readonly string[]> = {
   cli: packages,
 };
 
-const steps = ["receive", "accept", "acknowledge", "verify", "parse", "dispatch"];
-const nodeOnly = ["node.ts", "node-handler.ts"];
+const steps = [
+  "receive/read",
+  "receive/store",
+  "http/answer",
+  "process/authorize",
+  "events/recognize",
+  "process/handlers",
+];
+const nodeOnly = ["node.ts", "http/node-handler.ts"];
 
 interface Import {
   readonly from: string;
@@ -112,14 +119,15 @@ describe("core", () => {
   it("has step files that know nouns, never each other's work", () => {
     for (const step of steps) {
       const file = join(packagesDir, "core", "src", `${step}.ts`);
-      const others = localImports(file).map((name) => basename(name, ".ts"));
+      const others = localImports(file).map((name) => name.replace(/\.ts$/, ""));
       // What a notification claims to be is recognised by the one function, at receipt too.
-      const allowed = step === "receive" ? ["parse"] : [];
+      const allowed = step === "receive/read" ? ["events/recognize"] : [];
       expect(
         others.filter((name) => steps.includes(name) && !allowed.includes(name)),
         step,
       ).toEqual([]);
-      for (const name of ["receiver", "worker", "engine"]) expect(others, step).not.toContain(name);
+      for (const name of ["receiver", "process/stages", "process/runner"])
+        expect(others, step).not.toContain(name);
     }
   });
 

@@ -1,6 +1,11 @@
 import { bullmqInbox } from "@reporthook/bullmq";
 import { expect, it } from "vitest";
-import { createBench, deferred, handled, valid } from "../packages/core/src/testing/inbox-bench.ts";
+import {
+  createBench,
+  deferred,
+  handled,
+  valid,
+} from "../packages/core/src/testing/inbox/fixture.ts";
 import { openGate } from "./bullmq/gate.ts";
 import { onEachServer } from "./servers.ts";
 

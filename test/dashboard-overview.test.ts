@@ -1,6 +1,6 @@
 import { memoryInbox } from "@reporthook/core";
 import { describe, expect } from "vitest";
-import { idAt } from "../packages/core/src/id.ts";
+import { idAt } from "../packages/core/src/inbox/id.ts";
 import { missingForBrowser } from "./dashboard/browser.ts";
 import { onStage } from "./dashboard/on-stage.ts";
 import type { Stage } from "./dashboard/stage.ts";

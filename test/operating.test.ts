@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { createProgram } from "../packages/cli/src/program.ts";
 import type { Terminal } from "../packages/cli/src/terminal.ts";
 import { reasonName, reasons as shown } from "../packages/dashboard/page/words.ts";
-import { loadDriver } from "../packages/sqlite/src/driver.ts";
+import { loadDriver } from "../packages/sqlite/src/database/driver.ts";
 import { freePort } from "./free-port.ts";
 import { patient } from "./patient.ts";
 
@@ -195,7 +195,7 @@ test("the health route stays ready while the service is away, and is not once th
 
 describe("docs/operating.md", () => {
   test("explains every reason of the code, and no other", async () => {
-    const code = await readFile(join(root, "packages/core/src/delivery.ts"), "utf8");
+    const code = await readFile(join(root, "packages/core/src/inbox/delivery.ts"), "utf8");
     const [, union = ""] = /type ReasonCode =(.*?);/s.exec(code) ?? [];
     const reasons = [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason);
     expect(Object.keys(namesOnPage()).sort()).toEqual(reasons.sort());

@@ -1,6 +1,6 @@
 import { sqliteInbox } from "@reporthook/sqlite";
-import { idAt } from "../../packages/core/src/id.ts";
-import { loadDriver } from "../../packages/sqlite/src/driver.ts";
+import { idAt } from "../../packages/core/src/inbox/id.ts";
+import { loadDriver } from "../../packages/sqlite/src/database/driver.ts";
 
 // Per thousand: how many are in each state, by the number of the state.
 const shares = [

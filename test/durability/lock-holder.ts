@@ -1,4 +1,4 @@
-import { loadDriver } from "../../packages/sqlite/src/driver.ts";
+import { loadDriver } from "../../packages/sqlite/src/database/driver.ts";
 
 // Another process that holds the lock for writing, until it is told to let go.
 const database = loadDriver().open(process.argv[2] ?? "");

@@ -24,15 +24,15 @@ export interface Product {
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
 /** Where the two scripts say they are: what they load from their own folder is found there. */
-export const appFile: string = pathOf("packages/sqlite/src/thread.ts");
-export const threadFile: string = pathOf("packages/sqlite/src/driver.ts");
+export const appFile: string = pathOf("packages/sqlite/src/module-url.ts");
+export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts");
 
 /** Builds the product from its sources. */
 export async function buildProduct(mutation?: Mutation): Promise<Product> {
   if (mutation !== undefined) assertOnce(mutation);
   const [app, thread] = await Promise.all([
     bundle(pathOf("test/world/product-entry.ts"), mutation),
-    bundle(pathOf("packages/sqlite/src/engine-thread.ts"), mutation),
+    bundle(pathOf("packages/sqlite/src/writer-thread.ts"), mutation),
   ]);
   return { app: compile(app, appFile), thread: compile(thread, threadFile) };
 }

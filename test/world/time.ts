@@ -1,4 +1,4 @@
-import { Heap } from "../../packages/core/src/heap.ts";
+import { Heap } from "../../packages/core/src/lib/heap.ts";
 
 /** Whose happenings come to nothing once it is gone. */
 export interface Owner {

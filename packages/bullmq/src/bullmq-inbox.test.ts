@@ -3,7 +3,7 @@ import { inboxContract } from "@reporthook/core/testing";
 
 import { expect, it, test } from "vitest";
 import { onEachServer } from "../../../test/servers.ts";
-import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox-bench.ts";
+import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { openEngine } from "./engine.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { ReceiverQueues } from "./queues.ts";

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { testWith } from "../../../test/durability/needs.ts";
 import { startCluster, startSentinel } from "../../../test/redis-groups.ts";
 import { noPostgres, noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
-import { createBench, valid } from "../../core/src/testing/inbox-bench.ts";
+import { createBench, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
 
 const patienceMs = 60_000;

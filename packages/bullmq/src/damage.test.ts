@@ -3,7 +3,7 @@ import { inboxContract } from "@reporthook/core/testing";
 import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
 import { onEachServer, type Server } from "../../../test/servers.ts";
-import { createBench, handled, left, valid } from "../../core/src/testing/inbox-bench.ts";
+import { createBench, handled, left, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { openEngine, postgresConnection } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
 import { ReceiverQueues } from "./queues.ts";

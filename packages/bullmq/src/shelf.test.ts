@@ -2,7 +2,7 @@ import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { onEachServer } from "../../../test/servers.ts";
-import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox-bench.ts";
+import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { openEngine } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
 import { Meter } from "./meter.ts";

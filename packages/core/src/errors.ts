@@ -1,6 +1,6 @@
-import { brand } from "./brand.ts";
-import { shown } from "./given.ts";
-import { read } from "./redact.ts";
+import { brand } from "./lib/brand.ts";
+import { read } from "./lib/redact.ts";
+import { shown } from "./lib/validate.ts";
 
 /** What went wrong, as a stable word to switch on; every error made here carries one as `code`. */
 export type ErrorCode =

@@ -1,6 +1,4 @@
-export type { StopSignal } from "./abort.ts";
-export type { CallbackOptions } from "./callback.ts";
-export { checkReceiver } from "./check-receiver.ts";
+export type { CallbackOptions } from "./callback/callback-url.ts";
 export type { Fetch, FetchInit } from "./client/call-service.ts";
 export {
   type AuthorizeOptions,
@@ -15,24 +13,6 @@ export {
 export type { ReportAuth } from "./client/options.ts";
 export type { FetchResponse } from "./client/read-body.ts";
 export type { Metric } from "./client/report-request.ts";
-export type { Clock } from "./clock.ts";
-export type {
-  Again,
-  Arrival,
-  Attempt,
-  Entry,
-  EntryDetails,
-  Job,
-  KeptHeaders,
-  Left,
-  NewDelivery,
-  Outcome,
-  Reason,
-  ReasonCode,
-  Recognized,
-  Stage,
-  State,
-} from "./delivery.ts";
 export {
   DoNotRetry,
   type ErrorCode,
@@ -61,10 +41,35 @@ export type {
   TestEvent,
   UnknownEvent,
   Verification,
-} from "./events.ts";
-export type { FetchContext } from "./fetch.ts";
-export { incomingFromRequest, toResponse } from "./fetch.ts";
-export type { Health } from "./health.ts";
+} from "./events/events.ts";
+export type { JsonObject, Parse, Parsed } from "./events/recognize.ts";
+export type { FetchContext } from "./http/fetch.ts";
+export { incomingFromRequest, toResponse } from "./http/fetch.ts";
+export type {
+  Answer,
+  BodyFailure,
+  BodyReading,
+  Incoming,
+  IncomingHeaders,
+} from "./http/incoming.ts";
+export type {
+  Again,
+  Arrival,
+  Attempt,
+  Entry,
+  EntryDetails,
+  Job,
+  KeptHeaders,
+  Left,
+  NewDelivery,
+  Outcome,
+  Reason,
+  ReasonCode,
+  Recognized,
+  Stage,
+  State,
+} from "./inbox/delivery.ts";
+export type { Health } from "./inbox/health.ts";
 export type {
   Added,
   Consumer,
@@ -80,23 +85,18 @@ export type {
   Summary,
   SummaryQuery,
   Work,
-} from "./inbox.ts";
-export type {
-  Answer,
-  BodyFailure,
-  BodyReading,
-  Incoming,
-  IncomingHeaders,
-} from "./incoming.ts";
-export type { Logger } from "./log.ts";
-export { type MemoryInboxOptions, memoryInbox } from "./memory/memory-inbox.ts";
-export type { Observe } from "./observe.ts";
-export type { Limits, ReceiverOptions } from "./options.ts";
-export type { JsonObject, Parse, Parsed } from "./parse.ts";
-export type { SignatureSource } from "./receive.ts";
+} from "./inbox/inbox.ts";
+export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
+export type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
+export type { RetentionOptions } from "./inbox/retention.ts";
+export type { StopSignal } from "./lib/abort.ts";
+export { checkReceiver } from "./lib/check-receiver.ts";
+export type { Clock } from "./lib/clock.ts";
+export type { Logger } from "./lib/log.ts";
+export type { Observe } from "./observe/hooks.ts";
+export type { Limits, ReceiverOptions } from "./options/options.ts";
+export type { Authorizer } from "./process/authorize.ts";
+export type { RetryOptions } from "./process/backoff.ts";
+export type { SignatureSource } from "./receive/read.ts";
 export { createReceiver } from "./receiver.ts";
-export type { ReceiverInbox } from "./receiver-inbox.ts";
 export type { Receiver } from "./receiver-type.ts";
-export type { RetentionOptions } from "./retention.ts";
-export type { RetryOptions } from "./schedule.ts";
-export type { Authorizer } from "./verify.ts";

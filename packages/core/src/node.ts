@@ -6,4 +6,4 @@ export {
   type NodeResponse,
   nodeHandler,
   send,
-} from "./node-handler.ts";
+} from "./http/node-handler.ts";

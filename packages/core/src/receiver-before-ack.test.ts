@@ -8,8 +8,8 @@ import {
   until,
 } from "../../../test/receiver-setup.ts";
 import { ServiceError } from "./errors.ts";
+import type { Authorizer } from "./process/authorize.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
-import type { Authorizer } from "./verify.ts";
 
 describe('verify: "before-ack"', () => {
   it("refuses forged ones, and expired ones when told so, with 401", async () => {

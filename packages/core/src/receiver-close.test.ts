@@ -7,11 +7,11 @@ import {
   turns,
   until,
 } from "../../../test/receiver-setup.ts";
-import type { Decision } from "./acknowledge.ts";
-import { type Around, seam } from "./around.ts";
-import type { EventOf } from "./events.ts";
-import type { Incoming } from "./incoming.ts";
-import { memoryInbox } from "./memory/memory-inbox.ts";
+import type { EventOf } from "./events/events.ts";
+import type { Decision } from "./http/answer.ts";
+import type { Incoming } from "./http/incoming.ts";
+import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+import { type Around, seam } from "./observe/instrumentation.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});

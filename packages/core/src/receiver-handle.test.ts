@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
 import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
-import type { EventOf, HandlerContext } from "./events.ts";
+import type { EventOf, HandlerContext } from "./events/events.ts";
 
 describe("handlers", () => {
   it("run again with growing delays and one id until they succeed", async () => {

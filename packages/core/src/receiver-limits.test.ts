@@ -2,8 +2,8 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { gate, setUp, slowRequest, standStill, turns } from "../../../test/receiver-setup.ts";
-import { memoryInbox } from "./memory/memory-inbox.ts";
-import { nodeHandler } from "./node-handler.ts";
+import { nodeHandler } from "./http/node-handler.ts";
+import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 const json = { "content-type": "application/json" };

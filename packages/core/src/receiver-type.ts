@@ -1,8 +1,8 @@
-import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events.ts";
-import type { FetchContext } from "./fetch.ts";
-import type { Health } from "./health.ts";
-import type { Answer, Incoming } from "./incoming.ts";
-import type { ReceiverInbox } from "./receiver-inbox.ts";
+import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events/events.ts";
+import type { FetchContext } from "./http/fetch.ts";
+import type { Answer, Incoming } from "./http/incoming.ts";
+import type { Health } from "./inbox/health.ts";
+import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 
 /** Receives notifications, has them verified, and hands their events to handlers. */
 export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {

@@ -1,6 +1,6 @@
 // "@reporthook/core/store": what an inbox of one's own is made of, so that every store decides alike.
-export { quietTimeout, systemClock } from "./clock.ts";
-export { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./deciding.ts";
+
+export { describe } from "./errors.ts";
 export {
   again,
   isParked,
@@ -9,7 +9,13 @@ export {
   signatureLifetimeMs,
   states,
   stopped,
-} from "./delivery.ts";
+} from "./inbox/delivery.ts";
+export { watchHealth } from "./inbox/health.ts";
+export { idAt, timeOf } from "./inbox/id.ts";
+export { isKeyRefused } from "./inbox/key-refused.ts";
+export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./inbox/query.ts";
+export { receiverInbox } from "./inbox/receiver-inbox.ts";
+export { type RetentionOptions, retentionOf } from "./inbox/retention.ts";
 export {
   dayMs,
   detailsOf,
@@ -22,13 +28,8 @@ export {
   type Retention,
   record,
   rerun,
-} from "./entry.ts";
-export { describe } from "./errors.ts";
-export { onlyKnown } from "./given.ts";
-export { watchHealth } from "./health.ts";
-export { idAt, timeOf } from "./id.ts";
-export { isKeyRefused } from "./key-refused.ts";
-export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./look.ts";
-export { printable } from "./printable.ts";
-export { receiverInbox } from "./receiver-inbox.ts";
-export { type RetentionOptions, retentionOf } from "./retention.ts";
+} from "./inbox/stored-delivery.ts";
+export { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./inbox/transitions.ts";
+export { quietTimeout, systemClock } from "./lib/clock.ts";
+export { printable } from "./lib/printable.ts";
+export { onlyKnown } from "./lib/validate.ts";

@@ -1,6 +1,6 @@
-export type { Decision, ProblemCode } from "./acknowledge.ts";
-export { type Around, type Seam, seam } from "./around.ts";
 export { describe } from "./errors.ts";
-export { headerOf } from "./incoming.ts";
-export { read, without } from "./redact.ts";
-export type { Authorization } from "./verify.ts";
+export type { Decision, ProblemCode } from "./http/answer.ts";
+export { headerOf } from "./http/incoming.ts";
+export { read, without } from "./lib/redact.ts";
+export { type Around, type Seam, seam } from "./observe/instrumentation.ts";
+export type { Authorization } from "./process/authorize.ts";

@@ -17,10 +17,10 @@ import {
   later,
   left,
   valid,
-} from "../../core/src/testing/inbox-bench.ts";
-import { loadDriver } from "./driver.ts";
+} from "../../core/src/testing/inbox/fixture.ts";
+import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
-import { beatMs } from "./leases.ts";
+import { beatMs } from "./writer-thread/claim/leases.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true }));

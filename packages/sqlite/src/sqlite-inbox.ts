@@ -22,14 +22,21 @@ import type {
   Work,
 } from "@reporthook/core";
 import { describe, onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/store";
-import { Connection } from "./connection.ts";
-import { LaneConsumer, type Source } from "./consumer.ts";
-import { loadDriver } from "./driver.ts";
-import type { HandedOut, LaneState, Numbers, Pruned, Released, ThreadOptions } from "./protocol.ts";
-import { keptOf } from "./row.ts";
-import { atOnce } from "./shelf.ts";
-import { countsOf, loadOf, none } from "./tally.ts";
-import { checkThread } from "./thread.ts";
+import { loadDriver } from "./database/driver.ts";
+import { LaneConsumer, type Source } from "./main-thread/consumer.ts";
+import { checkThread } from "./main-thread/spawn.ts";
+import { Connection } from "./main-thread/thread-client.ts";
+import type {
+  HandedOut,
+  LaneState,
+  Numbers,
+  Pruned,
+  Released,
+  ThreadOptions,
+} from "./protocol/protocol.ts";
+import { keptOf } from "./protocol/row.ts";
+import { atOnce } from "./writer-thread/admin/admin.ts";
+import { countsOf, loadOf, none } from "./writer-thread/counters.ts";
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {

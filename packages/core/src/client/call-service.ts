@@ -1,5 +1,5 @@
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
-import { createRedactor, type Redactor, type Secrets } from "../redact.ts";
+import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
 import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-body.ts";
 import { untraced } from "./untraced.ts";
 

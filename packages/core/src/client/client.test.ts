@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { InvalidReportRequestError } from "../errors.ts";
-import { cleanerOf } from "../redact.ts";
+import { cleanerOf } from "../lib/redact.ts";
 import { type ClientOptions, createClient, type Fetch } from "./client.ts";
 
 interface Recorded {

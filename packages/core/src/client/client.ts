@@ -1,6 +1,6 @@
-import { split } from "../callback.ts";
-import { onlyKnown } from "../given.ts";
-import { createCleaner, read, type Secrets } from "../redact.ts";
+import { split } from "../callback/callback-url.ts";
+import { createCleaner, read, type Secrets } from "../lib/redact.ts";
+import { onlyKnown } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
 import {
   carriedOverHttp,

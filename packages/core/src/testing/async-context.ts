@@ -1,4 +1,4 @@
-import { builtin } from "../platform.ts";
+import { builtin } from "../lib/platform.ts";
 
 /** What a request of an app carries through everything that it calls. */
 export interface Storage {

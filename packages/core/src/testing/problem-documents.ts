@@ -1,4 +1,4 @@
-import type { ProblemCode } from "../acknowledge.ts";
+import type { ProblemCode } from "../http/answer.ts";
 
 /** What the endpoint answers for a code, byte for byte. */
 export interface ProblemDocument {

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /** A {@link Clock} that stands still until it is advanced. */
 export interface VirtualClock extends Clock {

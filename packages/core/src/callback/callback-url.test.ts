@@ -1,0 +1,225 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { setUp, turns } from "../../../../test/receiver-setup.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { systemClock } from "../lib/clock.ts";
+import { loggerOf } from "../lib/log.ts";
+import type { ReceiverOptions } from "../options/options.ts";
+import type { Authorizer } from "../process/authorize.ts";
+import { createCallbacks } from "./callback-url.ts";
+
+const secret = "0123456789abcdef0123456789abcdef";
+const older = "fedcba9876543210fedcba9876543210";
+const base = "https://app.example/webhooks/reports";
+const customer = { customer: "c-1" };
+const callbacks = (secrets: readonly string[], require = false) =>
+  createCallbacks({ secrets, require }, { clock: systemClock, logger: loggerOf("reports", {}) });
+const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")[0] ?? "";
+
+function make(options: Partial<ReceiverOptions> = {}, secrets: readonly string[] = [secret]) {
+  const setup = setUp({ callback: { secrets }, ...options });
+  const { emulator, receiver } = setup;
+  setup.seeAll();
+  const sendTo = async (url: string, notification = emulator.notification("report.complete")) => {
+    const response = await receiver.fetch(new Request(url, notification));
+    return { status: response.status, body: (await response.json()) as { id: string } };
+  };
+  return { ...setup, sendTo };
+}
+
+describe("callbackUrl()", () => {
+  it("keeps the base's query and hash, and gives the context to the event", async () => {
+    for (const [query, hash] of [
+      ["", ""],
+      ["?a=1&b=%20+x", "#top"],
+    ]) {
+      const { receiver, seen, sendTo } = make();
+      const url = await receiver.callbackUrl(`${base}${query}${hash}`, { context: customer });
+      expect(url.startsWith(`${base}${query}`)).toBe(true);
+      expect(url.endsWith(hash ?? "")).toBe(true);
+      await sendTo(url);
+      await receiver.idle();
+      expect(seen).toMatchObject([{ type: "report.complete", context: customer }]);
+    }
+  });
+
+  it("finds the token among other parameters, behind any host and prefix", async () => {
+    const word = fc.stringMatching(/^[\w%~]{1,8}$/);
+    const short = fc
+      .json()
+      .map((json) => JSON.stringify(JSON.parse(json)))
+      .filter((json) => Buffer.byteLength(json) <= 60);
+    const parameters = fc.array(fc.tuple(word, word).map((pair) => pair.join("=")));
+    await fc.assert(
+      fc.asyncProperty(parameters, parameters, short, async (before, after, json) => {
+        const { url, look } = callbacks([secret]);
+        const { search } = new URL(await url(base, JSON.parse(json)));
+        const query = [...before, search.slice(1), ...after].join("&");
+        const rest = [...before, ...after].join("&");
+        const called = await look(`/prefix/hook?${query}`);
+        expect(called?.url).toBe(rest === "" ? "/prefix/hook" : `/prefix/hook?${rest}`);
+        expect(JSON.parse(called?.context ?? "")).toEqual(JSON.parse(json));
+      }),
+    );
+  });
+
+  it("is at most 255 characters for a base of 110 and a context of 60 bytes, and refuses more", async () => {
+    const { url } = callbacks([secret]);
+    const long = `https://app.example/${"p".repeat(90)}`;
+    const context = { customer: "x".repeat(45) };
+    expect([long.length, JSON.stringify(context).length]).toEqual([110, 60]);
+    expect((await url(long, context)).length).toBeLessThanOrEqual(255);
+    const refused = await url(long, { customer: "x".repeat(60) }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(TypeError);
+    expect(String(refused)).toMatch(/would be \d+ characters long, of at most 255/);
+    expect(String(refused)).not.toContain("xxx");
+    const huge = url(long, "x".repeat(300_000));
+    await expect(huge).rejects.toThrow(TypeError);
+    await expect(huge).rejects.toThrow("context is 300002 characters of JSON");
+  });
+
+  it("rejects a base and a context that are none, and without the option", async () => {
+    const { url } = callbacks([secret]);
+    for (const wrong of ["", "/hook", "ftp://app.example", "https://", "app.example", undefined]) {
+      await expect(url(wrong as string, 1)).rejects.toThrow("base must be an absolute http(s) URL");
+    }
+    await expect(url(await url(base, 1), 2)).rejects.toThrow("carries a callback_token already");
+    await expect(url(base, () => {})).rejects.toThrow("context must be something that JSON");
+    await expect(setUp().receiver.callbackUrl(base)).rejects.toThrow("needs the option callback");
+  });
+});
+
+describe("a request to a callback URL", () => {
+  it("has its context also in authorize, and without a verdict to come", async () => {
+    for (const options of [{}, { verify: "before-ack" }, { ack: "handled" }] as const) {
+      const asked: unknown[] = [];
+      const client: Authorizer = {
+        async authorize(_, given) {
+          asked.push(given?.delivery);
+          return "valid";
+        },
+      };
+      const { receiver, seen, sendTo } = make({ client, ...options });
+      await sendTo(await receiver.callbackUrl(`${base}?a=1`, { context: customer }));
+      await receiver.idle();
+      expect(asked).toMatchObject([{ url: "/webhooks/reports?a=1", context: customer }]);
+      expect(seen).toMatchObject([{ context: customer }]);
+    }
+  });
+
+  it("is not stored either where the option is left out", async () => {
+    const asked: unknown[] = [];
+    const client: Authorizer = {
+      async authorize(_, given) {
+        asked.push(given?.delivery?.url);
+        return "valid";
+      },
+    };
+    const { receiver, sendTo } = make({ client, callback: undefined });
+    const url = await callbacks([secret]).url(`${base}?a=1`, customer);
+    await sendTo(url);
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(asked).toEqual(["/webhooks/reports?a=1"]);
+  });
+
+  it("is genuine with the previous secret, and without a context", async () => {
+    const { receiver, seen, sendTo, lines } = make({}, [secret, older]);
+    await sendTo(await callbacks([older]).url(base, customer));
+    await sendTo(await receiver.callbackUrl(base));
+    await sendTo(await receiver.callbackUrl(base, { context: null as unknown as object }));
+    await receiver.idle();
+    expect(seen.map((event) => ("context" in event ? event.context : "none"))).toEqual([
+      customer,
+      "none",
+      null,
+    ]);
+    expect(lines).toEqual([]);
+  });
+
+  it("never counts as verified by its token alone", async () => {
+    const { emulator, receiver, seen, sendTo } = make();
+    const url = await receiver.callbackUrl(base, { context: customer });
+    await sendTo(url, emulator.notification("report.complete", { signature: "invalid" }));
+    await sendTo(url, emulator.notification("report.complete", { signature: "none" }));
+    await receiver.idle();
+    expect(seen).toEqual([]);
+    expect(await receiver.inbox.counts()).toMatchObject({ rejected: 1, held: 1 });
+  });
+
+  it("has no context with a missing or wrong token, and one line a minute says so", async () => {
+    const { emulator, receiver, seen, sendTo, lines } = make();
+    const wrong = await callbacks([older]).url(base, customer);
+    for (const url of [wrong, base, wrong]) await sendTo(url);
+    await receiver.idle();
+    expect(seen.map((event) => "context" in event)).toEqual([false, false, false]);
+    expect(lines).toMatchObject([{ level: "warn", fields: { token: "invalid", count: 1 } }]);
+    emulator.clock.advance(60_000);
+    await sendTo(base);
+    expect(lines[1]).toMatchObject({ fields: { token: "missing", count: 3 } });
+  });
+
+  it("is 404 with require before the body is read, alike for a missing and a wrong token", async () => {
+    const { receiver, sendTo, lines } = make({ callback: { secrets: [secret], require: true } });
+    const answer = receiver.mount();
+    const answers: unknown[] = [];
+    for (const url of [base, `${base}?callback_token=`, await callbacks([older]).url(base, 1)]) {
+      const incoming = { method: "POST", url: pathOf(url), headers: {} };
+      const readBody = () => expect.fail("The body is read");
+      answers.push(await answer({ ...incoming, readBody }));
+    }
+    expect(answers[0]).toMatchObject({ status: 404 });
+    expect(JSON.parse((answers[0] as { body: string }).body)).toMatchObject({ code: "not_found" });
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
+    expect(lines).toMatchObject([{ fields: { token: "missing" } }]);
+    const { status } = await sendTo(await receiver.callbackUrl(base, { context: customer }));
+    expect(status).toBe(200);
+  });
+
+  it("is a duplicate only with the same token", async () => {
+    const { emulator, receiver, sendTo } = make();
+    const notification = emulator.notification("report.complete");
+    const url = await receiver.callbackUrl(base, { context: customer });
+    const first = await sendTo(url, notification);
+    expect((await sendTo(url, notification)).body).toEqual({ ...first.body, status: "duplicate" });
+    const other = await receiver.callbackUrl(base, { context: { customer: "c-2" } });
+    expect((await sendTo(other, notification)).body).toMatchObject({ status: "accepted" });
+  });
+
+  it("leaves its token in no log, hook, entry or store", async () => {
+    const inbox = memoryInbox();
+    const stored: unknown[] = [];
+    const add: typeof inbox.add = (delivery, arrival) => {
+      stored.push(delivery);
+      return inbox.add(delivery, arrival);
+    };
+    const watched = new Proxy(inbox, {
+      get: (target, name) => {
+        const value: unknown = name === "add" ? add : Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const { emulator, receiver, sendTo, lines, observed, seen } = make({ inbox: watched });
+    const tokens: string[] = [];
+    for (const signature of ["valid", "invalid", "expired", "none"] as const) {
+      for (const { url } of [callbacks([secret]), callbacks([older])]) {
+        const address = await url(base, { signature });
+        tokens.push(new URL(address).searchParams.get("callback_token") ?? "");
+        await sendTo(address, emulator.notification("report.complete", { signature }));
+      }
+    }
+    emulator.fault("authorize", { status: 500 });
+    await sendTo(await receiver.callbackUrl(base, { context: 1 }));
+    await turns();
+    const entries = await receiver.inbox.list();
+    const details = await Promise.all(entries.map(({ id }) => receiver.inbox.get(id)));
+    const everything = [lines, observed, seen, entries, details, stored, receiver];
+    const shown = inspect(everything, { depth: 20, maxStringLength: null });
+    expect(stored).toHaveLength(9);
+    expect(tokens).toHaveLength(8);
+    for (const token of tokens) expect(shown).not.toContain(token.split(".")[2]);
+    expect(shown).not.toContain("callback_token");
+    for (const text of [secret, older]) expect(shown).not.toContain(text);
+  });
+});

@@ -1,0 +1,117 @@
+import type { Clock } from "../lib/clock.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { type CallbackTokens, createCallbackTokens } from "./token.ts";
+
+declare const contextType: unique symbol;
+
+/**
+ * The `callback` option: signed callback URLs.
+ *
+ * Naming the type of the context here gives `event.context` its type.
+ *
+ * @example const callback: CallbackOptions<{ customer: string }> = { secrets: [secret], require: true };
+ */
+export interface CallbackOptions<Context = unknown> {
+  /** The first one signs, each of them verifies (for rotation): at least 32 characters, made at random. */
+  readonly secrets: readonly string[];
+  /** Whether a request without a valid token is answered 404 before its body is read: `false`. */
+  readonly require?: boolean | undefined;
+  /** Exists for the type alone. */
+  readonly [contextType]?: Context;
+}
+
+/** What the URL of a request said. */
+export interface Called {
+  /** Path and query without the token. */
+  readonly url: string;
+  /** JSON text; null without a valid token, or when it was made without a context. */
+  readonly context: string | null;
+}
+
+/** Makes signed callback URLs, and looks at those that requests come to. */
+export interface Callbacks {
+  /**
+   * A signed URL: `base` with a token for the context.
+   *
+   * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
+   */
+  url(base: string, context: unknown): Promise<string>;
+  /** What a request's path and query say; null when it is to be answered 404. */
+  look(url: string): Promise<Called | null>;
+}
+
+const parameter = "callback_token";
+const longest = 255;
+
+/** Makes the one place that knows of tokens in URLs; they get no further than here. */
+export function createCallbacks(
+  { secrets, require = false }: CallbackOptions,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Callbacks {
+  const tokens = createCallbackTokens(secrets);
+  const unknown = oncePerMinute(clock, logger.warn);
+
+  return {
+    url: (base, context) => signedUrl(tokens, base, context),
+
+    async look(url) {
+      const { rest, token } = split(url);
+      const context = token === null ? null : await tokens.verify(token);
+      if (context !== null) return { url: rest, context: context === "" ? null : context };
+      unknown(
+        { token: token === null ? "missing" : "invalid" },
+        require
+          ? "A request came without a valid callback token: answered 404."
+          : "A request came without a valid callback token: its event has no context.",
+      );
+      return require ? null : { url: rest, context: null };
+    },
+  };
+}
+
+async function signedUrl(tokens: CallbackTokens, base: string, context: unknown): Promise<string> {
+  // Messages quote neither: an address may hold a secret, a context what is nobody's business.
+  if (typeof base !== "string" || !/^https?:\/\//i.test(base) || !URL.canParse(base)) {
+    throw new TypeError(
+      'callbackUrl: base must be an absolute http(s) URL like "https://app.example/webhooks/reports"',
+    );
+  }
+  const url = new URL(base);
+  if (split(url.search).token !== null) {
+    throw new TypeError(`callbackUrl: base carries a ${parameter} already: give it without one`);
+  }
+  const json = context === undefined ? "" : jsonOf(context);
+  if (json.length > longest) {
+    throw new TypeError(
+      `callbackUrl: context is ${json.length} characters of JSON, in a URL of at most ${longest}: give an id instead`,
+    );
+  }
+  const token = await tokens.sign(json);
+  url.search += `${url.search === "" ? "?" : "&"}${parameter}=${token}`;
+  if (url.href.length <= longest) return url.href;
+  throw new TypeError(
+    `callbackUrl: the URL would be ${url.href.length} characters long, of at most ${longest}: shorten base or context`,
+  );
+}
+
+function jsonOf(context: unknown): string {
+  const json: string | undefined = JSON.stringify(context);
+  if (json !== undefined) return json;
+  throw new TypeError(`callbackUrl: context must be something that JSON can hold`);
+}
+
+/** The first token of a path and query, and all that is no token. */
+export function split(url: string): { readonly rest: string; readonly token: string | null } {
+  const at = url.indexOf("?");
+  const parts = at === -1 ? [] : url.slice(at + 1).split("&");
+  const isToken = (part: string): boolean => part.startsWith(`${parameter}=`);
+  const token = parts.find(isToken)?.slice(parameter.length + 1);
+  if (token === undefined) return { rest: url, token: null };
+  const others = parts.filter((part) => !isToken(part)).join("&");
+  return { rest: url.slice(0, others === "" ? at : at + 1) + others, token };
+}
+
+/** The context as it was given; undefined without one. */
+export function contextOf({ context }: { readonly context: string | null }): unknown {
+  return context === null ? undefined : JSON.parse(context);
+}

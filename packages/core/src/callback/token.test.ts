@@ -1,0 +1,76 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createCallbackTokens } from "./token.ts";
+
+const secret = fc.string({ minLength: 32, unit: "grapheme" });
+const context = fc.oneof(
+  fc.constant(""),
+  fc.json(),
+  fc.string({ unit: "grapheme" }).map((text) => JSON.stringify({ text })),
+);
+const urlSafe = fc.constantFrom(
+  ..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.",
+);
+
+describe("createCallbackTokens()", () => {
+  it("gives back every context, in characters that no URL escapes", async () => {
+    await fc.assert(
+      fc.asyncProperty(secret, context, async (secret, context) => {
+        const tokens = createCallbackTokens([secret]);
+        const token = await tokens.sign(context);
+        expect(token).toMatch(/^[\w.-]+$/);
+        expect(await tokens.verify(token)).toBe(context);
+      }),
+    );
+  });
+
+  it("takes no token with one character changed, added or left out", async () => {
+    await fc.assert(
+      fc.asyncProperty(secret, context, fc.nat(), urlSafe, async (secret, context, at, other) => {
+        const tokens = createCallbackTokens([secret]);
+        const token = await tokens.sign(context);
+        const index = at % token.length;
+        const [before, after] = [token.slice(0, index), token.slice(index + 1)];
+        fc.pre(token[index] !== other);
+        expect(await tokens.verify(before + other + after)).toBeNull();
+        expect(await tokens.verify(before + after)).toBeNull();
+        expect(await tokens.verify(token + other)).toBeNull();
+      }),
+    );
+  });
+
+  it("takes no last character that decodes to the same bytes", async () => {
+    const tokens = createCallbackTokens(["s".repeat(32)]);
+    const token = await tokens.sign("1");
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const taken: string[] = [];
+    for (const last of alphabet) {
+      if ((await tokens.verify(token.slice(0, -1) + last)) !== null) taken.push(last);
+    }
+    expect(taken).toEqual([token.at(-1)]);
+  });
+
+  it("takes the tokens of every secret it has and of no other, and signs with the first", async () => {
+    const secrets = fc.uniqueArray(secret, { minLength: 3, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(secrets, context, async ([current, previous, foreign], context) => {
+        const tokens = createCallbackTokens([current as string, previous as string]);
+        const made = await tokens.sign(context);
+        expect(await createCallbackTokens([current as string]).verify(made)).toBe(context);
+        const older = await createCallbackTokens([previous as string]).sign(context);
+        expect(await tokens.verify(older)).toBe(context);
+        const theirs = await createCallbackTokens([foreign as string]).sign(context);
+        expect(await tokens.verify(theirs)).toBeNull();
+      }),
+    );
+  });
+
+  it("takes no other text", async () => {
+    const tokens = createCallbackTokens(["s".repeat(32)]);
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: urlSafe })), async (text) => {
+        expect(await tokens.verify(text)).toBeNull();
+      }),
+    );
+  });
+});

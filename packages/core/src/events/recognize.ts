@@ -1,0 +1,130 @@
+import { mustBeThere } from "../lib/is-promise.ts";
+import type { ReportStatus } from "./events.ts";
+
+/** A JSON object as it came. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What a `parse` option answers: null leaves the notification to the built-in table. */
+export type Parsed =
+  /** The status says which. */
+  | { readonly type: "report"; readonly status: ReportStatus; readonly reportId?: ReportId }
+  | {
+      readonly type: "unknown" | `report.${ReportStatus}`;
+      readonly status?: ReportStatus | undefined;
+      readonly reportId?: ReportId;
+    };
+
+type ReportId = string | null | undefined;
+
+/** The `parse` option: recognises shapes that the built-in table does not know. */
+export type Parse = (notification: {
+  readonly body: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+}) => Parsed | null | undefined;
+
+/** A notification that was recognised, or found to be unknown. */
+export type Recognition =
+  | { readonly type: "test_webhook_endpoint"; readonly payload: string; readonly reportId: null }
+  | {
+      readonly type: `report.${ReportStatus}`;
+      readonly status: ReportStatus;
+      readonly reportId: string | null;
+    }
+  | { readonly type: "unknown"; readonly reportId: null };
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+const statuses: readonly unknown[] = ["processing", "complete", "internal_error"];
+// Where the table looks for a status, in this order: the document shows no body of a status change.
+const places = ["payload", "report", "data"];
+
+/** The bytes as a JSON object, or null when they are none (not UTF-8, not JSON, an array, a string, …). */
+export function toObject(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(utf8.decode(bytes));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** `event_type` as it came, or null (document, section "Webhook notification"). */
+export function eventTypeOf(body: JsonObject): string | null {
+  const value = own(body, "event_type");
+  return typeof value === "string" ? value : null;
+}
+
+/**
+ * Says what a notification is: the test notification, then what `parse` says, then the one table of shapes
+ * (document, sections "Webhook notification" and "Events").
+ *
+ * @throws TypeError when `parse` answers something else than it should
+ */
+export function recognize(
+  body: JsonObject,
+  headers: Readonly<Record<string, string>>,
+  parse?: Parse,
+): Recognition {
+  const payload = own(body, "payload");
+  if (eventTypeOf(body) === "test_webhook_endpoint" && typeof payload === "string") {
+    return { type: "test_webhook_endpoint", payload, reportId: null };
+  }
+  const parsed = parse?.({ body, headers }) ?? null;
+  mustBeThere("parse", parsed);
+  if (parsed !== null) return checked(parsed);
+  const candidates = [body, ...places.map((place) => own(body, place)).filter(isObject)];
+  for (const candidate of candidates) {
+    const status = own(candidate, "status");
+    if (isStatus(status)) return report(status, reportIdIn(candidate));
+  }
+  if (isStatus(payload)) return report(payload, reportIdIn(body));
+  return { type: "unknown", reportId: null };
+}
+
+function checked(parsed: Parsed): Recognition {
+  if (parsed.type === "unknown") return { type: "unknown", reportId: null };
+  const status = parsed.type === "report" ? parsed.status : statusOf(parsed.type);
+  const agrees = parsed.status === undefined || parsed.status === status;
+  if (!isStatus(status) || !agrees) {
+    throw new TypeError(
+      `parse answered type ${JSON.stringify(parsed.type)} with status ${JSON.stringify(parsed.status)}: ` +
+        'answer "report" with a status, "report.<status>", "unknown" or null',
+    );
+  }
+  return report(status, idOf(parsed.reportId ?? null));
+}
+
+function statusOf(type: unknown): string | undefined {
+  return typeof type === "string" && type.startsWith("report.") ? type.slice(7) : undefined;
+}
+
+function idOf(given: unknown): string | null {
+  if (given === null || typeof given === "string") return given;
+  if (Number.isSafeInteger(given)) return String(given);
+  throw new TypeError(`parse answered a reportId of type ${typeof given}: answer text or null`);
+}
+
+function report(status: ReportStatus, reportId: string | null): Recognition {
+  return { type: `report.${status}`, status, reportId };
+}
+
+function reportIdIn(object: JsonObject): string | null {
+  for (const name of ["report_id", "reportId", "id"]) {
+    const value = own(object, name);
+    if (typeof value === "string" && value !== "") return value;
+    // Beyond that JSON.parse has lost digits: no id is better than a wrong one.
+    if (Number.isSafeInteger(value)) return String(value);
+  }
+  return null;
+}
+
+function own(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function isStatus(value: unknown): value is ReportStatus {
+  return statuses.includes(value);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,351 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+} from "node:http2";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createReceiver } from "../receiver.ts";
+import type { Answer, BodyReading, Incoming } from "./incoming.ts";
+import { type AlreadyParsed, bodyOf, incomingFromNode, nodeHandler, send } from "./node-handler.ts";
+
+type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+/** Serves on a free port and gives a connection to it. */
+async function connected(listener: Listener): Promise<Socket> {
+  const server = createServer((req, res) => void listener(req, res));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => {});
+  return socket.setEncoding("utf8");
+}
+
+const post = (length: number | string, path = "/hook") =>
+  `POST ${path} HTTP/1.1\r\nHost: app.example\r\nContent-Length: ${length}\r\n\r\n`;
+
+/** How a request is read whose bytes are sent like this; `ahead` is what something ahead does with it first. */
+async function reading(
+  sent: readonly string[],
+  options: { readonly ahead?: (req: IncomingMessage) => Promise<AlreadyParsed> } = {},
+) {
+  let reached = (_: { req: IncomingMessage; reading: BodyReading }): void => {};
+  const arrived = new Promise<{ req: IncomingMessage; reading: BodyReading }>((resolve) => {
+    reached = resolve;
+  });
+  const socket = await connected(async (req) => {
+    const parsed = (await options.ahead?.(req)) ?? { url: "/" };
+    reached({ req, reading: incomingFromNode(req, parsed).readBody(10) });
+  });
+  // Whoever is ahead waits for all of it.
+  const [head = "", ...rest] = options.ahead === undefined ? sent : [sent.join("")];
+  socket.write(head);
+  const { req, reading: begun } = await arrived;
+  for (const piece of rest) {
+    socket.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { socket, req, ...begun };
+}
+
+async function textOf(result: BodyReading["result"]): Promise<string> {
+  const body = await result;
+  return typeof body === "string" ? `failed: ${body}` : new TextDecoder().decode(body);
+}
+
+const raw = new TextEncoder().encode("raw");
+
+async function readAll(req: IncomingMessage): Promise<void> {
+  for await (const _ of req);
+}
+
+describe("incomingFromNode()", () => {
+  it("has method, headers, and the url that the adapter gives", async () => {
+    let incoming: Incoming | undefined;
+    const socket = await connected((req, res) => {
+      incoming = incomingFromNode(req, { url: "/prefix/hook" });
+      res.end();
+    });
+    socket.write(post(0));
+    await once(socket, "data");
+    expect(incoming).toMatchObject({ method: "POST", url: "/prefix/hook" });
+    expect(incoming?.headers).toMatchObject({ host: "app.example" });
+  });
+
+  it.each([
+    ["one piece", ["0123456789"]],
+    ["several", ["0123", "456", "789"]],
+  ])("reads a body of %s", async (_, pieces) => {
+    expect(await textOf((await reading([post(10), ...pieces])).result)).toBe("0123456789");
+  });
+
+  it("reads no further than the limit", async () => {
+    const { req, result } = await reading([post(40), "0123456789", "0123456789"]);
+    expect(await textOf(result)).toBe("failed: too_large");
+    expect(req.isPaused()).toBe(true);
+    expect([req.listenerCount("data"), req.listenerCount("end")]).toEqual([0, 0]);
+  });
+
+  it.each([
+    ["größe", "größe"],
+    ["größer als 10", "failed: too_large"],
+  ])("counts bytes of %s where something ahead wants text", async (text, result) => {
+    const ahead = async (req: IncomingMessage) => {
+      req.setEncoding("utf8");
+      return { url: "/" };
+    };
+    const read = await reading([post(Buffer.byteLength(text)), text], { ahead });
+    expect(await textOf(read.result)).toBe(result);
+  });
+
+  it("tells a sender that hangs up", async () => {
+    const { socket, result } = await reading([post(10), "0123"]);
+    socket.destroy();
+    expect(await textOf(result)).toBe("failed: cut_off");
+  });
+
+  it("tells a sender that hung up before", async () => {
+    const ahead = async (req: IncomingMessage) => {
+      req.on("error", () => {});
+      req.destroy();
+      await once(req, "close");
+      return { url: "/" };
+    };
+    expect(await textOf((await reading([post(10)], { ahead })).result)).toBe("failed: cut_off");
+  });
+
+  it("waits for the end of what something ahead still collects", async () => {
+    const kept = { url: "/", rawBody: "" };
+    const { socket, result } = await reading([post(4)], {
+      ahead: async (req) => {
+        req.setEncoding("utf8").on("data", (chunk: string) => {
+          kept.rawBody += chunk;
+        });
+        return kept;
+      },
+    });
+    socket.write("01");
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.write("23");
+    expect(await textOf(result)).toBe("0123");
+  });
+
+  it("reads the stream where what was left can't be looked at", async () => {
+    const throws = (): never => {
+      throw new Error("no look at the body");
+    };
+    const ahead = async () =>
+      Object.defineProperties({ url: "/" }, { body: { get: throws }, rawBody: { get: throws } });
+    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
+  });
+
+  it("stops when it is told to", async () => {
+    const { req, result, stop } = await reading([post(10), "0123"]);
+    stop();
+    expect(await textOf(result)).toBe("failed: cut_off");
+    expect(req.isPaused()).toBe(true);
+  });
+
+  it("has an empty body once something ahead has met its end", async () => {
+    const ahead = async (req: IncomingMessage) => {
+      await readAll(req);
+      return { url: "/" };
+    };
+    expect(await textOf((await reading([post(0)], { ahead })).result)).toBe("");
+  });
+
+  it.each<[what: string, kept: Omit<AlreadyParsed, "url">, expected: string]>([
+    ["the raw text before the parsed body", { rawBody: "raw ü", body: { a: 1 } }, "raw ü"],
+    ["the raw bytes", { rawBody: Buffer.from("raw"), body: "text" }, "raw"],
+    ["an ArrayBuffer", { rawBody: raw.buffer, body: {} }, "raw"],
+    ["a view of one", { rawBody: new DataView(raw.buffer, 1), body: {} }, "aw"],
+    ["what it was parsed to", { body: { a: 1 } }, '{"a":1}'],
+    ["its text, whatever is no raw body", { rawBody: true, body: "text" }, "text"],
+    ["nothing, when nothing was kept", {}, "failed: unavailable"],
+    ["nothing that is a function", { body: () => "text" }, "failed: unavailable"],
+    ["nothing that is no JSON", { body: { toJSON: () => undefined } }, "failed: unavailable"],
+    ["nothing that can't be written", { body: { a: 1n } }, "failed: unavailable"],
+    ["nothing over the limit", { body: "01234567890" }, "failed: too_large"],
+    ["nothing raw over the limit", { rawBody: "01234567890" }, "failed: too_large"],
+  ])("of what something ahead has read takes %s", async (_, kept, expected) => {
+    const ahead = async (req: IncomingMessage) => {
+      await readAll(req);
+      return { url: "/", ...kept };
+    };
+    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe(expected);
+  });
+
+  it("takes raw bytes also where the stream was not read", async () => {
+    const ahead = async () => ({ url: "/", rawBody: "raw" });
+    expect(await textOf((await reading([post(4)], { ahead })).result)).toBe("raw");
+  });
+});
+
+const accepted: Answer = { status: 200, headers: { "X-A": "1" }, body: '{"ü":1}' };
+const refused: Answer = { ...accepted, status: 413, headers: { Connection: "close" } };
+
+describe("send()", () => {
+  it("writes status, headers, and the length in bytes", async () => {
+    const socket = await connected((req, res) => send(req, res, accepted));
+    socket.write(post(0));
+    const [text] = await once(socket, "data");
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\nX-A: 1\r\nContent-Length: 8\r\n/);
+    expect(text).toMatch(/\r\n\r\n\{"ü":1\}$/);
+  });
+
+  it("writes nothing where something was sent already, or nobody listens", async () => {
+    const socket = await connected((req, res) => {
+      res.end("first");
+      send(req, res, accepted);
+    });
+    socket.write(post(0));
+    const [text] = await once(socket, "data");
+    expect(text).toMatch(/first$/);
+    const sent = new Promise<boolean>((resolve) => {
+      void connected((req, res) => {
+        res.destroy();
+        send(req, res, accepted);
+        resolve(res.headersSent);
+      }).then((other) => other.write(post(0)));
+    });
+    expect(await sent).toBe(false);
+  });
+
+  it("lets a sender whose connection ends read the answer, and ends when it has sent all", async () => {
+    const socket = await connected((req, res) => send(req, res, refused));
+    socket.write(`${post(20)}0123456789`);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    const ended = once(socket, "end");
+    while (!text.endsWith('{"ü":1}')) await once(socket, "data");
+    socket.write("0123456789");
+    await ended;
+    expect(text).toMatch(/^HTTP\/1\.1 413 .*\r\nConnection: close\r\nContent-Length: 8\r\n/);
+  });
+
+  it("waits for a sender that goes on, but not for ever", async () => {
+    const socket = await connected((req, res) => send(req, res, refused));
+    socket.write(`${post(20)}0123456789`);
+    socket.resume();
+    await once(socket, "end");
+  });
+});
+
+describe("bodyOf()", () => {
+  it.each([
+    ["the text when the connection stays", post(10), accepted, false],
+    ["the text when all has come", post(0), refused, false],
+    ["a stream when the connection ends before", post(10), refused, true],
+  ])("is %s", async (_, head, answer, isStream) => {
+    const body = new Promise((resolve) => {
+      void connected((req, res) => {
+        req.resume();
+        req.once(answer === refused && !isStream ? "end" : "resume", () => {
+          const made = bodyOf(req, answer);
+          res.end();
+          resolve(made);
+        });
+      }).then((socket) => socket.write(head));
+    });
+    expect((await body) instanceof Readable).toBe(isStream);
+  });
+});
+
+describe("nodeHandler()", () => {
+  it("answers with the address before a router took its prefix off, and what was kept of the body", async () => {
+    const given: (readonly [string, unknown])[] = [];
+    const handler = nodeHandler({
+      mount: () => async (incoming) => {
+        const { result } = incoming.readBody(100);
+        given.push([incoming.url, await textOf(result)]);
+        return accepted;
+      },
+    });
+    const socket = await connected(async (req, res) => {
+      if (req.url?.startsWith("/kept")) {
+        await readAll(req);
+        Object.assign(req, { originalUrl: `/prefix${req.url}`, body: "kept" });
+      }
+      await handler(req, res);
+    });
+    for (const path of ["/hook?a=1", "/kept"]) {
+      socket.write(`${post(4, path)}0123`);
+      await once(socket, "data");
+    }
+    expect(given).toEqual([
+      ["/hook?a=1", "0123"],
+      ["/prefix/kept", "kept"],
+    ]);
+  });
+});
+
+describe("nodeHandler() over HTTP/2", () => {
+  async function overHttp2(use: (stream: ClientHttp2Stream) => void, answered?: () => void) {
+    const results: (string | Uint8Array)[] = [];
+    const mount = () => async (incoming: Incoming) => {
+      results.push(await incoming.readBody(100).result);
+      expect(incoming.multiplexed).toBe(true);
+      return { status: 200, headers: {}, body: "" };
+    };
+    const handled = new Promise<void>((resolve) => {
+      const handler = nodeHandler({ mount } as never);
+      const server = createHttp2Server((req, res) => void handler(req, res).then(resolve));
+      onTestFinished(() => void server.close());
+      server.listen(0, "127.0.0.1", () => {
+        const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+        onTestFinished(() => session.destroy());
+        const stream = session.request({ ":method": "POST", ":path": "/hook" });
+        stream.on("error", () => {});
+        stream.on("response", () => answered?.());
+        use(stream);
+      });
+    });
+    await handled;
+    return results;
+  }
+
+  it("reads a body", async () => {
+    const [body] = await overHttp2((stream) => stream.end("whole"));
+    expect(new TextDecoder().decode(body as Uint8Array)).toBe("whole");
+  });
+
+  it("takes a body that was reset for cut off, not for whole", async () => {
+    const results = await overHttp2((stream) => {
+      stream.write("half");
+      setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));
+    });
+    expect(results).toEqual(["cut_off"]);
+  });
+});
+
+it("nodeHandler() has the receiver warn where something else has answered", async () => {
+  const lines: string[] = [];
+  const log = (_fields: object, message: string): void => void lines.push(message);
+  const receiver = createReceiver({
+    client: { authorize: async () => "valid" },
+    logger: { warn: log, error: log },
+  });
+  onTestFinished(() => receiver.close());
+  receiver.on("*", () => {});
+  const handler = nodeHandler(receiver);
+  const handled = new Promise<void>((resolve) => {
+    void connected((req, res) => {
+      res.writeHead(404).end();
+      return handler(req, res).then(resolve);
+    }).then((socket) => {
+      const headers = "Content-Type: application/json\r\nX-svc-authorization: s\r\n";
+      socket.write(`POST / HTTP/1.1\r\nHost: app.example\r\n${headers}Content-Length: 2\r\n\r\n{}`);
+    });
+  });
+  await handled;
+  expect(lines).toContainEqual(expect.stringMatching(/^Something else had answered the request/));
+});

@@ -1,0 +1,217 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { Readable } from "node:stream";
+import { checkReceiver } from "../lib/check-receiver.ts";
+import type { Receiver } from "../receiver-type.ts";
+import {
+  type Answer,
+  type BodyFailure,
+  type BodyReading,
+  type Incoming,
+  look,
+} from "./incoming.ts";
+import { isRead, type KeptBody, readKept } from "./node-body.ts";
+
+/** A request of Node, HTTP/1 or 2. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** A response of Node, HTTP/1 or 2. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** What may have happened before us; looked at only when it is needed, so getters will do. */
+export interface AlreadyParsed extends KeptBody {
+  /** Path and query as the sender wrote them. */
+  readonly url: string;
+  /** Whether something else has answered. */
+  readonly answered?: boolean;
+}
+
+/** How long a sender that is cut off may go on sending, so that it gets to read the answer, in milliseconds. */
+const lingerMs = 500;
+
+/**
+ * A handler for `http.createServer`: answers everything that reaches it.
+ *
+ * @throws TypeError when it is given no receiver
+ * @example http.createServer(nodeHandler(receiver)).listen(3000);
+ */
+export function nodeHandler(
+  receiver: Pick<Receiver, "mount">,
+): (req: NodeRequest, res: NodeResponse) => Promise<void> {
+  checkReceiver(receiver, "createServer(nodeHandler(receiver))");
+  const answer = receiver.mount();
+  return async (req, res) =>
+    send(req, res, await answer(incomingFromNode(req, new Parsed(req, res))));
+}
+
+/**
+ * A Node request as the receiver takes it.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * http.createServer(async (req, res) => {
+ *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
+ * });
+ */
+export function incomingFromNode(req: NodeRequest, parsed: AlreadyParsed): Incoming {
+  return new NodeIncoming(req, parsed);
+}
+
+/** Reads nothing off the request before the receiver asks: what throws there is answered. */
+class NodeIncoming implements Incoming {
+  readonly #req: NodeRequest;
+  readonly #parsed: AlreadyParsed;
+
+  constructor(req: NodeRequest, parsed: AlreadyParsed) {
+    this.#req = req;
+    this.#parsed = parsed;
+  }
+
+  get method(): string {
+    return this.#req.method ?? "";
+  }
+
+  get url(): string {
+    return this.#parsed.url;
+  }
+
+  get headers(): Incoming["headers"] {
+    return this.#req.headers;
+  }
+
+  get multiplexed(): boolean {
+    return this.#req.httpVersionMajor > 1;
+  }
+
+  get answered(): boolean {
+    return look(() => this.#parsed.answered) === true;
+  }
+
+  readBody(limit: number): BodyReading {
+    const req = this.#req as IncomingMessage;
+    return readKept(req, this.#parsed, limit) ?? readStream(req, limit);
+  }
+}
+
+/**
+ * Sends an answer over a Node response.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * http.createServer(async (req, res) => {
+ *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
+ * });
+ */
+export function send(req: NodeRequest, response: NodeResponse, answer: Answer): void {
+  const res = response as ServerResponse;
+  if (res.headersSent || res.destroyed) return;
+  // Not spread: in front of another property that makes V8 describe the object anew for each answer.
+  const headers: OutgoingHttpHeaders = {};
+  for (const name of Object.keys(answer.headers)) headers[name] = answer.headers[name];
+  headers["Content-Length"] = Buffer.byteLength(answer.body);
+  res.writeHead(answer.status, headers);
+  const body = bodyOf(req, answer);
+  if (typeof body === "string") res.end(body);
+  else body.pipe(res);
+}
+
+/**
+ * The answer's body; when the connection is to be closed, a stream that ends only once the sender has stopped sending:
+ * closed earlier, the connection would be reset and the answer lost.
+ *
+ * @example
+ * const answer = receiver.mount();
+ * new Koa().use(async (ctx) => {
+ *   const answered = await answer(incomingFromNode(ctx.req, { url: ctx.originalUrl }));
+ *   ctx.status = answered.status;
+ *   ctx.set(answered.headers);
+ *   ctx.body = bodyOf(ctx.req, answered);
+ * });
+ */
+export function bodyOf(req: NodeRequest, { headers, body }: Answer): string | Readable {
+  if (headers["Connection"] !== "close" || req.complete || req.destroyed) return body;
+  return Readable.from(lingering(req, body), { objectMode: false });
+}
+
+async function* lingering(req: NodeRequest, body: string): AsyncGenerator<string> {
+  yield body;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, lingerMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    req.once("end", done).once("close", done).once("error", done);
+    req.resume();
+  });
+}
+
+class Parsed implements AlreadyParsed {
+  readonly #req: NodeRequest & KeptBody & { readonly originalUrl?: string };
+  readonly #res: NodeResponse;
+
+  constructor(req: NodeRequest, res: NodeResponse) {
+    this.#req = req;
+    this.#res = res;
+  }
+
+  get url(): string {
+    return this.#req.originalUrl ?? this.#req.url ?? "/";
+  }
+
+  get body(): unknown {
+    return this.#req.body;
+  }
+
+  get rawBody(): unknown {
+    return this.#req.rawBody;
+  }
+
+  get answered(): boolean {
+    return this.#res.headersSent;
+  }
+}
+
+function readStream(req: IncomingMessage, limit: number): BodyReading {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let over = false;
+  const shared = isRead(req);
+  let settle = (_result: Uint8Array | BodyFailure): void => {};
+  const onData = (chunk: Buffer | string): void => {
+    // Text where something ahead has called setEncoding.
+    const bytes =
+      typeof chunk === "string" ? Buffer.from(chunk, req.readableEncoding ?? "utf8") : chunk;
+    size += bytes.byteLength;
+    if (size > limit) fail("too_large");
+    else chunks.push(bytes);
+  };
+  const onEnd = (): void => {
+    // HTTP/2 ends what it has cut off.
+    if (req.aborted || size < Number(req.headers["content-length"])) {
+      fail("cut_off");
+      return;
+    }
+    over = true;
+    const [first] = chunks;
+    settle(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
+  };
+  const fail = (why: BodyFailure): void => {
+    over = true;
+    req.off("data", onData).off("end", onEnd);
+    if (!shared) req.pause();
+    settle(why);
+  };
+  // Also at the end of every request that was read: to stop listening would cost more, and so does settling once more.
+  const onCut = (): void => {
+    if (!over) fail("cut_off");
+  };
+  const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
+    settle = resolve;
+  });
+  req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
+  if (req.destroyed) onCut();
+  // Something ahead may have paused it to have time.
+  else if (!shared && req.isPaused()) req.resume();
+  return { result, stop: onCut };
+}

@@ -1,0 +1,205 @@
+import type { EventType, Verification } from "../events/events.ts";
+
+/** Where a delivery stands. `held` and `dead` are parked: a person releases or discards them. */
+export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
+
+/** All states, in the order of a delivery's way. */
+export const states: readonly State[] = [
+  "received",
+  "verified",
+  "handled",
+  "held",
+  "rejected",
+  "dead",
+];
+
+/** The two kinds of work after the acknowledgement. */
+export type Stage = "verify" | "handle";
+
+/** Why a delivery is parked or rejected: a stable code, and a sentence with the way out. */
+export interface Reason {
+  readonly code: ReasonCode;
+  readonly message: string;
+}
+
+/** The codes of {@link Reason}. */
+export type ReasonCode =
+  | "unsigned"
+  | "expired"
+  | "reused_signature"
+  | "not_verified"
+  | "no_handler"
+  | "invalid_signature"
+  | "not_understood"
+  | "schema_mismatch"
+  | "do_not_retry"
+  | "attempts_used_up"
+  | "poison";
+
+/** The codes for which a delivery may be held or dead; for another it is rejected. */
+export const parkedReasons: readonly ReasonCode[] = [
+  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
+  ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
+];
+
+/** The headers kept of a notification: content-type, user-agent, traceparent. */
+export type KeptHeaders = Readonly<Record<string, string>>;
+
+/** What was received, as an inbox stores it. */
+export interface NewDelivery {
+  /** 26 characters that sort by time of receipt. */
+  readonly id: string;
+  /** The name of the receiver it belongs to. */
+  readonly receiver: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** 24 bytes: 12 of the signature's hash, 12 of the hash of path, query and body; null when unsigned. */
+  readonly key: Uint8Array | null;
+  /** Forgotten at the verdict; null when unsigned. */
+  readonly signature: string | null;
+  /** Path and query, without a callback token. */
+  readonly url: string;
+  /** JSON text: what the callback URL was made with. Null without a valid token. */
+  readonly context: string | null;
+  readonly headers: KeptHeaders;
+  /** The exact bytes. */
+  readonly body: Uint8Array;
+  /** Milliseconds from the call of the adapter until it was handed to the inbox. */
+  readonly ackMs: number;
+}
+
+/** Where a delivery begins: to be verified, to be handled, or parked at once. */
+export type Arrival =
+  | { readonly to: "received" }
+  | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
+  | ({
+      readonly to: "held";
+      readonly reason: Reason;
+      readonly verification?: Verification;
+    } & Partial<Recognized>);
+
+/** What recognition found out. */
+export interface Recognized {
+  readonly type: EventType | null;
+  readonly reportId: string | null;
+}
+
+/** Where work on a delivery ends, and what the inbox has to remember of it. */
+export type Outcome =
+  | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
+  | ({ readonly to: "handled" } & Partial<Recognized>)
+  | Left
+  | Again;
+
+/** The delivery is parked or rejected. */
+export interface Left extends Partial<Recognized> {
+  readonly to: "held" | "rejected" | "dead";
+  readonly reason: Reason;
+  readonly verification?: Verification;
+  /** What the attempt failed with. */
+  readonly error: string | null;
+}
+
+/** The stage did not come to an end: work on it again. */
+export interface Again extends Partial<Recognized> {
+  readonly to: "again";
+  /** Milliseconds from now. */
+  readonly afterMs: number;
+  readonly error: string;
+  /** Whether this attempt counts; one cut off by a shutdown does not. */
+  readonly counts: boolean;
+  /** Served after all others of its stage; as before when left out. */
+  readonly giveWay?: boolean;
+  /** Handed back with the next {@link Job} of this stage. */
+  readonly memo?: string;
+}
+
+/** One attempt of a stage. */
+export interface Attempt {
+  readonly stage: Stage;
+  readonly at: Date;
+  /** How long it took, in milliseconds. */
+  readonly ms: number;
+  readonly outcome: Outcome["to"];
+  readonly error: string | null;
+}
+
+/** A delivery as lists show it. */
+export interface Entry {
+  readonly id: string;
+  readonly state: State;
+  readonly reason: Reason | null;
+  /** Null until it is verified (unverified bytes are not looked into). */
+  readonly type: EventType | null;
+  readonly reportId: string | null;
+  readonly receivedAt: Date;
+  /** Attempts made in the stage it is in, or ended in. */
+  readonly attempts: number;
+  readonly nextAttemptAt: Date | null;
+  readonly lastError: string | null;
+  /** Milliseconds from the call of the adapter until it was handed to the inbox; storing comes on top. */
+  readonly ackMs: number;
+}
+
+/** One delivery in full. */
+export interface EntryDetails extends Entry {
+  /** The body as text; null when it is no longer kept. */
+  readonly body: string | null;
+  readonly headers: KeptHeaders;
+  readonly verification: Verification | null;
+  /** The last 20 attempts of each stage, oldest first. */
+  readonly history: readonly Attempt[];
+}
+
+/** A delivery with all that work on it needs. */
+export interface Job extends Entry {
+  readonly stage: Stage;
+  readonly signature: string | null;
+  readonly url: string;
+  /** JSON text, as in {@link NewDelivery}. */
+  readonly context: string | null;
+  readonly headers: KeptHeaders;
+  readonly body: Uint8Array;
+  readonly verification: Verification | null;
+  /** A person has released it: it may run whatever its verification says. */
+  readonly released: boolean;
+  /** What the last {@link Again} of this stage wanted remembered. */
+  readonly memo: string | null;
+  /** The earlier delivery with this signature and other bytes, as `add` found it. */
+  readonly sameSignatureAs: string | null;
+}
+
+/** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
+export const signatureLifetimeMs = 300_000;
+
+/** Whether work is to come. */
+export function isWaiting(state: State): boolean {
+  return state === "received" || state === "verified";
+}
+
+/** Whether a state is the end of the way, until a person releases it. */
+export function isParked(state: State): state is "held" | "dead" {
+  return state === "held" || state === "dead";
+}
+
+/** The outcome "work on it again". */
+export function again(
+  afterMs: number,
+  error: string,
+  rest: Pick<Again, "counts" | "giveWay" | "memo">,
+): Again {
+  return { to: "again", afterMs, error, ...rest };
+}
+
+/** The outcome of work that a shutdown cut off. */
+export const stopped: Again = again(0, "stopped", { counts: false });
+
+/** The outcome "leave it, for this reason". */
+export function leave<To extends "held" | "rejected" | "dead">(
+  to: To,
+  code: ReasonCode,
+  message: string,
+  error: string | null = null,
+): Left & { readonly to: To } {
+  return { to, reason: { code, message }, error };
+}

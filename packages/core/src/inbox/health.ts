@@ -1,0 +1,96 @@
+import { describe } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { isDoneIn, within } from "../lib/timeout.ts";
+import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
+import { noCounts } from "./query.ts";
+
+/** How a receiver is doing. */
+export interface Health {
+  /** Whether it takes notifications: not when closing, nor when the inbox fails. */
+  readonly ready: boolean;
+  readonly inbox: InboxHealth;
+  /** How the service answered last. */
+  readonly service: "unknown" | "ok" | "unreachable" | "refused";
+  /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
+  readonly oldestWaitingMs: number | null;
+  /** All zero when the inbox fails, or is closed with the receiver; `inbox.error` tells when they are old. */
+  readonly counts: Counts;
+}
+
+// Longer than an inbox takes to find out that it fails.
+const answerMs = 4_000;
+// Longer than a server is let count.
+const countMs = 60_000;
+
+/** Asks how a receiver is doing, given what is known of the service and whether it closes. Rejects never. */
+export type AskHealth = (
+  service: Health["service"],
+  state: { readonly closing: boolean; readonly closed: boolean },
+) => Promise<Health>;
+
+/**
+ * Asks an inbox how it is doing, unless it is closed: that would open it again. One that gives no answer within 4 seconds
+ * fails. One that only takes longer to count, as with millions of deliveries on PostgreSQL, does not: what it counted
+ * last is told.
+ */
+export function watchHealth({
+  inbox,
+  name,
+  clock,
+}: {
+  readonly inbox: Inbox;
+  readonly name: string;
+  readonly clock: Clock;
+}): AskHealth {
+  let counted: Counted = { at: null, oldest: null, counts: noCounts() };
+  let counting: Promise<void> | undefined;
+
+  async function count(): Promise<void> {
+    const at = clock.now();
+    const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
+    counted = { at, oldest, counts };
+  }
+
+  /** Resolves to whether it is counted anew; who only joins is not told that it failed. */
+  async function isCounted(ms: number): Promise<boolean> {
+    const isJoined = counting !== undefined;
+    counting ??= within({ clock, ms: countMs, late: "It took too long" }, count).finally(() => {
+      counting = undefined;
+    });
+    const done = isDoneIn(clock, ms, counting);
+    return isJoined ? done.catch(() => false) : done;
+  }
+
+  return async (service, state) => {
+    const began = clock.now();
+    const late = `The inbox gave no answer within ${answerMs} ms`;
+    try {
+      if (state.closed) return failing({ ok: true }, service);
+      const health = await within({ clock, ms: answerMs, late }, () => inbox.health());
+      if (!health.ok || state.closed) return failing(health, service);
+      const isNew = await isCounted(Math.max(0, began + answerMs - clock.now()));
+      if (state.closed) return failing(health, service);
+      const { at, oldest, counts } = counted;
+      const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
+      const told = isNew ? health : { ...health, error: outdated(at) };
+      return { ready: !state.closing, inbox: told, service, oldestWaitingMs, counts };
+    } catch (error) {
+      return failing({ ok: false, error: describe(error) }, service);
+    }
+  };
+}
+
+interface Counted {
+  readonly at: number | null;
+  readonly oldest: Date | null;
+  readonly counts: Counts;
+}
+
+function outdated(at: number | null): string {
+  const since = at === null ? "none are known" : `counts are of ${new Date(at).toISOString()}`;
+  return `It takes over ${answerMs} ms to count: ${since}`;
+}
+
+function failing(inbox: InboxHealth, service: Health["service"]): Health {
+  return { ready: false, inbox, service, oldestWaitingMs: null, counts: noCounts() };
+}

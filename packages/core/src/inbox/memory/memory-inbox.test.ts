@@ -1,0 +1,286 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { inboxContract } from "../../testing/inbox/contract.ts";
+import {
+  createBench,
+  deferred,
+  handled,
+  later,
+  left,
+  type Step,
+  valid,
+} from "../../testing/inbox/fixture.ts";
+import { type Outcome, type State, states } from "../delivery.ts";
+import type { Consumer } from "../inbox.ts";
+import { memoryInbox } from "./memory-inbox.ts";
+
+const { guarantees } = memoryInbox();
+for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantees }))
+  test(name, run);
+
+const bench = (options?: Parameters<typeof memoryInbox>[0]) =>
+  createBench(memoryInbox(options), 60_000);
+
+describe("memoryInbox", () => {
+  it("memoryInbox() refuses options that are no positive numbers", () => {
+    expect(() => memoryInbox({ maxBytes: 0 })).toThrow(/maxBytes must be a positive number, not 0/);
+    const wrong = { acceptLoss: 1 } as unknown as { acceptLoss: boolean };
+    expect(() => memoryInbox(wrong)).toThrow(/acceptLoss must be true or false/);
+    expect(() => memoryInbox({ retention: { handledMs: Number.NaN } })).toThrow(TypeError);
+    expect(() => memoryInbox({ retention: { parkedMs: "1" as never } })).toThrow(/parkedMs/);
+  });
+
+  it("add() rejects when the bodies are over maxBytes, after the oldest handled made room", async () => {
+    const { inbox, put, work } = bench({ maxBytes: 100 });
+    const body = (character: string) => character.repeat(40);
+    const first = await put({ body: body("a") });
+    await work("verify", valid);
+    await work("handle", handled);
+    const second = await put({ body: body("b") });
+    await put({ body: body("c") });
+    expect(await inbox.get(first)).toBeNull();
+    await expect(put({ body: body("d") })).rejects.toMatchObject({ code: "overloaded" });
+    await work("verify", left("held", "not_verified"));
+    await put({ body: body("e") });
+    expect(await inbox.get(second)).toBeNull();
+  });
+
+  it("add() counts long addresses, signatures and headers, and rejected ones keep none of them", async () => {
+    const { inbox, make, add, work } = bench({ maxBytes: 10_000 });
+    const long = (number: number) =>
+      make({ url: "/".padEnd(2_000, `${number}`), signature: `${number}`.repeat(3_000) });
+    await add(await long(1));
+    await add(await long(2));
+    await expect(add(await long(3))).rejects.toMatchObject({ code: "overloaded" });
+    const refused = left("rejected", "invalid_signature");
+    await work("verify", refused, refused);
+    expect((await inbox.counts()).rejected).toBe(2);
+    await add(await long(4));
+    await add(await long(5));
+    await expect(add(await long(6))).rejects.toMatchObject({ code: "overloaded" });
+  });
+
+  it("keeps the last 1,000 handled", async () => {
+    const { inbox, put, consume, until } = bench();
+    for (let count = 0; count < 1_100; count++) await put();
+    consume("verify", valid, { concurrency: 100 });
+    consume("handle", handled, { concurrency: 100 });
+    await until(
+      async () => (await inbox.counts()).verified === 0 && inbox.load("a").waiting === 0,
+      "done",
+    );
+    expect((await inbox.counts()).handled).toBe(1_000);
+  });
+
+  it("is bounded when a flood of 50,000 forged deliveries comes", async () => {
+    const { inbox, clock, consume, until, end } = bench({ maxBytes: 5_000_000 });
+    const body = new Uint8Array(1_000);
+    const { jobs } = consume("verify", left("rejected", "invalid_signature"), { concurrency: 64 });
+    for (let count = 0; count < 50_000; count++) {
+      const key = new Uint8Array(24);
+      new DataView(key.buffer).setUint32(8, count);
+      const added = await inbox.add(
+        {
+          ...{
+            id: `${count}`.padStart(26, "0"),
+            receiver: "a",
+            receivedAt: clock.now(),
+            key,
+            body,
+          },
+          ...{ signature: `${count}`, url: "/", context: null, headers: {}, ackMs: 1 },
+        },
+        { to: "received" },
+      );
+      if (added.status === "duplicate") expect.unreachable("none is a copy");
+      const behind = () => inbox.load("a").waiting < 1_000;
+      if (!behind()) await until(behind, "the flood is worked off");
+    }
+    await until(() => inbox.load("a").waiting === 0, "all are rejected");
+    expect(jobs.length).toBe(50_000);
+    expect((await inbox.counts("a")).rejected).toBe(10_000);
+    const rejected = await inbox.list({ state: "rejected", limit: 20_000 });
+    expect(rejected.length).toBe(10_000);
+    const bodies = await Promise.all(rejected.map(async ({ id }) => (await inbox.get(id))?.body));
+    expect(new Set(bodies)).toEqual(new Set([null]));
+    await end();
+  });
+
+  it("holds at most 10,000 that never got a verdict", async () => {
+    const { inbox, clock, consume, until, end } = bench();
+    consume("verify", left("held", "not_verified"), { concurrency: 64 });
+    for (let count = 0; count < 10_100; count++) {
+      const key = new Uint8Array(24);
+      new DataView(key.buffer).setUint32(8, count);
+      await inbox.add(
+        {
+          ...{ id: `${count}`.padStart(26, "0"), receiver: "a", receivedAt: clock.now(), key },
+          ...{
+            signature: `${count}`,
+            url: "/",
+            context: null,
+            headers: {},
+            body: new Uint8Array(),
+            ackMs: 1,
+          },
+        },
+        { to: "received" },
+      );
+    }
+    await until(() => inbox.load("a").waiting === 0, "all are held");
+    expect(await inbox.counts("a")).toMatchObject({ received: 0, held: 10_000 });
+    await end();
+  });
+
+  it("consume() lets the event loop breathe while it works off a backlog", async () => {
+    const { inbox, put, consume, until, end } = bench();
+    for (let count = 0; count < 1_000; count++) await put();
+    let atFirstTurn = -1;
+    setTimeout(async () => {
+      atFirstTurn = jobs.length;
+    }, 0);
+    const { jobs } = consume("verify", valid, { concurrency: 8 });
+    await until(async () => (await inbox.counts()).verified === 1_000, "all are verified");
+    expect(atFirstTurn).toBeLessThan(1_000);
+    await end();
+  });
+
+  it("consume() sets no timer for what is due while all its places are taken", async () => {
+    const { clock, put, work, consume, until, end } = bench();
+    await put();
+    await work("verify", later(1_000));
+    await put();
+    let finish = (_outcome: Outcome): void => {};
+    const slow = () =>
+      new Promise<Outcome>((resolve) => {
+        finish = resolve;
+      });
+    const { jobs } = consume("verify", slow, { concurrency: 1 });
+    await until(() => jobs.length === 1, "the second is worked on");
+    clock.advance(60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(clock.pending).toBe(0);
+    finish(valid);
+    await until(() => jobs.length === 2, "the first comes again");
+    finish(valid);
+    await end();
+  });
+
+  it("consume() goes on for the other worker when one stops while something is not due", async () => {
+    const { clock, put, work, consume, until, end } = bench();
+    await put();
+    await work("verify", later(1_000));
+    const [one, other] = [consume("verify", valid), consume("verify", valid)];
+    await until(() => clock.pending === 2, "both wait");
+    await one.consumer.stop();
+    clock.advance(1_000);
+    await until(() => other.jobs.length === 1, "the other takes it up");
+    await end();
+  });
+
+  it("counts agree with a recount and bodies stay in bounds, whatever is called", async () => {
+    const outcome = fc.constantFrom<Step>(
+      ...[valid, handled, later(0), later(60_000, { giveWay: true }), later(10, { counts: false })],
+      ...[left("held", "no_handler"), left("dead", "do_not_retry"), left("held", "not_verified")],
+      left("rejected", "invalid_signature"),
+      left("held", "expired", { verification: "expired" }),
+      () => Promise.reject(new Error("broken")),
+    );
+    const pick = fc.nat({ max: 30 });
+    const operation = fc.oneof(
+      fc.record({
+        do: fc.constant("add" as const),
+        pick,
+        unsigned: fc.constantFrom(null, "held", "verified"),
+      }),
+      fc.record({
+        do: fc.constant("work" as const),
+        stage: fc.constantFrom("verify", "handle"),
+        outcome,
+      }),
+      fc.record({ do: fc.constant("abort" as const), stage: fc.constantFrom("verify", "handle") }),
+      fc.record({ do: fc.constantFrom("release" as const, "discard" as const), pick }),
+      fc.record({ do: fc.constant("releaseAll" as const) }),
+      fc.record({
+        do: fc.constant("wait" as const),
+        ms: fc.constantFrom(10, 60_000, 90_000_000, 3e9),
+      }),
+      fc.record({ do: fc.constant("prune" as const) }),
+    );
+    const maxBytes = 300;
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
+        const { inbox, clock, make, add, consume, end } = bench({ maxBytes });
+        const errors: unknown[] = [];
+        const tolerated = (error: { code?: unknown }): void => void errors.push(error.code);
+        const run = async (stage: "verify" | "handle", step: Step, stop: "stop" | "abort") => {
+          const state: State = stage === "verify" ? "received" : "verified";
+          const now = clock.now();
+          const due = (await inbox.list({ state })).some(
+            ({ nextAttemptAt }) => Number(nextAttemptAt) <= now,
+          );
+          if (!due) return;
+          let stopping: ReturnType<Consumer["stop"]> | undefined;
+          const began = deferred();
+          const { consumer } = consume(stage, (job, signal) => {
+            stopping ??= consumer[stop]();
+            began.resolve();
+            return typeof step === "function" ? step(job, signal) : step;
+          });
+          await began.promise;
+          await stopping;
+        };
+        for (const operation of operations) {
+          const entries = await inbox.list({ limit: 1_000 });
+          const chosen = (at: number): string => entries[at % (entries.length || 1)]?.id ?? "none";
+          const now = clock.now();
+          if (operation.do === "add") {
+            const { pick, unsigned } = operation;
+            const signature = unsigned === null ? `${pick % 3}` : null;
+            const delivery = await make({ signature, body: "x".repeat(pick) });
+            const verification = "unsigned" as const;
+            const reason = { code: "unsigned", message: "!" } as const;
+            const arrival =
+              unsigned === "held"
+                ? { to: unsigned, verification, reason }
+                : unsigned === "verified"
+                  ? { to: unsigned, verification, type: null, reportId: null }
+                  : { to: "received" as const };
+            await add(delivery, { arrival }).catch(tolerated);
+          } else if (operation.do === "work") await run(operation.stage, operation.outcome, "stop");
+          else if (operation.do === "abort") {
+            await run(operation.stage, () => new Promise<Outcome>(() => {}), "abort");
+          } else if (operation.do === "release") {
+            await inbox
+              .release({ receiver: "a", id: chosen(operation.pick), now })
+              .catch(tolerated);
+          } else if (operation.do === "discard") {
+            await inbox.discard(chosen(operation.pick)).catch(tolerated);
+          } else if (operation.do === "releaseAll") {
+            await inbox.release({ receiver: "a", reason: "no_handler", now });
+          } else if (operation.do === "wait") clock.advance(operation.ms);
+          else await inbox.prune(new Date(now));
+
+          const after = await inbox.list({ limit: 1_000 });
+          const recount = Object.fromEntries(
+            states.map((state) => [state, after.filter((entry) => entry.state === state).length]),
+          );
+          expect(await inbox.counts("a")).toEqual(recount);
+          const details = await Promise.all(after.map(({ id }) => inbox.get(id)));
+          const unsigned = (state: State): number =>
+            details.filter((one) => one?.state === state && one.verification === "unsigned").length;
+          expect(inbox.load("a")).toMatchObject({
+            waiting: (recount["received"] ?? 0) + (recount["verified"] ?? 0),
+            unsignedWaiting: unsigned("verified"),
+            unsignedHeld: unsigned("held"),
+          });
+          const bytes = details.reduce((sum, one) => sum + (one?.body?.length ?? 0), 0);
+          expect(bytes).toBeLessThanOrEqual(maxBytes);
+        }
+        expect(errors.every((code) => typeof code === "string")).toBe(true);
+        await end();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

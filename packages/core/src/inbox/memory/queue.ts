@@ -1,0 +1,61 @@
+import { Heap } from "../../lib/heap.ts";
+import { type Stage, signatureLifetimeMs } from "../delivery.ts";
+
+/** What a queue needs to know of what waits in it. */
+export interface Waiting {
+  readonly receivedAt: number;
+  /** Milliseconds since the epoch; not handed out before. */
+  readonly dueAt: number;
+  readonly giveWay: boolean;
+}
+
+/**
+ * What waits for one stage of one receiver. To be verified: the newest first while its signature may be valid, then
+ * those that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
+ */
+export class MemoryQueue<T extends Waiting> {
+  /** Called whenever something was pushed. */
+  readonly listeners: Set<() => void> = new Set();
+  readonly #stage: Stage;
+  readonly #first = new Heap<T>();
+  readonly #yielding = new Heap<T>();
+  readonly #later = new Heap<T>();
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  push(value: T, now: number): void {
+    if (value.dueAt > now) this.#later.push(value.dueAt, value);
+    else this.#ready(value);
+    for (const wake of this.listeners) wake();
+  }
+
+  /** Takes out what waits to come due; false when it is not among those. */
+  remove(value: T): boolean {
+    return this.#later.remove(value);
+  }
+
+  /** The next that is due, or undefined. */
+  pop(now: number): T | undefined {
+    while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {
+      const value = this.#later.pop();
+      if (value !== undefined) this.#ready(value);
+    }
+    const [first, yielding] = [this.#first, this.#yielding];
+    // When the newest is past its lifetime, all are.
+    const isPast = this.#stage === "verify" && now + (first.rank ?? now) >= signatureLifetimeMs;
+    return (isPast ? undefined : first.pop()) ?? yielding.pop() ?? first.pop();
+  }
+
+  /** When the next one comes due that was not due at the last `pop`. */
+  get nextDueAt(): number | undefined {
+    return this.#later.rank;
+  }
+
+  #ready(value: T): void {
+    const { receivedAt, dueAt, giveWay } = value;
+    const heap = giveWay ? this.#yielding : this.#first;
+    heap.push(this.#stage === "verify" && !giveWay ? -receivedAt : dueAt, value);
+  }
+}

@@ -1,0 +1,83 @@
+import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
+import { idAt } from "./id.ts";
+import type { Counts, InboxQuery, Minute, Summary, SummaryQuery } from "./inbox.ts";
+import type { Kept } from "./stored-delivery.ts";
+
+/** A minute in milliseconds. */
+export const minuteMs = 60_000;
+
+/** The ids that a query may find: `first` and greater ones, all smaller than `below`. */
+export function idRange(query: InboxQuery): { readonly first: string; readonly below: string } {
+  const { from, until, idPrefix, after, newestFirst = false } = query;
+  // A space is smaller, and a tilde greater, than whatever an id may go on with.
+  const firsts = [idPrefix ?? "", from === undefined ? "" : idAt(from.getTime())];
+  const belows = [`${idPrefix ?? ""}~`, until === undefined ? "~" : idAt(until.getTime())];
+  if (after !== undefined) newestFirst ? belows.push(after) : firsts.push(`${after} `);
+  return { first: firsts.sort().at(-1) ?? "", below: belows.sort()[0] ?? "~" };
+}
+
+/** Whether a state is one of those asked for. */
+export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
+  return asked === undefined || asked === state || (asked === "parked" && isParked(state));
+}
+
+/** Those of all that a query finds, in its order. */
+export function lookFor(all: Iterable<Kept>, query: InboxQuery): Kept[] {
+  const { receiver, state, type, reportId, reason, newestFirst = false, limit = 100 } = query;
+  const { first, below } = idRange(query);
+  const found: Kept[] = [];
+  for (const kept of all) {
+    const fits =
+      isChosen(kept.state, state) &&
+      (receiver === undefined || receiver === kept.receiver) &&
+      (type === undefined || type === kept.type) &&
+      (reportId === undefined || reportId === kept.reportId) &&
+      (reason === undefined || reason === kept.reason?.code);
+    if (!fits || kept.id < first || kept.id >= below) continue;
+    found.push(kept);
+  }
+  // Nearly always they are in order already: that costs no more than to have looked.
+  found.sort((one, other) => (one.id < other.id ? -1 : 1));
+  return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
+}
+
+/** All in numbers. */
+export function sumUp(all: Iterable<Kept>, { receiver, from, until }: SummaryQuery): Summary {
+  const parked: Partial<Record<ReasonCode, number>> = {};
+  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
+    State,
+    Date | null
+  >;
+  const minutes = new Map<number, { counts: Record<State, number>; ackMs: number[] }>();
+  const { first, below } = idRange({ from, until });
+  for (const { receiver: of, id, state, reason, receivedAt, ackMs } of all) {
+    if (receiver !== undefined && receiver !== of) continue;
+    if (isParked(state) && reason !== null) parked[reason.code] = (parked[reason.code] ?? 0) + 1;
+    if (receivedAt < (oldest[state]?.getTime() ?? Number.POSITIVE_INFINITY)) {
+      oldest[state] = new Date(receivedAt);
+    }
+    if (id < first || id >= below) continue;
+    const at = receivedAt - (receivedAt % minuteMs);
+    const minute = minutes.get(at) ?? { counts: noCounts(), ackMs: [] };
+    minute.counts[state]++;
+    minute.ackMs.push(ackMs);
+    minutes.set(at, minute);
+  }
+  const inOrder = [...minutes].sort(([one], [other]) => one - other);
+  return {
+    ...{ parked, oldest },
+    minutes: inOrder.map(([at, { counts, ackMs }]) => minuteOf(at, counts, ackMs)),
+  };
+}
+
+/** A minute, with the percentiles of how long acknowledgements took. */
+export function minuteOf(at: number, counts: Counts, ackMs: readonly number[]): Minute {
+  const sorted = ackMs.toSorted((one, other) => one - other);
+  const share = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
+  return { at: new Date(at), counts, ackMs: { p50: share(0.5), p99: share(0.99) } };
+}
+
+/** Counts of nothing, to be counted up. */
+export function noCounts(): Record<State, number> {
+  return { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
+}

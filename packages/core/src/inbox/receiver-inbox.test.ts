@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { setUp, standStill } from "../../../../test/receiver-setup.ts";
+import type { ReasonCode } from "./delivery.ts";
+import { memoryInbox } from "./memory/memory-inbox.ts";
+
+describe("inbox", () => {
+  it("looks at its own receiver only, and after what is no longer kept is gone", async () => {
+    const inbox = memoryInbox({ retention: { parkedMs: 60_000 } });
+    const mine = setUp({ inbox, unsigned: "hold" });
+    const other = setUp({ inbox, name: "other", autostart: false });
+    await other.send("report");
+    const { body } = await mine.post({
+      body: "{}",
+      headers: { "content-type": "application/json" },
+    });
+    const { inbox: view } = mine.receiver;
+    const hour = {
+      from: new Date(Date.now() - 3_600_000),
+      until: new Date(Date.now() + 3_600_000),
+    };
+    expect(await view.counts()).toMatchObject({ held: 1, received: 0 });
+    expect((await view.list()).map(({ id }) => id)).toEqual([body.id]);
+    expect((await view.summary(hour)).parked).toEqual({ unsigned: 1 });
+    await expect(view.release("none")).rejects.toMatchObject({ code: "not_found" });
+    await expect(view.retry(body.id)).rejects.toMatchObject({ code: "not_releasable" });
+    expect(await view.releaseAll("poison")).toBe(0);
+    await view.discard(body.id);
+    expect(await view.get(body.id)).toBeNull();
+    expect((await other.receiver.inbox.list()).length).toBe(1);
+  });
+
+  it.each([
+    ["status is no option; these are: state, type, ", { status: "held" }],
+    ["state must be parked or one of received, ", { state: "lost" }],
+    ["after must be a string, not 5", { after: 5 }],
+    ["reportId must be a string, not an object", { reportId: {} }],
+    ["limit must be an integer from 1, or Infinity, not 0", { limit: 0 }],
+    ["limit must be an integer from 1, or Infinity, not NaN", { limit: Number.NaN }],
+    ["limit must be an integer from 1, or Infinity, not 1.5", { limit: 1.5 }],
+    ['limit must be an integer from 1, or Infinity, not "9"', { limit: "9" }],
+    ['from must be a valid Date, not "2026-01-01"', { from: "2026-01-01" }],
+    ["until must be a valid Date, not an object", { until: new Date(Number.NaN) }],
+    ["until must be a valid Date, not an object", { until: { getTime: (): number => 0 } }],
+    ["newestFirst must be true or false, not 1", { newestFirst: 1 }],
+    ["options must be an object, not a string", "held"],
+  ])("refuses a query: %s", async (message, query) => {
+    const { receiver } = setUp();
+    const listing = receiver.inbox.list(query as Parameters<typeof receiver.inbox.list>[0]);
+    await expect(listing).rejects.toThrow(TypeError);
+    await expect(listing).rejects.toThrow(`list: ${message}`);
+  });
+
+  it("refuses an id that is no text, and a summary without its dates", async () => {
+    const { inbox } = setUp().receiver;
+    const all = inbox.releaseAll(7 as unknown as ReasonCode);
+    await expect(all).rejects.toThrow("releaseAll: reason must be a string, not 7");
+    for (const call of ["get", "release", "retry", "discard"] as const) {
+      const calling = inbox[call](undefined as unknown as string);
+      await expect(calling).rejects.toThrow(`${call}: id must be a string, not undefined`);
+    }
+    const refused = (query: object, message: string) =>
+      expect(inbox.summary(query as never)).rejects.toThrow(message);
+    const from = new Date(0);
+    await refused({ from }, "summary: until must be a valid Date, not undefined");
+    await refused({ until: from, from: null }, "summary: from must be a valid Date, not null");
+    await refused({ from, until: from, state: "held" }, "summary: state is no option");
+  });
+
+  it("takes all that a query may hold, left out or not", async () => {
+    const { receiver, send } = setUp({ autostart: false });
+    await send("report");
+    const { inbox } = receiver;
+    const none = { state: undefined, limit: undefined, from: undefined } as object;
+    for (const query of [undefined, none, { limit: Number.POSITIVE_INFINITY }, { limit: 1e20 }]) {
+      expect(await inbox.list(query)).toHaveLength(1);
+    }
+    expect(await inbox.list({ from: new Date(0), until: new Date(1) })).toEqual([]);
+  });
+
+  it("shows nothing that is no longer kept", async () => {
+    standStill();
+    const inbox = memoryInbox({ retention: { handledMs: 60_000 } });
+    const { receiver, send, emulator } = setUp({ inbox });
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    emulator.clock.advance(59_000);
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
+    emulator.clock.advance(2_000);
+    expect(await receiver.inbox.get(body.id)).toBeNull();
+  });
+});

@@ -1,0 +1,99 @@
+import type { Clock } from "../lib/clock.ts";
+import { check, onlyKnown } from "../lib/validate.ts";
+import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
+import type { Counts, Inbox, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
+
+/** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
+export interface ReceiverInbox {
+  /** Oldest first, unless told. Rejects with a TypeError for an unknown name in the query, or a wrong state, limit or date; `not_searchable` for what BullMQ can't look for. */
+  list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
+  /** One in full, or null. */
+  get(id: string): Promise<EntryDetails | null>;
+  /** How many there are in each state. */
+  counts(): Promise<Counts>;
+  /** In numbers: all there is, and what was received in a span of time. Rejects with a TypeError without its two dates. */
+  summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;
+  /** Runs a held, dead or handled one, attempts from zero. Rejects `not_found` or `not_releasable`. */
+  release(id: string): Promise<void>;
+  /** Runs all that are parked for a reason; resolves to how many. */
+  releaseAll(reason: ReasonCode): Promise<number>;
+  /** Has one that waits for its next try tried at once. Rejects `not_found` or `not_releasable`. */
+  retry(id: string): Promise<void>;
+  /** Deletes a parked one. Rejects `not_found` or `not_parked`. */
+  discard(id: string): Promise<void>;
+}
+
+/** Makes that view of an inbox; `prune` comes before what looks for something, and all is asked within `ask`. */
+export function receiverInbox(
+  { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
+  prune: () => Promise<void>,
+  ask: <T>(what: () => Promise<T>) => Promise<T> = (what) => what(),
+): ReceiverInbox {
+  const kept = <T>(look: () => Promise<T>): Promise<T> => ask(() => prune().then(look));
+  return {
+    list: async (query = {}) => {
+      checkList(query);
+      return kept(() => inbox.list({ ...query, receiver: name }));
+    },
+    get: async (id) => {
+      checkText("get: id", id);
+      return kept(() => inbox.get(id, name));
+    },
+    counts: () => kept(() => inbox.counts(name)),
+    summary: async (query) => {
+      onlyKnown("summary", query, ["from", "until"]);
+      checkDate("summary: from", query.from);
+      checkDate("summary: until", query.until);
+      return kept(() => inbox.summary({ ...query, receiver: name }));
+    },
+    release: async (id) => {
+      checkText("release: id", id);
+      await ask(() => inbox.release({ receiver: name, id, now: clock.now() }));
+    },
+    releaseAll: async (reason) => {
+      checkText("releaseAll: reason", reason);
+      return ask(() => inbox.release({ receiver: name, reason, now: clock.now() }));
+    },
+    retry: async (id) => {
+      checkText("retry: id", id);
+      await ask(() => inbox.release({ receiver: name, retry: id, now: clock.now() }));
+    },
+    discard: async (id) => {
+      checkText("discard: id", id);
+      await ask(() => inbox.discard(id, name));
+    },
+  };
+}
+
+const asked: readonly string[] = [
+  ...["state", "type", "reportId", "reason", "from", "until", "idPrefix", "newestFirst"],
+  ...["limit", "after"],
+];
+
+function checkList(query: Omit<InboxQuery, "receiver">): void {
+  onlyKnown("list", query, asked);
+  const { state = "parked", limit = 1 } = query;
+  const isState = state === "parked" || states.includes(state);
+  check("list: state", `parked or one of ${states.join(", ")}`, state, isState);
+  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
+  check("list: limit", "an integer from 1, or Infinity", limit, isCount && limit >= 1);
+  for (const date of ["from", "until"] as const) {
+    if (query[date] !== undefined) checkDate(`list: ${date}`, query[date]);
+  }
+  const { newestFirst = false } = query;
+  const isChoice = typeof newestFirst === "boolean";
+  check("list: newestFirst", "true or false", newestFirst, isChoice);
+  for (const text of ["type", "reportId", "reason", "idPrefix", "after"] as const) {
+    checkText(`list: ${text}`, query[text] ?? "");
+  }
+}
+
+function checkDate(name: string, date: unknown): void {
+  // Not by instanceof: it may be of another realm, as in Jest.
+  const isDate = Object.prototype.toString.call(date) === "[object Date]";
+  check(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
+}
+
+function checkText(name: string, given: unknown): void {
+  check(name, "a string", given, typeof given === "string");
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import type { NewDelivery } from "./delivery.ts";
+import { entryOf, jobAt, newKept, record } from "./stored-delivery.ts";
+
+const body = new TextEncoder().encode("{}");
+const receivedAt = new Date(1_000);
+const delivery: NewDelivery = {
+  ...{ id: "a", receiver: "reports", receivedAt: 1_000, key: null, signature: "s", url: "/hook" },
+  ...{ context: '{"customer":1}', headers: { traceparent: "00" }, body, ackMs: 3 },
+};
+const job = {
+  ...{ id: "a", url: "/hook", headers: { traceparent: "00" }, body, receivedAt, ackMs: 3 },
+  ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: receivedAt },
+  ...{ lastError: null, released: false, memo: null, sameSignatureAs: null },
+};
+const reason = { code: "unsigned", message: "It has no signature." } as const;
+
+describe("jobAt()", () => {
+  it("is to be verified, and nothing is known of it", () => {
+    const nothing = { type: null, reportId: null, verification: null };
+    const expected = { ...job, ...nothing, state: "received", stage: "verify", signature: "s" };
+    expect(jobAt(delivery)).toEqual(expected);
+  });
+
+  it("is to be handled, without its signature, and has a type, when it is verified", () => {
+    const found = { type: "test_webhook_endpoint", reportId: null } as const;
+    const arrival = { to: "verified", verification: "unsigned", ...found } as const;
+    const expected = { state: "verified", stage: "handle", signature: null, ...found };
+    expect(jobAt(delivery, arrival)).toEqual({ ...job, ...expected, verification: "unsigned" });
+  });
+});
+
+describe("entryOf()", () => {
+  it.each([
+    [{ to: "received" }, { reason: null, type: null }],
+    [
+      { to: "verified", verification: "valid", type: "report.complete", reportId: "r" },
+      { reason: null, type: "report.complete", reportId: "r" },
+    ],
+    [
+      { to: "held", reason },
+      { reason, type: null, nextAttemptAt: null },
+    ],
+  ] as const)("shows one that arrived as %o", (arrival, expected) => {
+    expect(entryOf(newKept(delivery, arrival, null))).toEqual({
+      ...{ id: "a", state: arrival.to, receivedAt, reportId: null, attempts: 0 },
+      ...{ nextAttemptAt: receivedAt, lastError: null, ackMs: 3, ...expected },
+    });
+  });
+});
+
+describe("record()", () => {
+  const test = { type: "test_webhook_endpoint", reportId: null } as const;
+  const unsigned = { to: "verified", verification: "unsigned", ...test } as const;
+  const signed = { to: "verified", verification: "valid", ...test } as const;
+  const rejected = { to: "rejected", reason, error: null } as const;
+  const dead = { to: "dead", reason, error: null } as const;
+  const nothing = { body: null, url: "", signature: null };
+  const all = { body, url: "/hook", signature: null };
+
+  it.each([
+    ["what is rejected", { to: "received" }, rejected, nothing],
+    ["what was handled without a signature", unsigned, { to: "handled" }, nothing],
+    ["what was handled", signed, { to: "handled" }, all],
+    ["what is dead without a signature", unsigned, dead, all],
+  ] as const)("says what is kept of %s", (_what, arrival, outcome, expected) => {
+    const kept = newKept(delivery, arrival, null);
+    record(kept, outcome, 1_000, 1_000);
+    expect(kept).toMatchObject(expected);
+  });
+
+  it("keeps all of what was handled because somebody released it", () => {
+    const kept = newKept(delivery, unsigned, null);
+    kept.released = true;
+    record(kept, { to: "handled" }, 1_000, 1_000);
+    expect(kept).toMatchObject(all);
+  });
+});

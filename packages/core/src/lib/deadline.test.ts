@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { virtualClock } from "../testing/virtual-clock.ts";
+import type { Clock } from "./clock.ts";
+import { Deadline } from "./deadline.ts";
+
+const never = <T>(): Promise<T> => new Promise(() => {});
+
+function begin(ms = 5_000) {
+  const clock = virtualClock(1_000);
+  return { clock, deadline: new Deadline(clock, clock.now(), ms) };
+}
+
+describe("Deadline", () => {
+  it("counts from where it started, below zero when it is over, and never more than there was", () => {
+    const { clock, deadline } = begin();
+    expect([deadline.startedAt, deadline.leftMs]).toEqual([1_000, 5_000]);
+    clock.advance(6_000);
+    expect([deadline.leftMs, deadline.elapsedMs]).toEqual([-1_000, 6_000]);
+    const setBack: Clock = { ...clock, now: () => -60_000 };
+    const { leftMs, elapsedMs } = new Deadline(setBack, 1_000, 5_000);
+    expect([leftMs, elapsedMs]).toEqual([5_000, 0]);
+  });
+
+  it("race() settles as the step does when that is in time", async () => {
+    const { deadline } = begin();
+    expect(await deadline.race(Promise.resolve("done"), 10)).toBe("done");
+    const failure = new Error("no");
+    await expect(deadline.race(Promise.reject(failure), 10)).rejects.toBe(failure);
+  });
+
+  it("race() is late when its time is over, and not a moment before", async () => {
+    const { clock, deadline } = begin();
+    let result = "pending";
+    const race = deadline.race(never<string>(), 10).then((value) => {
+      result = value;
+    });
+    clock.advance(9);
+    await null;
+    expect(result).toBe("pending");
+    clock.advance(1);
+    await race;
+    expect(result).toBe("late");
+    expect(clock.pending).toBe(0);
+  });
+
+  it.each([5_000, 60_000])("race() of %i milliseconds is late when all are over", async (ms) => {
+    const { clock, deadline } = begin();
+    clock.advance(2_000);
+    let late = false;
+    const race = deadline.race(never<string>(), ms).then(() => {
+      late = true;
+    });
+    clock.advance(2_999);
+    await null;
+    expect(late).toBe(false);
+    clock.advance(1);
+    await race;
+    expect(late).toBe(true);
+  });
+
+  it.each([
+    [100, 50],
+    [50, 50],
+    [50, 100],
+  ])("gives two steps of %i and %i milliseconds one timer", async (first, second) => {
+    const { clock, deadline } = begin();
+    await deadline.race(Promise.resolve(), first);
+    clock.advance(20);
+    let late = false;
+    const race = deadline.race(never<string>(), second).then(() => {
+      late = true;
+    });
+    expect(clock.pending).toBe(1);
+    clock.advance(second - 1);
+    await null;
+    expect(late).toBe(false);
+    clock.advance(1);
+    await race;
+    expect(clock.pending).toBe(0);
+  });
+
+  it("sets no timer again for a step that ends later", async () => {
+    let set = 0;
+    const { clock } = begin();
+    const counting: Clock = {
+      ...clock,
+      setTimeout: (...given) => {
+        set++;
+        return clock.setTimeout(...given);
+      },
+    };
+    const deadline = new Deadline(counting, clock.now(), 5_000);
+    for (let step = 0; step < 10; step++) await deadline.race(Promise.resolve(), 50 + step);
+    expect(set).toBe(1);
+  });
+
+  it("is late by its timer, whatever the clock was set to meanwhile", async () => {
+    const { clock } = begin();
+    let shift = 0;
+    const deadline = new Deadline({ ...clock, now: () => clock.now() + shift }, 1_000, 5_000);
+    const race = deadline.race(never<string>(), 10);
+    shift = -3_600_000;
+    clock.advance(10);
+    expect(await race).toBe("late");
+  });
+
+  it("is late in time although a timer for an earlier step came late", async () => {
+    const { clock } = begin();
+    let lag = 0;
+    const deadline = new Deadline({ ...clock, now: () => clock.now() + lag }, 1_000, 5_000);
+    await deadline.race(Promise.resolve(), 2_000);
+    let late = false;
+    const race = deadline.race(never<string>()).then(() => {
+      late = true;
+    });
+    lag = 1_500;
+    clock.advance(2_000);
+    clock.advance(1_499);
+    await null;
+    expect(late).toBe(false);
+    clock.advance(1);
+    await race;
+    expect(late).toBe(true);
+  });
+
+  it("leaves no timer behind end()", async () => {
+    const { clock, deadline } = begin();
+    await deadline.race(Promise.resolve(), 50);
+    deadline.end();
+    expect(clock.pending).toBe(0);
+    deadline.end();
+  });
+});

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { setUp } from "../../../../test/receiver-setup.ts";
+
+describe("mustBeThere()", () => {
+  it("has a promise of signature answered 503, with a line that names the option", async () => {
+    const { send, lines } = setUp({
+      signature: () => Promise.reject(new Error("later")) as never,
+    });
+    expect((await send("report.complete")).status).toBe(503);
+    expect(String(lines[0]?.fields["error"])).toContain(
+      "TypeError: createReceiver: signature must answer at once, not with a promise",
+    );
+  });
+
+  it("has a promise of parse park the delivery, with a reason that names the option", async () => {
+    const { send, receiver } = setUp({ parse: () => Promise.reject(new Error("later")) as never });
+    receiver.on("report", () => {});
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    const entry = await receiver.inbox.get(body.id);
+    expect(entry?.state).toBe("dead");
+    expect(entry?.reason?.message).toContain("parse must answer at once, not with a promise");
+  });
+});

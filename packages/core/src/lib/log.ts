@@ -1,0 +1,82 @@
+import type { Clock } from "./clock.ts";
+import { isPromise } from "./is-promise.ts";
+import type { Bind } from "./platform.ts";
+import { printableFields } from "./printable.ts";
+
+/**
+ * Where log lines go: pino's order of arguments; `console` fits too. One that takes the message first, such as winston,
+ * needs a wrapper: `{ warn: (fields, message) => winston.warn(message, fields), error: … }`.
+ */
+export interface Logger {
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** One line for each decision that needs nobody; left out, none is written. */
+  info?(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Warnings and errors on the console, looked up at each call. */
+export const consoleLogger: Logger = {
+  warn: (fields, message) => console.warn(`reporthook: ${message}`, once(fields)),
+  error: (fields, message) => console.error(`reporthook: ${message}`, once(fields)),
+};
+
+/** The stack is shown at a delivery's first failure; later ones have the line. */
+function once({ err, ...fields }: LogFields): LogFields {
+  return err === undefined || Number(fields["attempt"] ?? 1) > 1 ? fields : { ...fields, err };
+}
+
+type LogFields = Readonly<Record<string, unknown>>;
+
+/**
+ * The logger of a receiver, which names it in each line. It never throws: a broken one loses log lines and nothing else.
+ * Errors of one without `error` are warnings; it has `info` where the given one does, and `{}` drops all.
+ */
+export function loggerOf(
+  receiver: string,
+  logger: Partial<Logger>,
+  bind: Bind = (run) => run,
+): Logger {
+  const guarded = (level: keyof Logger): Logger["warn"] =>
+    bind((given, message) => {
+      const fields = printableFields({ receiver, ...given });
+      try {
+        const written: unknown =
+          logger[level] === undefined
+            ? logger.warn?.(fields, message)
+            : logger[level](fields, message);
+        if (isPromise(written)) written.then(undefined, () => {});
+      } catch {
+        // A log line that can't be written has nowhere else to go.
+      }
+    });
+  const safe = { warn: guarded("warn"), error: guarded("error") };
+  return typeof logger.info === "function" ? { ...safe, info: guarded("info") } : safe;
+}
+
+/** Writes a line at once and then at most one a minute, each with their number since the one before. */
+export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn"] {
+  let last = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return (fields, message) => {
+    count++;
+    // A clock that was set back must not silence it.
+    if (Math.abs(clock.now() - last) < 60_000) return;
+    write({ ...fields, count }, message);
+    last = clock.now();
+    count = 0;
+  };
+}
+
+const mostErrors = 8;
+
+/** The same for each `error` by itself; of many at a time, the first ones are forgotten. */
+export function oncePerMinuteEach(clock: Clock, write: Logger["warn"]): Logger["warn"] {
+  const lines = new Map<unknown, Logger["warn"]>();
+  return (fields, message) => {
+    const { error } = fields;
+    if (lines.size >= mostErrors && !lines.has(error)) lines.clear();
+    const line = lines.get(error) ?? oncePerMinute(clock, write);
+    lines.set(error, line);
+    line(fields, message);
+  };
+}

@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { setUp } from "../../../../test/receiver-setup.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+describe("a platform that offers less", () => {
+  it("is no reason to fail where the functions of process throw when called", async () => {
+    const stub = {
+      get env(): never {
+        throw new Error("process.env is not supported");
+      },
+      getBuiltinModule(): never {
+        throw new Error("A Node.js API is used which is not supported in the Edge Runtime");
+      },
+    };
+    vi.stubGlobal("process", stub);
+    vi.resetModules();
+    const { createReceiver } = await import("../receiver.ts");
+    const { memoryInbox } = await import("../inbox/memory/memory-inbox.ts");
+    const handled: string[] = [];
+    const receiver = createReceiver({
+      client: { authorize: async () => "valid" },
+      inbox: memoryInbox(),
+      logger: false,
+    }).on("report", ({ id }) => void handled.push(id));
+    const headers = { "x-svc-authorization": "s", "content-type": "application/json" };
+    const request = new Request("http://localhost/", {
+      ...{ method: "POST", headers, body: '{"status":"complete"}' },
+    });
+    const answer = await receiver.fetch(request);
+    expect(answer.status).toBe(200);
+    await receiver.idle();
+    await receiver.close();
+    expect(handled).toEqual([((await answer.json()) as { id: string }).id]);
+  });
+
+  it("is refused at creation without crypto", async () => {
+    const { createReceiver } = await import("../receiver.ts");
+    vi.stubGlobal("crypto", undefined);
+    const make = () => createReceiver({ client: { authorize: async () => "valid" } });
+    expect(make).toThrow(/^createReceiver needs the global crypto.*Jest 28/);
+  });
+
+  it("is answered 503 when it fails only later, and the log blames no inbox", async () => {
+    const { receiver, send, lines } = setUp();
+    receiver.on("report", () => {});
+    vi.stubGlobal("crypto", {
+      getRandomValues() {
+        throw new Error("no randomness");
+      },
+    });
+    const answers = [];
+    // A pool of random bytes may last for some hundred.
+    for (let count = 0; count < 300; count++) answers.push(await send("report.complete"));
+    const failed = answers.find(({ status }) => status !== 200);
+    expect(failed).toMatchObject({ status: 503, body: { code: "inbox_unavailable" } });
+    const [line] = lines;
+    expect(line?.message).toBe("A request failed unexpectedly: answered 503.");
+    expect(line?.fields).toMatchObject({ error: "Error: no randomness" });
+    expect(line?.fields["err"]).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,53 @@
+import { createEmulator } from "@reporthook/emulator";
+import { describe, expect, it } from "vitest";
+import { within } from "./timeout.ts";
+
+describe("within()", () => {
+  it("rejects and aborts when the time is over, whatever runs", async () => {
+    const { clock } = createEmulator();
+    let given: AbortSignal | undefined;
+    const running = within({ clock, ms: 50, late: "too late" }, (scope) => {
+      given = scope.signal;
+      return new Promise(() => {});
+    });
+    clock.advance(50);
+    await expect(running).rejects.toThrow("too late");
+    expect(given?.aborted).toBe(true);
+  });
+
+  it("rejects with the parent's reason, and does not begin when it is aborted", async () => {
+    const { clock } = createEmulator();
+    const { signal: parent, abort } = bound(new AbortController());
+    const bounds = { clock, ms: 50, late: "too late", parent };
+    const running = within(bounds, () => new Promise(() => {}));
+    abort(new Error("closing"));
+    await expect(running).rejects.toThrow("closing");
+    let begun = false;
+    const next = within(bounds, () => {
+      begun = true;
+    });
+    await expect(next).rejects.toThrow("closing");
+    expect(begun).toBe(false);
+  });
+
+  it("adds one listener to the parent, however many run", async () => {
+    const { clock } = createEmulator();
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", onWarning);
+    const { signal: parent, abort } = bound(new AbortController());
+    const running = Array.from({ length: 50 }, () =>
+      within({ clock, ms: 50, late: "too late", parent }, () => new Promise(() => {})),
+    );
+    abort(new Error("closing"));
+    const results = await Promise.allSettled(running);
+    expect(results.every(({ status }) => status === "rejected")).toBe(true);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+});
+
+function bound(controller: AbortController) {
+  return { signal: controller.signal, abort: (reason: Error) => controller.abort(reason) };
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it, vi } from "vitest";
+import { type Entry, type Job, leave, type Outcome } from "../inbox/delivery.ts";
+import { observe, tell } from "./hooks.ts";
+
+const job: Job = {
+  ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
+  ...{ receivedAt: new Date(5), attempts: 2, nextAttemptAt: null, lastError: "before", ackMs: 1 },
+  ...{
+    signature: null,
+    url: "/",
+    context: null,
+    headers: {},
+    verification: null,
+    released: false,
+    memo: null,
+    sameSignatureAs: null,
+  },
+  body: new Uint8Array(),
+};
+const handling: Job = {
+  ...job,
+  state: "verified",
+  stage: "handle",
+  type: "report.complete",
+  reportId: "r",
+};
+const noError = (error: unknown): void => expect.unreachable(String(error));
+const found = { type: "report.complete", reportId: "r" } as const;
+const verified: Outcome = { to: "verified", verification: "valid", ...found };
+
+function told(given: Job, outcome: Outcome): Record<string, Entry> {
+  const calls: Record<string, Entry> = {};
+  const hook = (name: string) => (entry: Entry) => {
+    calls[name] = entry;
+  };
+  const names = ["acknowledged", "verified", "handled", "failed", "parked"];
+  const hooks = Object.fromEntries(names.map((name) => [name, hook(name)]));
+  observe(hooks, given, outcome, 1_000, noError);
+  return calls;
+}
+
+describe("observe", () => {
+  it("observe() tells of a verdict, with the entry as it goes on", () => {
+    const entry = {
+      state: "verified",
+      attempts: 0,
+      lastError: null,
+      nextAttemptAt: null,
+      ...found,
+    };
+    expect(told(job, verified)).toMatchObject({ verified: { id: "1", ...entry } });
+    const rejected = leave("rejected", "invalid_signature", "no");
+    expect(Object.keys(told(job, rejected))).toEqual(["verified"]);
+  });
+
+  it("observe() tells of what is parked", () => {
+    const expired = { ...leave("held", "expired", "late"), verification: "expired" } as const;
+    expect(Object.keys(told(job, expired))).toEqual(["verified", "parked"]);
+    const dead = leave("dead", "do_not_retry", "no", "DoNotRetry: no");
+    const calls = told(handling, dead);
+    expect(Object.keys(calls).sort()).toEqual(["failed", "parked"]);
+    const entry = { state: "dead", attempts: 3, reason: dead.reason, lastError: "DoNotRetry: no" };
+    expect(calls["parked"]).toMatchObject({ ...entry, ...found });
+  });
+
+  it("observe() tells of success, and of an attempt that failed", () => {
+    const { handled } = told(handling, { to: "handled", ...found });
+    expect(handled).toMatchObject({ state: "handled", attempts: 3, lastError: null });
+    const again = { to: "again", afterMs: 500, error: "no", counts: true } as const;
+    const { failed } = told(handling, again);
+    expect(failed).toMatchObject({
+      state: "verified",
+      attempts: 3,
+      nextAttemptAt: new Date(1_500),
+    });
+    expect(told(job, again)).toEqual({});
+    expect(told(handling, { ...again, counts: false })).toEqual({});
+    expect(Object.keys(told(handling, leave("held", "no_handler", "no")))).toEqual(["parked"]);
+  });
+
+  it("observe() needs no hook", () => {
+    expect(() => observe({}, job, verified, 0, noError)).not.toThrow();
+  });
+});
+
+describe("tell", () => {
+  it("tell() hands on what a hook throws, at once or later", async () => {
+    const onError = vi.fn();
+    const broken = new Error("broken");
+    const throwing = () => {
+      throw broken;
+    };
+    tell(throwing, job, onError);
+    const rejecting: () => void = () => Promise.reject(broken);
+    tell(rejecting, job, onError);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(onError.mock.calls).toEqual([[broken], [broken]]);
+  });
+});

@@ -1,0 +1,34 @@
+import type { Decision } from "../http/answer.ts";
+import type { Incoming } from "../http/incoming.ts";
+import type { Job, Outcome } from "../inbox/delivery.ts";
+import type { Health } from "../inbox/health.ts";
+import type { Authorization } from "../process/authorize.ts";
+
+/** The key under which `createReceiver` takes a {@link Seam}: a seam for telemetry, no option. */
+export const seam: unique symbol = Symbol.for("reporthook.seam");
+
+/** Called once for each receiver with what it may look at; gives what is put around its work. */
+export type Seam = (receiver: {
+  readonly name: string;
+  health(): Promise<Health>;
+  /** Takes the API key out of what others have thrown. */
+  clean(text: string): string;
+}) => Around;
+
+/** What is put around the work of one receiver. Whatever it wraps it has to run, once, and to pass on what comes of it. */
+export interface Around {
+  /** One request, from its arrival to the decision; what it is run with is what is received. */
+  receive(
+    incoming: Incoming,
+    id: string,
+    run: (incoming: Incoming) => Promise<Decision>,
+  ): Promise<Decision>;
+  /** One authorize call. */
+  verify(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
+  /** All handlers of one attempt; resolves to what they threw. */
+  handle(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
+  /** Work on a delivery has come to this. */
+  settled(job: Job, outcome: Outcome): void;
+  /** The receiver is closed. */
+  end(): void;
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import type { Decision } from "../http/answer.ts";
+import { again, type Job, leave, type Outcome } from "../inbox/delivery.ts";
+import { withError } from "../lib/thrown.ts";
+import { logAnswer, logOutcome } from "./log-lines.ts";
+
+type LogFields = Readonly<Record<string, unknown>>;
+type Line = [level: "info" | "warn" | "error", fields: LogFields, message: string];
+
+/** A logger that keeps its lines; without `info` where that is not wanted. */
+function noting(lines: Line[], info = true) {
+  const level = (name: Line[0]) => (fields: LogFields, message: string) =>
+    void lines.push([name, fields, message]);
+  const rest = { warn: level("warn"), error: level("error") };
+  return info ? { ...rest, info: level("info") } : rest;
+}
+
+const job = (part: Partial<Job> = {}): Job => ({
+  ...{ id: "a", url: "/", context: null, headers: {}, body: new Uint8Array(), signature: "s" },
+  ...{ state: "received", stage: "verify", reason: null, type: null, reportId: null, memo: null },
+  ...{ receivedAt: new Date(0), nextAttemptAt: null, lastError: null, ackMs: 0, attempts: 1 },
+  ...{ verification: null, released: false, sameSignatureAs: null },
+  ...part,
+});
+
+describe("logAnswer()", () => {
+  const answered = (decision: Decision, info = true): Line[] => {
+    const lines: Line[] = [];
+    logAnswer(noting(lines, info), "a", decision, { elapsedMs: 12 });
+    return lines;
+  };
+
+  it("tells the delivery that was acknowledged: of a duplicate, the first one", () => {
+    for (const decision of [
+      { status: "accepted", id: "a" },
+      { status: "duplicate", id: "b" },
+    ] as const) {
+      const fields = { ...decision, ms: 12 };
+      expect(answered(decision)).toEqual([["info", fields, "A notification is acknowledged."]]);
+    }
+  });
+
+  it("tells why a request is refused", () => {
+    const fields = { id: "a", code: "overloaded", ms: 12 };
+    const line = ["info", fields, "A notification is refused."];
+    expect(answered({ refused: "overloaded" })).toEqual([line]);
+    const own = { id: "b", code: "not_handled", ms: 12 };
+    const answeredAs = answered({ refused: "not_handled", id: "b" });
+    expect(answeredAs).toEqual([["info", own, "A notification is refused."]]);
+  });
+
+  it("has nothing to tell to a logger without info()", () => {
+    expect(answered({ status: "accepted", id: "a" }, false)).toEqual([]);
+    expect(answered({ refused: "overloaded" }, false)).toEqual([]);
+  });
+});
+
+describe("logOutcome()", () => {
+  const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
+    const lines: Line[] = [];
+    logOutcome(noting(lines, info), keeps, of, outcome);
+    return lines;
+  };
+  const handling = job({ stage: "handle", type: "report.complete" });
+  const recognized = { type: "report.complete", reportId: null } as const;
+  const verified = { to: "verified", verification: "valid", ...recognized } as const;
+  const ids = { id: "a" };
+  const rejected = leave("rejected", "invalid_signature", "The service says no.");
+  const dead = leave("dead", "do_not_retry", "It said so.", "Error: no");
+  const held = leave("held", "expired", "Too late.");
+  const counted = again(7, "Error: no", { counts: true });
+  const cutOff = again(7, "Error: no", { counts: false });
+
+  /** A line, its level and message first. */
+  const line = (level: Line[0], message: string, fields: LogFields): Line[] => [
+    [level, { ...ids, ...fields }, message],
+  ];
+  const error = "Error: no";
+  const retried = { attempt: 2, error, afterMs: 7 };
+  const lost = (fields: LogFields): Line[] =>
+    line("warn", "A notification was not handled: answered 503.", fields);
+  const waits = (stage: Job["stage"]) =>
+    line("info", "A delivery waits for its next attempt.", { ...retried, stage });
+  const { verification, type } = verified;
+
+  it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
+    [
+      "is verified",
+      job(),
+      verified,
+      line("info", "A delivery is verified.", { attempt: 2, verification, type }),
+    ],
+    [
+      "is handled, by the name it has",
+      handling,
+      { to: "handled" },
+      line("info", "A delivery is handled.", { attempt: 2, type }),
+    ],
+    [
+      "is handled, by the name it was found to have",
+      handling,
+      { to: "handled", type: "unknown", reportId: null },
+      line("info", "A delivery is handled.", { attempt: 2, type: "unknown" }),
+    ],
+    [
+      "is rejected",
+      job(),
+      rejected,
+      line("info", "A delivery is rejected.", { attempt: 2, reason: "invalid_signature" }),
+    ],
+    [
+      "is dead",
+      handling,
+      dead,
+      line("warn", "A delivery is dead: see why, then release it, or discard it.", {
+        reason: "do_not_retry",
+        why: "It said so.",
+        attempt: 2,
+        error,
+      }),
+    ],
+    [
+      "is held",
+      job(),
+      held,
+      line("warn", "A delivery is held: release it, or discard it.", {
+        reason: "expired",
+        why: "Too late.",
+        attempt: 2,
+        error: null,
+      }),
+    ],
+    [
+      "failed in its handler",
+      handling,
+      counted,
+      line("warn", "A handler failed: it is tried again.", retried),
+    ],
+    ["was cut off in its handler", handling, cutOff, waits("handle")],
+    ["got no verdict", job(), counted, waits("verify")],
+  ])("tells what %s", (_, of, outcome, lines) => {
+    expect(noted(of, outcome)).toEqual(lines);
+  });
+
+  it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
+    ["failed in its handler", handling, counted, lost({ error })],
+    ["was given up by its handler", handling, dead, lost({ reason: "do_not_retry", error })],
+    ["got no verdict", job(), counted, lost({ error })],
+    // The request tells that its time was over, its answer that it was refused.
+    ["was cut off", handling, cutOff, []],
+    ["is held", job(), held, []],
+  ])("tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
+    expect(noted(of, outcome, false)).toEqual(lines);
+  });
+
+  it("hands on the error of an outcome, and one line of its text", () => {
+    const err = new Error("no");
+    const outcome = withError({ ...counted, error: "Error: no\n    at handler" }, err);
+    const [[, fields] = []] = noted(handling, outcome);
+    expect(fields).toMatchObject({ error: "Error: no", err });
+  });
+
+  it("has only warnings to tell to a logger without info()", () => {
+    const quiet = (of: Job, outcome: Outcome) => noted(of, outcome, true, false);
+    for (const outcome of [verified, rejected, cutOff, { to: "handled" }] as const) {
+      expect(quiet(job(), outcome)).toEqual([]);
+    }
+    expect(quiet(handling, counted)).toHaveLength(1);
+  });
+});

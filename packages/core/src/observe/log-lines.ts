@@ -1,0 +1,60 @@
+import type { Decision } from "../http/answer.ts";
+import type { Job, Outcome } from "../inbox/delivery.ts";
+import type { Deadline } from "../lib/deadline.ts";
+import type { Logger } from "../lib/log.ts";
+import { errField } from "../lib/thrown.ts";
+
+/** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */
+export function logAnswer(
+  logger: Logger,
+  id: string,
+  decision: Decision,
+  deadline: Pick<Deadline, "elapsedMs">,
+): void {
+  if (logger.info === undefined) return;
+  const ms = deadline.elapsedMs;
+  if ("refused" in decision) {
+    const { refused: code, id: own = id } = decision;
+    logger.info({ id: own, code, ms }, "A notification is refused.");
+  } else {
+    logger.info({ ...decision, ms }, "A notification is acknowledged.");
+  }
+}
+
+/** Writes the line of what work on a delivery came to; `keeps` is false under `ack: "handled"`. */
+export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Outcome): void {
+  const { id, stage } = job;
+  const attempt = job.attempts + 1;
+  const { to } = outcome;
+  const [error] = ("error" in outcome ? (outcome.error ?? null) : null)?.split("\n", 1) ?? [null];
+  const err = errField(outcome);
+  if (to === "verified") {
+    const { verification, type } = outcome;
+    logger.info?.({ id, attempt, verification, type }, "A delivery is verified.");
+  } else if (to === "handled") {
+    const type = outcome.type ?? job.type;
+    logger.info?.({ id, attempt, type }, "A delivery is handled.");
+  } else if (to === "rejected") {
+    const { code: reason } = outcome.reason;
+    logger.info?.({ id, attempt, reason }, "A delivery is rejected.");
+  } else if (
+    !keeps &&
+    (stage === "handle" || to === "again") &&
+    (to !== "again" || outcome.counts)
+  ) {
+    const why =
+      "reason" in outcome ? { reason: outcome.reason.code, error, ...err } : { error, ...err };
+    logger.warn({ id, ...why }, "A notification was not handled: answered 503.");
+  } else if (keeps && to !== "again") {
+    const { code: reason, message: why } = outcome.reason;
+    const fields = { id, reason, why, attempt, error, ...err };
+    if (to === "held") logger.warn(fields, "A delivery is held: release it, or discard it.");
+    else logger.warn(fields, "A delivery is dead: see why, then release it, or discard it.");
+  } else if (keeps && to === "again" && stage === "handle" && outcome.counts) {
+    const fields = { id, attempt, error, afterMs: outcome.afterMs, ...err };
+    logger.warn(fields, "A handler failed: it is tried again.");
+  } else if (keeps && to === "again") {
+    const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };
+    logger.info?.(fields, "A delivery waits for its next attempt.");
+  }
+}

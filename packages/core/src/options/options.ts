@@ -1,0 +1,97 @@
+import type { CallbackOptions } from "../callback/callback-url.ts";
+import type { Schemas } from "../events/events.ts";
+import type { Parse } from "../events/recognize.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import type { Observe } from "../observe/hooks.ts";
+import type { Seam, seam } from "../observe/instrumentation.ts";
+import type { Authorizer } from "../process/authorize.ts";
+import type { RetryOptions } from "../process/backoff.ts";
+import type { SignatureSource } from "../receive/read.ts";
+
+/** What is refused beyond, each with its own code. */
+export interface Limits {
+  /** Most bytes of a signed body: 262,144. */
+  readonly bodyBytes: number;
+  /** Milliseconds for a body to arrive: 2,000. */
+  readonly bodyMs: number;
+  /** Milliseconds that `before-ack` waits for a verdict: 2,500. */
+  readonly verifyMs: number;
+  /** Milliseconds until the answer, whatever happens: 4,000. */
+  readonly ackMs: number;
+  /** Most deliveries that are neither handled nor parked: 100,000. */
+  readonly waiting: number;
+  /** Most deliveries without a verdict, those that gave way to others not counted: 20,000. */
+  readonly unverified: number;
+}
+
+/** Options of `createReceiver`. */
+export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas> {
+  /** Asks the service for verdicts: a client, or anything with `authorize`. */
+  readonly client: Authorizer;
+  /** Where deliveries wait; `memoryInbox()` when left out. */
+  readonly inbox?: Inbox | undefined;
+  /** Tells receivers that share an inbox apart: `reports`. */
+  readonly name?: string | undefined;
+  /** `stored`: acknowledge what is stored; `handled`: verify and handle inside the request, keep nothing. */
+  readonly ack?: "stored" | "handled" | undefined;
+  /** When authorize is asked: `after-ack`, or `before-ack` within `limits.verifyMs`. */
+  readonly verify?: "after-ack" | "before-ack" | undefined;
+  /**
+   * Where the signature arrives (the document does not show it): `X-svc-authorization`.
+   *
+   * @example
+   * const signature = ({ url }: { url: string }) => new URL(url, "http://localhost").searchParams.get("signature");
+   * const receiver = createReceiver({ client, signature });
+   */
+  readonly signature?: SignatureSource | undefined;
+  /** Whether a test notification may come without a signature: `accept`. */
+  readonly unsignedTests?: "accept" | "refuse" | undefined;
+  /** What becomes of any other without a signature: `hold`. */
+  readonly unsigned?: "hold" | "refuse" | undefined;
+  /** What becomes of a delivery whose signature is older than 5 minutes: `hold`. */
+  readonly expired?: "hold" | "handle-after-outage" | "refuse" | undefined;
+  /** What becomes of a signature that comes again with other bytes: `accept`, with a warning. */
+  readonly reusedSignature?: "accept" | "hold" | undefined;
+  /**
+   * Recognises shapes that the built-in table does not know.
+   *
+   * @example
+   * const receiver = createReceiver({
+   *   client,
+   *   parse: ({ body }) => (body["event_type"] === "done" ? { type: "report.complete" } : null),
+   * });
+   */
+  readonly parse?: Parse | undefined;
+  /**
+   * Validate `event.body` and give it its type.
+   *
+   * @example
+   * const receiver = createReceiver({ client, schemas: { "report.complete": z.object({ download: z.url() }) } });
+   * receiver.on("report.complete", ({ body }) => console.log(body.download));
+   */
+  readonly schemas?: S | undefined;
+  /** How failing handlers are tried again. */
+  readonly retry?: Partial<RetryOptions> | undefined;
+  /** What is refused beyond, and how long things may take. */
+  readonly limits?: Partial<Limits> | undefined;
+  /** How many at once: 16 authorize calls, 8 deliveries being handled. */
+  readonly concurrency?:
+    | { readonly verify?: number | undefined; readonly handle?: number | undefined }
+    | undefined;
+  /** Milliseconds for all handlers of one attempt: 300,000. */
+  readonly handlerTimeoutMs?: number | undefined;
+  /** Whether mounting starts the work; `false`: receive only, or `start()` by hand. */
+  readonly autostart?: boolean | undefined;
+  /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
+  readonly callback?: CallbackOptions<Context> | undefined;
+  /** Tells the time, and when it is over: the system's. Tests give a virtual one. */
+  readonly clock?: Clock | undefined;
+  /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
+  readonly logger?: (Pick<Logger, "warn"> & Partial<Logger>) | false | undefined;
+  /** Hooks for metrics of your own. */
+  readonly observe?: Observe | undefined;
+  /** Not for apps: where telemetry is plugged in. */
+  readonly [seam]?: Seam;
+}

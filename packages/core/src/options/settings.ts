@@ -1,0 +1,242 @@
+import type { CallbackOptions } from "../callback/callback-url.ts";
+import { eventNames, type Schemas } from "../events/events.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { consoleLogger, type Logger, loggerOf } from "../lib/log.ts";
+import {
+  type Bind,
+  bindingToContext,
+  isTiedToRequests,
+  mustHaveCrypto,
+  serverlessPlatform,
+} from "../lib/platform.ts";
+import { cleanerOf } from "../lib/redact.ts";
+import { check, kindOf, onlyKnown, wrong } from "../lib/validate.ts";
+import type { Observe } from "../observe/hooks.ts";
+import { type Seam, seam } from "../observe/instrumentation.ts";
+import type { RetryOptions } from "../process/backoff.ts";
+import type { SignatureSource } from "../receive/read.ts";
+import type { Limits, ReceiverOptions } from "./options.ts";
+
+type WithDefault =
+  | ("client" | "inbox" | "name" | "ack" | "verify" | "signature" | "unsignedTests" | "unsigned")
+  | ("expired" | "reusedSignature" | "handlerTimeoutMs" | "autostart" | "clock" | "observe");
+
+/** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
+export interface Settings
+  extends Required<{ [Name in WithDefault]: NonNullable<ReceiverOptions[Name]> }>,
+    Pick<ReceiverOptions, "parse" | "schemas" | "callback"> {
+  readonly retry: RetryOptions;
+  readonly limits: Limits;
+  readonly concurrency: { readonly verify: number; readonly handle: number };
+  readonly logger: Logger;
+  readonly seam: Seam | undefined;
+  /** Has what was given here run in the async context of `createReceiver`, never in a request's. */
+  readonly bind: Bind;
+  /** Takes the API key out of what others have thrown. */
+  readonly clean: (text: string) => string;
+}
+
+/**
+ * Checks the options of `createReceiver` and fills in the defaults.
+ *
+ * @throws TypeError that names the option
+ */
+export function settingsOf(options: ReceiverOptions): Settings {
+  onlyKnown("createReceiver", options, known);
+  mustHaveCrypto();
+  // Not quoted: somebody may have given the API key.
+  if (typeof options.client?.authorize !== "function") {
+    wrong("createReceiver: client", "a client with authorize", kindOf(options.client));
+  }
+  const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
+  const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
+  const ack = oneOf("ack", options.ack, ["stored", "handled"]);
+  const bind = bindingToContext();
+  return {
+    client: options.client,
+    inbox: inboxOf(options, ack),
+    name: must("name", expectedName, name, typeof name === "string" && /^[\w.-]{1,64}$/.test(name)),
+    ack,
+    verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
+    signature: signatureOf(signature),
+    unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
+    unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
+    expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
+    reusedSignature: reuseOf(options),
+    parse: syncOr("parse", options.parse),
+    schemas: schemasOf(options.schemas),
+    retry: retryOf(retry),
+    limits: numbers("limits", defaultLimits, limits),
+    concurrency: concurrencyOf(concurrency),
+    handlerTimeoutMs: integer("handlerTimeoutMs", handlerTimeoutMs),
+    autostart: oneOf("autostart", options.autostart, [true, false]),
+    callback: callbackOf(options.callback),
+    clock: clockOf(clock),
+    logger: loggerOf(name, givenLogger(options.logger), bind),
+    observe: observeOf(options.observe),
+    seam: options[seam],
+    bind,
+    clean: cleanerOf(options.client),
+  };
+}
+
+const known: readonly string[] = [
+  ...["client", "inbox", "name", "ack", "verify", "signature", "unsignedTests", "unsigned"],
+  ...["expired", "reusedSignature", "parse", "schemas", "retry", "limits", "concurrency"],
+  ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
+];
+
+const expectedName = "1 to 64 letters, digits, dots, hyphens or underscores";
+
+const hooks = ["acknowledged", "verified", "handled", "failed", "parked"];
+
+const defaultLimits: Limits = {
+  bodyBytes: 262_144,
+  bodyMs: 2_000,
+  verifyMs: 2_500,
+  ackMs: 4_000,
+  waiting: 100_000,
+  unverified: 20_000,
+};
+
+/** What was given for an option, if it fits. */
+function must<T>(option: string, expected: string, given: T, fits: boolean): T {
+  check(`createReceiver: ${option}`, expected, given, fits);
+  return given;
+}
+
+function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
+  const { inbox = memoryInbox() } = options;
+  const fits = typeof inbox?.add === "function" && typeof inbox.consume === "function";
+  must("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', inbox, fits);
+  const platform = serverlessPlatform();
+  if (platform === null || ack === "handled") return inbox;
+  const { durability, lossAccepted } = inbox.guarantees;
+  if (durability === "process" && !lossAccepted) {
+    throw new TypeError(
+      `createReceiver: inbox must outlast an instance on ${platform}, which may end right after the answer: set ack: "handled", or give memoryInbox({ acceptLoss: true }) if what was acknowledged may be lost`,
+    );
+  }
+  return inbox;
+}
+
+function oneOf<const T>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
+  const chosen = given === undefined ? allowed[0] : given;
+  const list = allowed.map((value) => JSON.stringify(value)).join(" or ");
+  return must(option, list, chosen, allowed.includes(chosen));
+}
+
+function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
+  const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
+  const expected = '"accept": this inbox notices no signature that comes again';
+  const fits = chosen === "accept" || inbox?.guarantees?.noticesReuse !== false;
+  return must("reusedSignature", expected, chosen, fits);
+}
+
+function signatureOf(source: SignatureSource): SignatureSource {
+  const isName = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
+  must(
+    "signature",
+    "a header's name or a function",
+    source,
+    isName || typeof source === "function",
+  );
+  return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
+}
+
+/** One that is awaited is never asked in time: `parse` and `signature` answer at once. */
+function syncOr<T>(option: string, given: T | undefined): T | undefined {
+  const isAsync = Object.prototype.toString.call(given) === "[object AsyncFunction]";
+  if (isAsync) wrong(`createReceiver: ${option}`, "a function that is not async", "an async one");
+  return functionOr(option, given);
+}
+
+function functionOr<T>(option: string, given: T | undefined): T | undefined {
+  return must(option, "a function", given, given === undefined || typeof given === "function");
+}
+
+function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
+  if (schemas === undefined) return undefined;
+  const types = eventNames.filter((name) => name !== "report" && name !== "*");
+  onlyKnown("createReceiver", schemas, types, "schemas.");
+  for (const [type, schema] of Object.entries(schemas)) {
+    const fits = typeof schema?.["~standard"]?.validate === "function";
+    must(`schemas["${type}"]`, "a Standard Schema", schema, fits);
+  }
+  return schemas;
+}
+
+function retryOf(given: object): RetryOptions {
+  const defaults = { attempts: 10, minMs: 1_000, maxMs: 3_600_000 };
+  const retry = numbers("retry", defaults, given, { minMs: 0, maxMs: 0 });
+  must("retry.maxMs", "at least retry.minMs", retry.maxMs, retry.maxMs >= retry.minMs);
+  return retry;
+}
+
+function numbers<T extends object>(
+  option: string,
+  defaults: T,
+  given: object,
+  leastOf?: { readonly [Name in keyof T]?: number },
+): T {
+  onlyKnown("createReceiver", given, Object.keys(defaults), `${option}.`);
+  const chosen = given as Record<string, unknown>;
+  const checked = Object.entries(defaults).map(([name, value]) => {
+    const { [name]: one = value } = chosen;
+    return [name, integer(`${option}.${name}`, one, leastOf?.[name as keyof T])];
+  });
+  return Object.fromEntries(checked) as T;
+}
+
+function integer(option: string, given: unknown, least = 1): number {
+  const fits = Number.isSafeInteger(given) && Number(given) >= least;
+  return Number(must(option, `an integer from ${least}`, given, fits));
+}
+
+function concurrencyOf(given: object): Settings["concurrency"] {
+  const most = numbers("concurrency", { verify: 16, handle: 8 }, given);
+  const all = Number.POSITIVE_INFINITY;
+  return isTiedToRequests() ? { verify: all, handle: all } : most;
+}
+
+function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
+  if (callback === undefined) return undefined;
+  const option = "createReceiver: callback";
+  // Nothing that is given here is quoted: it may be a secret.
+  if (typeof callback !== "object" || callback === null) {
+    wrong(option, "an object with secrets", kindOf(callback));
+  }
+  onlyKnown("createReceiver", callback, ["secrets", "require"], "callback.");
+  const { secrets, require } = callback;
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    const given = Array.isArray(secrets) ? "an empty one" : kindOf(secrets);
+    wrong(`${option}.secrets`, "an array of at least one secret", given);
+  }
+  for (const [index, secret] of secrets.entries()) {
+    if (typeof secret === "string" && secret.length >= 32) continue;
+    const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
+    const given = typeof secret === "string" ? `${secret.length}` : kindOf(secret);
+    wrong(`${option}.secrets[${index}]`, expected, given);
+  }
+  return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
+}
+
+function clockOf(clock: Clock): Clock {
+  const { now, setTimeout, clearTimeout } = clock ?? {};
+  const fits = [now, setTimeout, clearTimeout].every((member) => typeof member === "function");
+  return must("clock", "an object with now, setTimeout and clearTimeout", clock, fits);
+}
+
+function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<Logger> {
+  const fits = logger === false || typeof logger?.warn === "function";
+  must("logger", "false or an object with warn and error", logger, fits);
+  return logger || {};
+}
+
+function observeOf(observe: Observe = {}): Observe {
+  onlyKnown("createReceiver", observe, hooks, "observe.");
+  for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
+  return observe;
+}

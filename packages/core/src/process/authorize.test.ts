@@ -1,0 +1,87 @@
+import { createEmulator } from "@reporthook/emulator";
+import { describe, expect, it, vi } from "vitest";
+import { ServiceError } from "../errors.ts";
+import { systemClock } from "../lib/clock.ts";
+import { type Authorizer, verify } from "./authorize.ts";
+
+const headers = { "content-type": "application/json" };
+const job = { signature: "s", url: "/hook?a=1", context: '{"customer":"c-1"}', headers };
+const { signal } = new AbortController();
+const ask = (authorize: unknown) => verify({ authorize } as Authorizer, job, systemClock, signal);
+
+describe("verify()", () => {
+  it("gives the client the signature, a signal and the delivery", async () => {
+    const authorize = vi.fn(async () => "valid");
+    expect(await ask(authorize)).toEqual({ verdict: "valid" });
+    expect(authorize).toHaveBeenCalledExactlyOnceWith("s", {
+      signal: expect.any(AbortSignal),
+      delivery: { url: job.url, headers, context: { customer: "c-1" } },
+    });
+  });
+
+  it.each([
+    ["refused", "service_refused", 401],
+    ["refused", "service_refused", 403],
+    ["odd", "service_failed", 400],
+    ["odd", "service_failed", 404],
+    ["odd", "service_failed", 422],
+    ["silent", "service_failed", 429],
+    ["silent", "service_failed", 503],
+    ["failed", "service_failed", 500],
+    ["failed", "service_failed", 302],
+    ["silent", "service_unreachable", undefined],
+    ["silent", "service_timeout", undefined],
+  ] as const)("says %s when the client rejects %s with status %s", async (why, code, status) => {
+    const details = { retryable: true, retryAfterMs: 7, ...(status && { status }) };
+    const error = new ServiceError(code, "no", details);
+    const answer = await ask(() => Promise.reject(error));
+    expect(answer).toEqual({ verdict: null, why, error, retryAfterMs: 7 });
+  });
+
+  const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+  it.each([
+    ["fetch that found no connection", new TypeError("fetch failed", { cause: new Error("x") })],
+    ["a socket", refused],
+    [
+      "what wraps a socket's error",
+      new Error("away", { cause: new Error("no", { cause: refused }) }),
+    ],
+    ["AbortSignal.timeout()", new DOMException("late", "TimeoutError")],
+    ["undici", Object.assign(new Error("x"), { code: "UND_ERR_HEADERS_TIMEOUT" })],
+  ])("says silent at a network failure of %s", async (_, error) => {
+    expect(await ask(() => Promise.reject(error))).toMatchObject({ verdict: null, why: "silent" });
+  });
+
+  it.each([
+    ["throws by itself", () => Promise.reject(new Error("unknown tenant"))],
+    ["can't read a file", () => Promise.reject(Object.assign(new Error("x"), { code: "ENOENT" }))],
+    ["rejects with nothing", () => Promise.reject()],
+    ["can't send this signature", () => Promise.reject(new TypeError("The signature cannot"))],
+    ["rejects with a text", () => Promise.reject("x")],
+    ["rejects with nonsense", () => Promise.reject({ status: "400", retryAfterMs: Number.NaN })],
+    ["resolves to true", async () => true],
+    ["resolves to nothing", async () => undefined],
+    ["returns nothing", () => undefined],
+  ])("says failed when the client %s", async (_, authorize) => {
+    expect(await ask(authorize)).toMatchObject({ verdict: null, why: "failed", retryAfterMs: 0 });
+  });
+
+  it("gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {
+    const { clock } = createEmulator();
+    const signals: (AbortSignal | undefined)[] = [];
+    const client: Authorizer = {
+      authorize(_, options) {
+        signals.push(options?.signal);
+        return new Promise(() => {});
+      },
+    };
+    const controller = new AbortController();
+    const answers = [verify(client, job, clock, controller.signal)];
+    controller.abort(new Error("closing"));
+    answers.push(verify(client, job, clock, signal), verify(client, job, clock, controller.signal));
+    clock.advance(30_000);
+    const whys = (await Promise.all(answers)).map((answer) => "why" in answer && answer.why);
+    expect(whys).toEqual(["failed", "silent", "failed"]);
+    expect(signals.map((given) => given?.aborted)).toEqual([true, true]);
+  });
+});

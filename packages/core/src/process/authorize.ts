@@ -1,0 +1,105 @@
+import { contextOf } from "../callback/callback-url.ts";
+import type { DeliveryInfo, Verdict } from "../client/client.ts";
+import { describe, type ErrorCode } from "../errors.ts";
+import type { Job } from "../inbox/delivery.ts";
+import type { StopSignal } from "../lib/abort.ts";
+import type { Clock } from "../lib/clock.ts";
+import { within } from "../lib/timeout.ts";
+
+/** What `createReceiver` needs of a client. */
+export interface Authorizer {
+  /** The verdict on a signature, `"invalid"` for whom it does not know; anything else that it does is no verdict, and asked again. */
+  authorize(
+    signature: string,
+    options: { readonly delivery: DeliveryInfo; readonly signal: AbortSignal },
+  ): Promise<Verdict>;
+}
+
+/**
+ * Why there is no verdict: `refused` (401, 403: our key, or this one signature), `odd` (400, 404, 422: this one signature),
+ * `silent` (no connection, no answer in time, 408, 425, 429, 502, 503, 504: whatever the signature), `failed` (anything else,
+ * such as 500 or what authorize throws by itself: it may be the signature).
+ */
+export type WithoutVerdict = "refused" | "odd" | "silent" | "failed";
+
+/** The answer to an authorize call, or why there is none. */
+export type Authorization =
+  | { readonly verdict: Verdict }
+  | {
+      readonly verdict: null;
+      readonly why: WithoutVerdict;
+      readonly error: unknown;
+      readonly retryAfterMs: number;
+    };
+
+/** Milliseconds after which an authorize call is given up, whatever the client's own limit. */
+const authorizeMs = 30_000;
+
+class LateError extends Error {
+  override readonly name = "Error";
+  readonly code = "ETIMEDOUT";
+}
+
+/** Asks the service once. Never rejects, never guesses. */
+export async function verify(
+  client: Authorizer,
+  job: Pick<Job, "signature" | "url" | "headers" | "context">,
+  clock: Clock,
+  parent: StopSignal,
+): Promise<Authorization> {
+  const { signature, url, headers } = job;
+  const late = () => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
+  try {
+    const verdict = await within({ clock, ms: authorizeMs, late, parent }, (scope) =>
+      client.authorize(signature ?? "", {
+        get signal() {
+          return scope.signal;
+        },
+        delivery: { url, headers, context: contextOf(job) },
+      }),
+    );
+    if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
+    throw new TypeError('authorize must resolve to "valid", "invalid" or "expired"');
+  } catch (error) {
+    try {
+      return noVerdict(error);
+    } catch {
+      // Not even to be looked at, as a revoked proxy.
+      return noVerdict(new TypeError(describe(error)));
+    }
+  }
+}
+
+function noVerdict(error: unknown): Authorization {
+  const { code, status, retryAfterMs } = (error ?? {}) as {
+    code?: ErrorCode;
+    status?: number;
+    retryAfterMs?: unknown;
+  };
+  const refused = code === "service_refused" || status === 401 || status === 403;
+  const odd = status === 400 || status === 404 || status === 422;
+  const why = refused ? "refused" : odd ? "odd" : isSilence(error, status) ? "silent" : "failed";
+  const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
+  return { verdict: null, why, error, retryAfterMs: asked };
+}
+
+function isSilence(error: unknown, status: number | undefined): boolean {
+  if (typeof status === "number") return [408, 425, 429, 502, 503, 504].includes(status);
+  return isNetworkFailure(error);
+}
+
+// What Node, undici, Bun and other clients call it.
+const networkCodes =
+  /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|(HOST|NET)(UNREACH|DOWN))|ERR_NETWORK|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
+const mostCauses = 5;
+
+/** Whether no answer came; anything else that authorize throws concerns the delivery that it was thrown for. */
+function isNetworkFailure(error: unknown, depth = 0): boolean {
+  if (typeof error !== "object" || error === null || depth === mostCauses) return false;
+  const { name, code, cause } = error as Partial<Record<"name" | "code" | "cause", unknown>>;
+  // fetch says so with a cause; without one it could not make the call with this signature.
+  if (name === "TypeError" && cause !== undefined) return true;
+  if (name === "TimeoutError" || name === "AbortError") return true;
+  if (typeof code === "string" && networkCodes.test(code)) return true;
+  return isNetworkFailure(cause, depth + 1);
+}

@@ -1,0 +1,33 @@
+import { signatureLifetimeMs } from "../inbox/delivery.ts";
+
+/** The `retry` option: how often a failing handler is tried, and how long between two attempts. */
+export interface RetryOptions {
+  /** Attempts in all. */
+  readonly attempts: number;
+  /** Milliseconds before the second attempt; doubled before each further one. */
+  readonly minMs: number;
+  /** Most milliseconds between two attempts. */
+  readonly maxMs: number;
+}
+
+/** Milliseconds until a handler's next attempt, after `attempts` have failed: exponential, less up to a quarter. */
+export function handlerDelay(attempts: number, { minMs, maxMs }: RetryOptions): number {
+  return jitter(Math.min(minMs * 2 ** (attempts - 1), maxMs));
+}
+
+/**
+ * Milliseconds until authorize is asked again, `attempts` calls after a delivery that is `age` milliseconds old:
+ * 1 s doubling to 10 s while its signature may be valid, then to 5 minutes.
+ */
+export function authorizeDelay(attempts: number, age: number, retryAfterMs: number): number {
+  const young = age < signatureLifetimeMs;
+  const delay = young
+    ? Math.min(1_000 * 2 ** (attempts - 1), 10_000)
+    : Math.min(Math.max(age - signatureLifetimeMs, 10_000), 300_000);
+  return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
+}
+
+/** As many milliseconds, less up to a quarter: so that what failed together does not come again together. */
+export function jitter(ms: number): number {
+  return Math.round(ms * (1 - Math.random() / 4));
+}

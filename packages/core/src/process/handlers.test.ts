@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { EventOf } from "../events/events.ts";
+import { virtualClock } from "../testing/virtual-clock.ts";
+import { type AnyHandler, dispatch, handlersFor, type Registration } from "./handlers.ts";
+
+const event: EventOf = {
+  ...{ id: "1", type: "report.complete", status: "complete", reportId: "r" },
+  ...{ eventType: null, receivedAt: new Date(0), verification: "valid", body: {} },
+};
+
+function setUp(attempt = 1) {
+  const clock = virtualClock();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const run = (...handlers: AnyHandler[]): Promise<readonly unknown[]> =>
+    dispatch(handlers, event, { clock, attempt, timeoutMs: 1_000, signal });
+  return { clock, controller, run };
+}
+
+describe("handlersFor", () => {
+  const registrations: Registration[] = (
+    [
+      ["report.complete"],
+      ["report"],
+      ["*"],
+      ["test_webhook_endpoint", "unknown"],
+      ["report", "*"],
+    ] as const
+  ).map((names) => ({ names, handler: () => names.join() }));
+  const chosen = (
+    type: EventOf["type"],
+    verification: EventOf["verification"],
+    released = false,
+  ): unknown[] =>
+    handlersFor(registrations, { type, verification }, released).map((handler) =>
+      handler(event, { signal: new AbortController().signal, attempt: 1 }),
+    );
+
+  it("handlersFor() gives those whose names fit, in order of registration, each once", () => {
+    expect(chosen("report.complete", "valid")).toEqual([
+      "report.complete",
+      "report",
+      "*",
+      "report,*",
+    ]);
+    expect(chosen("report.processing", "expired")).toEqual(["report", "*", "report,*"]);
+    expect(chosen("unknown", "valid")).toEqual(["*", "test_webhook_endpoint,unknown", "report,*"]);
+  });
+
+  it("handlersFor() gives an unsigned event none unless it is a test, or released", () => {
+    for (const type of ["report.complete", "report.internal_error", "unknown"] as const) {
+      expect(chosen(type, "unsigned")).toEqual([]);
+      expect(chosen(type, "unsigned", true)).toEqual(chosen(type, "valid"));
+    }
+    const forTests = ["*", "test_webhook_endpoint,unknown", "report,*"];
+    expect(chosen("test_webhook_endpoint", "unsigned")).toEqual(forTests);
+  });
+});
+
+describe("dispatch", () => {
+  it("dispatch() runs handlers one after the other, with the event and the attempt", async () => {
+    const { clock, run } = setUp(3);
+    const seen: unknown[] = [];
+    const first: AnyHandler = async (given, { attempt, signal }) => {
+      await null;
+      seen.push(given, attempt, signal.aborted);
+    };
+    expect(await run(first, () => seen.push("second"))).toEqual([]);
+    expect(seen).toEqual([event, 3, false, "second"]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("dispatch() runs all handlers even if some fail, and resolves to what they threw", async () => {
+    const { run } = setUp();
+    const seen: string[] = [];
+    const failures = await run(
+      () => {
+        throw "at once";
+      },
+      () => Promise.reject(undefined),
+      () => seen.push("third"),
+    );
+    expect(failures).toEqual(["at once", undefined]);
+    expect(seen).toEqual(["third"]);
+  });
+
+  it("dispatch() resolves when the time is up, aborts the signal, and begins no further handler", async () => {
+    const { clock, run } = setUp();
+    const seen: unknown[] = [];
+    let finish = (): void => {};
+    const running = run(
+      (_event, { signal }) => {
+        signal.addEventListener("abort", () => seen.push(signal.reason.code));
+        return new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+      },
+      () => seen.push("second"),
+    );
+    clock.advance(1_000);
+    const failures = await running;
+    expect(failures).toMatchObject([{ code: "handler_timeout" }]);
+    finish();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual(["handler_timeout"]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("dispatch() resolves when its signal aborts, with the reason", async () => {
+    const { clock, controller, run } = setUp();
+    const reason = new Error("closing");
+    const running = run(() => new Promise(() => {}));
+    controller.abort(reason);
+    expect(await running).toEqual([reason]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("dispatch() begins nothing when its signal is aborted already", async () => {
+    const { controller, run } = setUp();
+    const seen: string[] = [];
+    controller.abort("closing");
+    expect(await run(() => seen.push("ran"))).toEqual(["closing"]);
+    expect(seen).toEqual([]);
+  });
+});

@@ -1,0 +1,82 @@
+import { ReporthookError } from "../errors.ts";
+import { type EventName, type EventOf, type HandlerContext, matches } from "../events/events.ts";
+import type { StopSignal } from "../lib/abort.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Scope, within } from "../lib/timeout.ts";
+
+/** A handler as it is kept: its names decide which events it is given. */
+export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
+
+/** A handler and its names. */
+export interface Registration {
+  readonly names: readonly EventName[];
+  readonly handler: AnyHandler;
+}
+
+/** How an attempt may run. */
+export interface AttemptOptions {
+  readonly clock: Clock;
+  /** 1 at the first attempt. */
+  readonly attempt: number;
+  /** Milliseconds for all handlers together. */
+  readonly timeoutMs: number;
+  /** Ends the attempt early. */
+  readonly signal: StopSignal;
+}
+
+/** The handlers that an event may reach, in order of registration; an unsigned one only as a test notification. */
+export function handlersFor(
+  registrations: readonly Registration[],
+  event: Pick<EventOf, "type" | "verification">,
+  released: boolean,
+): AnyHandler[] {
+  const trusted = event.verification !== "unsigned" || released;
+  if (!trusted && event.type !== "test_webhook_endpoint") return [];
+  return registrations
+    .filter(({ names }) => names.some((name) => matches(name, event.type)))
+    .map(({ handler }) => handler);
+}
+
+/** Runs all handlers, one after the other, within the time there is; resolves to what they threw. */
+export async function dispatch(
+  handlers: readonly AnyHandler[],
+  event: EventOf,
+  { clock, attempt, timeoutMs: ms, signal: parent }: AttemptOptions,
+): Promise<readonly unknown[]> {
+  const failures: unknown[] = [];
+  const late = (): Error =>
+    new ReporthookError(
+      "handler_timeout",
+      `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
+    );
+  try {
+    await within({ clock, ms, late, parent }, (scope) =>
+      runAll(handlers, event, { scope, attempt }, failures),
+    );
+  } catch (error) {
+    return [...failures, error];
+  }
+  return failures;
+}
+
+async function runAll(
+  handlers: readonly AnyHandler[],
+  event: EventOf,
+  { scope, attempt }: { readonly scope: Scope; readonly attempt: number },
+  failures: unknown[],
+): Promise<void> {
+  const context: HandlerContext = {
+    get signal() {
+      return scope.signal;
+    },
+    attempt,
+  };
+  for (const handler of handlers) {
+    if (scope.over) return;
+    try {
+      await handler(event, context);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { memoOf, whyExpired } from "./retry-state.ts";
+
+describe("memoOf()", () => {
+  it("reads what was remembered, nothing at first", () => {
+    expect(memoOf({ memo: null })).toEqual({});
+    expect(memoOf({ memo: '{"outage":true,"odd":2}' })).toEqual({ outage: true, odd: 2 });
+  });
+});
+
+describe("whyExpired()", () => {
+  const received = { memo: null, receivedAt: new Date(1_000), attempts: 0 };
+  const never = Number.NEGATIVE_INFINITY;
+  const silent = "The service did not answer before the signature was 5 minutes old: its fault.";
+  const refused =
+    "Verification was paused meanwhile, because the service refused the API key: check apiKey.";
+  const failed = "Authorize was answered too late, after attempts that failed.";
+  const old = "The signature was older than 5 minutes when authorize was asked.";
+
+  it.each([
+    ["the service was silent", silent, { memo: '{"outage":true}', attempts: 3 }, 2_000],
+    ["the key was refused meanwhile", refused, { attempts: 3 }, 1_001],
+    ["the key was refused before it came", old, {}, 1_000],
+    ["attempts failed", failed, { attempts: 1, memo: '{"odd":1}' }, never],
+    ["it was old when it came", old, {}, never],
+  ])("says so when %s", (_, message, job, refusedAt) => {
+    expect(whyExpired({ ...received, ...job }, refusedAt)).toBe(message);
+  });
+});

@@ -1,0 +1,258 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { gate, setUp, turns, until } from "../../../../test/receiver-setup.ts";
+import { DoNotRetry } from "../errors.ts";
+import type { Inbox, Policy } from "../inbox/inbox.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { virtualClock } from "../testing/virtual-clock.ts";
+
+const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);
+
+describe("pruning", () => {
+  it("is done at the start, and then once a minute at most, when something is going on", async () => {
+    const prune = vi.fn(async (_now: Date) => 0);
+    const clock = virtualClock();
+    const { receiver, send } = setUp({ inbox: inboxWith({ prune }), clock });
+    const began = clock.now();
+    const pruned = () => prune.mock.calls.map(([now]) => now.getTime() - began);
+    const oneMore = async () => {
+      await send("report");
+      await receiver.idle();
+    };
+    await oneMore();
+    clock.advance(59_999);
+    await oneMore();
+    expect(pruned()).toEqual([0]);
+    clock.advance(1);
+    expect(pruned()).toEqual([0]);
+    await oneMore();
+    expect(pruned()).toEqual([0, 60_000]);
+  });
+
+  it("is done again when the clock was set back", async () => {
+    const prune = vi.fn(async () => 0);
+    const { now, ...timers } = virtualClock();
+    let setBackMs = 0;
+    const clock = { ...timers, now: () => now() - setBackMs };
+    const { receiver } = setUp({ inbox: inboxWith({ prune }), clock });
+    await receiver.start();
+    setBackMs = 3_600_000;
+    await receiver.inbox.list();
+    expect(prune).toHaveBeenCalledTimes(2);
+  });
+
+  it("is not done before the inbox is open, nor once the receiver is closed", async () => {
+    const prune = vi.fn(async () => 0);
+    const opened = gate();
+    const { receiver, send } = setUp({ inbox: inboxWith({ prune, open: () => opened.opened }) });
+    const starting = receiver.start();
+    await send("report");
+    expect(prune).not.toHaveBeenCalled();
+    opened.open();
+    await starting;
+    expect(prune).toHaveBeenCalledTimes(1);
+    await receiver.close();
+    await receiver.inbox.list();
+    expect(prune).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ["reject", () => Promise.reject(new Error("busy"))],
+    [
+      "throw",
+      () => {
+        throw new Error("busy");
+      },
+    ],
+  ])("may %s, which is logged and changes nothing else", async (_how, prune) => {
+    const { receiver, send, seen, seeAll, lines } = setUp({ inbox: inboxWith({ prune }) });
+    seeAll();
+    await send("report");
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+    expect(lines).toEqual([
+      {
+        level: "error",
+        fields: { receiver: "reports", error: "Error: busy", count: 1 },
+        message: "What is no longer kept could not be deleted. Trying again.",
+      },
+    ]);
+  });
+});
+
+describe("an inbox that fails at its work", () => {
+  it("is one line a minute with their number, for each thing that it says", async () => {
+    const policies: Policy[] = [];
+    const idle = { stop: async () => {}, abort: async () => {}, running: 0 };
+    const consume: Inbox["consume"] = (_stage, _work, policy) => {
+      policies.push(policy);
+      return idle;
+    };
+    const clock = virtualClock();
+    const { receiver, lines } = setUp({ inbox: inboxWith({ consume }), clock });
+    await receiver.start();
+    const fail = (words: string): void => {
+      for (const { onError } of policies) onError(new Error(words));
+    };
+    fail("locked");
+    fail("locked");
+    fail("full");
+    fail("locked");
+    clock.advance(60_000);
+    fail("locked");
+    expect(lines.map(({ fields: { error, count } }) => [error, count])).toEqual([
+      ["Error: locked", 1],
+      ["Error: full", 1],
+      ["Error: locked", 6],
+    ]);
+  });
+});
+
+describe("idle()", () => {
+  const late = { timeoutMs: 1 };
+
+  it("names one that has no verdict", async () => {
+    const { receiver, send } = setUp({ autostart: false });
+    const { body } = await send("report");
+    await expect(receiver.idle(late)).rejects.toThrow(
+      `Receiver reports is not idle after 1 ms: 1 received, 0 verified; for example ${body.id} (not verified); the receiver is not started`,
+    );
+  });
+
+  it("names one that waits for its next attempt, and what the last one failed with", async () => {
+    const { receiver, send } = setUp();
+    receiver.on("*", () => {
+      throw new Error("out of paper");
+    });
+    const { body } = await send("report.complete");
+    await until(async () => (await receiver.inbox.get(body.id))?.attempts === 1);
+    await expect(receiver.idle(late)).rejects.toThrow(
+      `: 0 received, 1 verified; for example ${body.id} (report.complete, last error: Error: out of paper)`,
+    );
+  });
+
+  it("says so when the inbox gives no answer", async () => {
+    const counts = (): Promise<never> => new Promise(() => {});
+    const { receiver } = setUp({ inbox: inboxWith({ counts }) });
+    await expect(receiver.idle(late)).rejects.toThrow(
+      "Receiver reports is not idle after 1 ms: the inbox gives no answer",
+    );
+  });
+
+  it("names none when what is counted is gone", async () => {
+    const inbox = inboxWith({ list: async () => [] });
+    const { receiver, send } = setUp({ inbox, autostart: false });
+    await send("report");
+    await expect(receiver.idle(late)).rejects.toThrow(
+      /: 1 received, 0 verified; the receiver is not started$/,
+    );
+  });
+});
+
+describe("opening the inbox", () => {
+  const unopened = "The inbox can't be opened: notifications are answered 503. Trying again.";
+
+  it("is tried again after 1 second, then after twice as long each time, up to 30", async () => {
+    const open = vi.fn(() => Promise.reject(new Error("locked")));
+    const clock = virtualClock();
+    const { send, lines } = setUp({ inbox: inboxWith({ open }), clock });
+    await send("report");
+    await turns();
+    const waits = [1, 2, 4, 8, 16, 30, 30].map((seconds) => seconds * 1_000);
+    for (const [index, ms] of waits.entries()) {
+      const fields = { receiver: "reports", error: "Error: locked", afterMs: ms };
+      expect(lines[index]).toEqual({ level: "error", fields, message: unopened });
+      // A request meanwhile asks for nothing sooner.
+      await send("report");
+      clock.advance(ms - 1);
+      await turns();
+      expect(open).toHaveBeenCalledTimes(index + 1);
+      clock.advance(1);
+      await turns();
+    }
+    expect(open).toHaveBeenCalledTimes(waits.length + 1);
+  });
+
+  it("is given up by close(), without a line for what fails then", async () => {
+    const opened = gate();
+    const fails = async (): Promise<void> => {
+      await opened.opened;
+      throw new Error("locked");
+    };
+    const open = vi.fn(fails);
+    const { receiver, emulator, lines } = setUp({ inbox: inboxWith({ open }) });
+    receiver.mount();
+    await until(() => open.mock.calls.length === 1);
+    const closed = receiver.close();
+    opened.open();
+    await closed;
+    emulator.clock.advance(3_600_000);
+    await turns();
+    expect([open.mock.calls.length, lines]).toEqual([1, []]);
+  });
+
+  it("begins no work when it ends after close()", async () => {
+    const opened = gate();
+    const consume = vi.fn();
+    const { receiver } = setUp({ inbox: inboxWith({ open: () => opened.opened, consume }) });
+    const started = receiver.start();
+    const closed = receiver.close();
+    opened.open();
+    await Promise.all([started, closed]);
+    expect(consume).not.toHaveBeenCalled();
+  });
+
+  it("says in so many words that a closed receiver starts no more", async () => {
+    const { receiver } = setUp();
+    await receiver.close();
+    await expect(receiver.start()).rejects.toThrow("Receiver reports is closed; make a new one");
+  });
+});
+
+describe("start() by hand", () => {
+  /** The timers that keep the process alive, as they are set and cleared. */
+  function keepingAlive() {
+    const set = vi.spyOn(globalThis, "setInterval");
+    const cleared = vi.spyOn(globalThis, "clearInterval");
+    onTestFinished(() => void vi.restoreAllMocks());
+    return {
+      set: () => set.mock.results.map(({ value }) => value),
+      cleared: () => cleared.mock.calls.map(([timer]) => timer).filter((timer) => timer),
+    };
+  }
+
+  it("keeps the process alive once, until close()", async () => {
+    const { receiver } = setUp();
+    const timers = keepingAlive();
+    await Promise.all([receiver.start(), receiver.start()]);
+    expect(timers.set()).toHaveLength(1);
+    expect(timers.cleared()).toEqual([]);
+    await receiver.close();
+    expect(timers.cleared()).toEqual(timers.set());
+  });
+
+  it("keeps it alive no longer when it fails", async () => {
+    const open = () => Promise.reject(new Error("locked"));
+    const { receiver } = setUp({ inbox: inboxWith({ open }) });
+    const timers = keepingAlive();
+    await expect(receiver.start()).rejects.toThrow("locked");
+    expect(timers.set()).toHaveLength(1);
+    expect(timers.cleared()).toEqual(timers.set());
+  });
+});
+
+describe('ack: "handled"', () => {
+  it("opens no inbox, and parks nothing", async () => {
+    const prune = vi.fn(async () => 0);
+    const inbox = inboxWith({ prune });
+    const { receiver, send, observed, lines } = setUp({ ack: "handled", inbox });
+    receiver.on("*", () => {
+      throw new DoNotRetry("no such report");
+    });
+    await receiver.start();
+    expect((await send("report.complete")).status).toBe(503);
+    expect(observed.map(([hook]) => hook)).not.toContain("parked");
+    expect(lines).toMatchObject([{ message: "A notification was not handled: answered 503." }]);
+    await receiver.idle();
+    expect(prune).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,110 @@
+import { describe } from "../errors.ts";
+import type { Decision, ProblemCode } from "../http/answer.ts";
+import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import { jobAt } from "../inbox/stored-delivery.ts";
+import type { StopSignal } from "../lib/abort.ts";
+import type { Deadline } from "../lib/deadline.ts";
+import { isPromise } from "../lib/is-promise.ts";
+import { createPlaces } from "../lib/semaphore.ts";
+import { within } from "../lib/timeout.ts";
+import type { Settings } from "../options/settings.ts";
+import type { Worker } from "../process/stages.ts";
+
+/** The two stages inside the request. Never rejects. */
+export interface Inline {
+  /** `verify: "before-ack"`: what the service says, or null without a verdict in time. */
+  verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null>;
+  /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. Names the delivery either way. */
+  handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<Decision>;
+}
+
+/** What they need of the engine. */
+interface Reporting {
+  readonly signal: StopSignal;
+  report(job: Job, outcome: Outcome): void;
+}
+
+// What is kept free for storing, when authorize is asked first.
+const storeMs = 1_000;
+
+/** Makes the work of a receiver inside its requests. */
+export function createInline(
+  {
+    clock,
+    concurrency,
+    limits,
+    logger,
+  }: Pick<Settings, "clock" | "concurrency" | "limits" | "logger">,
+  worker: Worker,
+  { signal: parent, report }: Reporting,
+): Inline {
+  const handling = createPlaces(concurrency.handle);
+
+  async function handleWithin(
+    delivery: NewDelivery,
+    admitted: Arrival,
+    signal: StopSignal,
+  ): Promise<Decision> {
+    let job = jobAt(delivery, admitted);
+    if (job.stage === "verify") {
+      const outcome = await worker.verify(job, signal);
+      report(job, outcome);
+      if (outcome.to === "rejected") return arrivalAfter(outcome) as Decision;
+      if (outcome.to === "held") return { refused: "expired_signature" };
+      if (outcome.to !== "verified") return { refused: "not_handled" };
+      job = jobAt(delivery, outcome);
+    }
+    const taking = handling.take(delivery.receivedAt, signal);
+    if (!(isPromise(taking) ? await taking : taking)) return { refused: "not_handled" };
+    const outcome = await worker.handle(job, signal).finally(handling.leave);
+    report(job, outcome);
+    return outcome.to === "handled"
+      ? { status: "accepted", id: job.id }
+      : { refused: "not_handled" };
+  }
+
+  return {
+    async verify(delivery, { leftMs: left }) {
+      const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
+      try {
+        return await within({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
+          worker.verify(jobAt(delivery), signal),
+        );
+      } catch {
+        return null;
+      }
+    },
+
+    async handle(delivery, admitted, { leftMs: ms }) {
+      const { id } = delivery;
+      if (admitted.to === "held") return { refused: "missing_signature" };
+      const bounds = { clock, ms, late: "The time of the request is used up", parent };
+      try {
+        const run = (signal: StopSignal) => handleWithin(delivery, admitted, signal);
+        return { ...(await within(bounds, ({ signal }) => run(signal))), id };
+      } catch (error) {
+        logger.warn(
+          { id, error: describe(error) },
+          "A notification was not handled in time: answered 503.",
+        );
+        return { refused: "not_handled", id };
+      }
+    },
+  };
+}
+
+/** `verify: "before-ack"`: where the delivery begins, or how it is refused; without a verdict in time it is received. */
+export function arrivalAfter(outcome: Outcome): Arrival | { refused: ProblemCode } {
+  switch (outcome.to) {
+    case "verified":
+      return outcome;
+    case "held":
+      return { ...outcome, to: "held" };
+    case "rejected":
+      return {
+        refused: outcome.reason.code === "expired" ? "expired_signature" : "invalid_signature",
+      };
+    default:
+      return { to: "received" };
+  }
+}

@@ -1,0 +1,244 @@
+import { describe, expect, it } from "vitest";
+import { incomingFromRequest } from "../http/fetch.ts";
+import type { Incoming } from "../http/incoming.ts";
+import { Deadline } from "../lib/deadline.ts";
+import { virtualClock } from "../testing/virtual-clock.ts";
+import { type Notification, type ReceiveOptions, receive } from "./read.ts";
+
+const options: ReceiveOptions = {
+  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, clean: (text) => text },
+};
+const url = "/hook";
+
+/** Reads a request whose body is there already. */
+function read(
+  request: { readonly headers?: Record<string, string>; readonly body?: string },
+  given: Partial<ReceiveOptions> & { readonly url?: string } = {},
+): Promise<Notification | string> {
+  const { headers = {}, body = "{}" } = request;
+  const at = given.url ?? url;
+  const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
+  const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
+  return receive(incoming, at, { ...options, ...given }, new Deadline(virtualClock(), 0, 5_000));
+}
+
+async function accepted(...of: Parameters<typeof read>): Promise<Notification> {
+  const notification = await read(...of);
+  if (typeof notification === "string") throw new Error(`Refused: ${notification}`);
+  return notification;
+}
+
+const signed = { "x-svc-authorization": "s-1" };
+
+describe("receive() bounds", () => {
+  it("the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
+    const long = await accepted({ headers: signed }, { url: `/hook?${"a".repeat(5_000)}` });
+    expect(long.url).toBe(`/hook?${"a".repeat(5_000)}`.slice(0, 2_048));
+    const of = (length: number) => ({ "x-svc-authorization": "s".repeat(length) });
+    expect((await accepted({ headers: of(4_096) })).signature).toHaveLength(4_096);
+    const json = { "content-type": "application/json" };
+    expect((await accepted({ headers: { ...of(4_097), ...json } })).signature).toBeNull();
+  });
+});
+
+describe("receive() keeps of the headers", () => {
+  it("content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
+    const headers = {
+      ...{ ...signed, "content-type": "application/json", "user-agent": "u".repeat(2_000) },
+      ...{ traceparent: "00-1", cookie: "secret" },
+    };
+    expect((await accepted({ headers })).headers).toEqual({
+      ...{ "content-type": "application/json", "user-agent": "u".repeat(1_024) },
+      traceparent: "00-1",
+    });
+  });
+
+  it("none that are missing, and none of another request", async () => {
+    const one = { ...signed, "content-type": "application/json" };
+    for (const more of [
+      {},
+      { "user-agent": "a" },
+      { "user-agent": "b" },
+      { traceparent: "c" },
+      {},
+    ]) {
+      const { headers } = await accepted({ headers: { ...one, ...more } });
+      expect(headers).toEqual({ "content-type": "application/json", ...more });
+    }
+  });
+
+  it("what is the same twice as one frozen object, and the url as one string", async () => {
+    const [one, two] = [await accepted({ headers: signed }), await accepted({ headers: signed })];
+    expect(two.headers).toBe(one.headers);
+    expect(Object.isFrozen(one.headers)).toBe(true);
+    expect((await accepted({ headers: signed }, { url: "/other" })).url).toBe("/other");
+    expect((await accepted({ headers: signed })).url).toBe(url);
+  });
+});
+
+describe("receive() finds the signature", () => {
+  it("in the header that is named, whatever its case, without the space around it", async () => {
+    const { signature, claims } = await accepted({ headers: { "X-SVC-Authorization": " s-1 " } });
+    expect([signature, claims]).toEqual(["s-1", null]);
+  });
+
+  it.each([
+    ["an empty one", " "],
+    ["none", null],
+    ["no text", 7 as never],
+  ])("nowhere when there is %s", async (_, given) => {
+    const { signature, claims } = await accepted({}, { signature: () => given });
+    expect([signature, claims]).toEqual([null, { type: "unknown", reportId: null }]);
+  });
+
+  it("with a function that is given headers, url and body", async () => {
+    let given: unknown;
+    const source: ReceiveOptions["signature"] = (request) => {
+      given = request;
+      return request.headers["x-sign"];
+    };
+    const { signature } = await accepted(
+      { headers: { "X-Sign": "s-2" }, body: '{"ü":1}' },
+      { signature: source },
+    );
+    expect(signature).toBe("s-2");
+    expect(given).toMatchObject({ url, body: '{"ü":1}', headers: { "x-sign": "s-2" } });
+  });
+
+  it("and shows no API key that the function throws, wherever the text is cut", async () => {
+    const key = "k".repeat(128);
+    const clean = (text: string) => text.replaceAll(key, "[api key]");
+    const signature: ReceiveOptions["signature"] = () => {
+      throw new Error(`${"x".repeat(430)}${key}`);
+    };
+    await expect(accepted({}, { signature, clean })).rejects.toThrow(/x\[api key\]$/);
+  });
+
+  it("and says whose fault it is when the function fails", async () => {
+    const signature: ReceiveOptions["signature"] = () => {
+      throw new RangeError("none");
+    };
+    await expect(accepted({}, { signature })).rejects.toThrow(
+      "The function of the option signature failed: RangeError: none",
+    );
+  });
+
+  it.each([
+    ["/hook?signature=s-3", "/hook?signature=[signature]"],
+    ["/hook?a=1&signature=a%2Fb+c%3D&b=2", "/hook?a=1&signature=[signature]&b=2"],
+    ["/hook?signature=%20a%2fb%20c%3d", "/hook?signature=[signature]"],
+    ["/hook?a=1&signature=none&b=s-3", "/hook?a=1&signature=none&b=[signature]"],
+  ])("in the address %s, which is kept without it", async (at, kept) => {
+    const { url: found, signature } = await accepted(
+      {},
+      {
+        url: at,
+        signature: ({ url: of }) => {
+          const query = new URL(of, "http://localhost").searchParams;
+          return query.get("signature") === "none" ? query.get("b") : query.get("signature");
+        },
+      },
+    );
+    expect(["s-3", "a/b c="]).toContain(signature);
+    expect(found).toBe(kept);
+  });
+
+  it("in the body, when the address stays as it is", async () => {
+    const signature = () => "s-4";
+    expect((await accepted({}, { signature, url: "/hook?a=1" })).url).toBe("/hook?a=1");
+  });
+});
+
+describe("receive() takes without a signature", () => {
+  it.each([
+    "application/json",
+    "APPLICATION/JSON",
+    "application/json; charset=utf-8",
+    "application/vnd.svc.v1-2+json",
+    "application/vnd.my_app!#$&^+json",
+    " text/json ;x",
+    "",
+  ])("JSON announced as %j", async (type) => {
+    const notification = await accepted({ headers: { "content-type": type } });
+    expect(notification.claims).toEqual({ type: "unknown", reportId: null });
+  });
+
+  it.each([
+    "text/plain",
+    "application/jsonp",
+    "a1/json",
+    "application/+json",
+    "application/a b+json",
+  ])("nothing announced as %j", async (type) => {
+    expect(await read({ headers: { "content-type": type } })).toBe("unsupported_media_type");
+  });
+
+  it("no encoding but identity", async () => {
+    for (const encoding of ["identity", " Identity "]) {
+      expect(await read({ headers: { "content-encoding": encoding } })).toBeTypeOf("object");
+    }
+    const gzip = { "content-encoding": "gzip" };
+    expect(await read({ headers: gzip })).toBe("unsupported_media_type");
+    expect(await read({ headers: { ...gzip, ...signed } })).toBeTypeOf("object");
+  });
+
+  it("at most 4 KiB, or less where bodyBytes says so", async () => {
+    const sized = (size: number) => ({ body: `{"a":"${"x".repeat(size - 8)}"}` });
+    expect(await read(sized(4_096))).toBeTypeOf("object");
+    expect(await read(sized(4_097))).toBe("body_too_large");
+    expect(await read(sized(101), { bodyBytes: 100 })).toBe("body_too_large");
+    expect(await read({ ...sized(4_097), headers: signed })).toBeTypeOf("object");
+    expect(await read({ ...sized(10_001), headers: signed })).toBe("body_too_large");
+    // A function may find one in the body, so that has to be read first.
+    expect(await read(sized(4_097), { signature: () => null })).toBe("body_too_large");
+    expect(await read(sized(4_097), { signature: () => "s-5" })).toBeTypeOf("object");
+  });
+
+  it("a JSON object, and what parse says of it, or unknown where parse fails", async () => {
+    expect(await read({ body: "[]" })).toBe("invalid_json");
+    const test = { body: '{"event_type":"test_webhook_endpoint","payload":"p"}' };
+    expect((await accepted(test)).claims).toMatchObject({ type: "test_webhook_endpoint" });
+    const parse = () => {
+      throw new Error("not today");
+    };
+    expect((await accepted({ body: '{"a":1}' }, { parse })).claims).toEqual({
+      type: "unknown",
+      reportId: null,
+    });
+  });
+});
+
+describe("receive() refuses", () => {
+  const stuck = (readBody: Incoming["readBody"]) => {
+    const clock = virtualClock();
+    const incoming = { method: "POST", url, headers: signed, readBody };
+    return {
+      clock,
+      code: receive(incoming, url, options, new Deadline(clock, clock.now(), 5_000)),
+    };
+  };
+
+  it("a body that does not come within bodyMs, and stops reading it", async () => {
+    let stopped = 0;
+    const stop = () => void stopped++;
+    const { clock, code } = stuck(() => ({ result: new Promise(() => {}), stop }));
+    await clock.advance(1_001);
+    expect(await code).toBe("body_timeout");
+    expect(stopped).toBe(1);
+  });
+
+  it.each([
+    ["too_large", "body_too_large"],
+    ["unavailable", "body_unavailable"],
+    ["cut_off", "body_timeout"],
+  ] as const)("a body that is %s as %s", async (result, code) => {
+    expect(await stuck(() => ({ result, stop() {} })).code).toBe(code);
+  });
+
+  it("a stream that something ahead holds", async () => {
+    const { code } = stuck(() => {
+      throw new TypeError("locked");
+    });
+    expect(await code).toBe("body_unavailable");
+  });
+});

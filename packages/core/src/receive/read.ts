@@ -1,0 +1,194 @@
+import { describe } from "../errors.ts";
+import {
+  type JsonObject,
+  type Parse,
+  type Recognition,
+  recognize,
+  toObject,
+} from "../events/recognize.ts";
+import type { ProblemCode } from "../http/answer.ts";
+import {
+  type BodyFailure,
+  type BodyReading,
+  headerOf,
+  type Incoming,
+  plainHeaders,
+  readAlready,
+} from "../http/incoming.ts";
+import type { KeptHeaders } from "../inbox/delivery.ts";
+import type { Deadline } from "../lib/deadline.ts";
+import { isPromise, mustBeThere } from "../lib/is-promise.ts";
+import { without } from "../lib/redact.ts";
+
+/** The `signature` option: a header's name, or a function that finds the signature. */
+export type SignatureSource =
+  | string
+  | ((request: {
+      readonly headers: Readonly<Record<string, string>>;
+      readonly url: string;
+      /** The body as text. */
+      readonly body: string;
+    }) => string | null | undefined);
+
+/** What reading a request needs to know. */
+export interface ReceiveOptions {
+  /** A header's name in lower case. */
+  readonly signature: SignatureSource;
+  readonly parse?: Parse | undefined;
+  /** Most bytes of a body. */
+  readonly bodyBytes: number;
+  /** Milliseconds for the body to arrive. */
+  readonly bodyMs: number;
+  /** Takes the API key out of what the signature's function throws. */
+  readonly clean: (text: string) => string;
+}
+
+/** A request's bytes and what was read off them: nothing here is verified. */
+export interface Notification {
+  readonly url: string;
+  readonly headers: KeptHeaders;
+  readonly body: Uint8Array;
+  readonly signature: string | null;
+  /** What an unsigned body says it is; signed ones are looked into once they are verified. */
+  readonly claims: Recognition | null;
+}
+
+/** Most bytes of a body without a signature. */
+const unsignedBodyBytes = 4_096;
+/** Of a longer path and query the rest is not kept. */
+const urlLength = 2_048;
+/** What is longer is no signature. */
+const signatureLength = 4_096;
+const headerLength = 1_024;
+const keptHeaders = ["content-type", "user-agent", "traceparent"];
+// Most have these in common: they are in memory once, not with each that waits.
+let commonUrl = "";
+let commonHeaders: KeptHeaders = {};
+const refusals: Record<BodyFailure | "late", ProblemCode> = {
+  too_large: "body_too_large",
+  unavailable: "body_unavailable",
+  cut_off: "body_timeout",
+  late: "body_timeout",
+};
+
+/** Reads a request, bounded in size and time; refuses only what can't be genuine. `url` is the one without a token. */
+export async function receive(
+  incoming: Incoming,
+  url: string,
+  { bodyBytes, bodyMs, clean, parse, signature: source }: ReceiveOptions,
+  deadline: Deadline,
+): Promise<Notification | ProblemCode> {
+  const { headers } = incoming;
+  const named = typeof source === "string" ? nonBlank(headerOf(headers, source)) : undefined;
+  // Without a signature not even as much as a signed body is kept in memory.
+  const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
+  if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
+  const reading = start(incoming, limit);
+  const { result } = reading;
+  const body = isPromise(result) ? await deadline.race(result, bodyMs) : result;
+  if (typeof body === "string") {
+    reading.stop();
+    return refusals[body];
+  }
+  const signature =
+    typeof source === "string"
+      ? (named ?? null)
+      : signatureIn(source, { headers, url }, body, clean);
+  const notification: Notification = {
+    url: keptUrl(
+      typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
+    ),
+    headers: kept(incoming),
+    body,
+    signature,
+    claims: null,
+  };
+  if (signature !== null) return notification;
+
+  if (body.byteLength > unsignedBodyBytes) return "body_too_large";
+  if (!isPlainJson(headers)) return "unsupported_media_type";
+  const object = toObject(body);
+  if (object === null) return "invalid_json";
+  return { ...notification, claims: claimsOf(object, notification.headers, parse) };
+}
+
+function start(incoming: Incoming, limit: number): BodyReading {
+  try {
+    return incoming.readBody(limit);
+  } catch {
+    // Something ahead holds the stream.
+    return readAlready("unavailable", limit);
+  }
+}
+
+function signatureIn(
+  source: Exclude<SignatureSource, string>,
+  { headers, url }: Pick<Incoming, "headers" | "url">,
+  body: Uint8Array,
+  clean: ReceiveOptions["clean"],
+): string | null {
+  const text = new TextDecoder().decode(body);
+  try {
+    const found = source({ headers: plainHeaders(headers), url, body: text });
+    mustBeThere("signature", found);
+    return nonBlank(found);
+  } catch (error) {
+    throw new Error(`The function of the option signature failed: ${describe(error, clean)}`);
+  }
+}
+
+/** A signature that arrives in the URL is forgotten at the verdict as any other. */
+function withoutSignature(url: string, signature: string): string {
+  const shown = without(url, { signature });
+  return shown.replaceAll(/(?<=[?&][^?&=]*=)[^&]+/g, (value) =>
+    new URLSearchParams(`=${value}`).get("")?.trim() === signature ? "[signature]" : value,
+  );
+}
+
+function nonBlank(given: unknown): string | null {
+  const signature = typeof given === "string" ? given.trim() : "";
+  return signature === "" || signature.length > signatureLength ? null : signature;
+}
+
+/** A part of a text, which does not keep the whole in memory as a slice would. */
+function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return new TextDecoder().decode(new TextEncoder().encode(text.slice(0, length)));
+}
+
+function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undefined): Recognition {
+  try {
+    return recognize(object, headers, parse);
+  } catch {
+    // Anybody can send what parse fails on; once released, the handle stage tells why.
+    return { type: "unknown", reportId: null };
+  }
+}
+
+function kept({ headers }: Incoming): KeptHeaders {
+  const given = (name: string) => {
+    const value = headerOf(headers, name);
+    return value === null ? undefined : cut(value, headerLength);
+  };
+  if (keptHeaders.some((name) => given(name) !== commonHeaders[name])) {
+    const values = keptHeaders.map((name) => [name, given(name)]);
+    commonHeaders = Object.freeze(
+      Object.fromEntries(values.filter(([, value]) => value !== undefined)),
+    );
+  }
+  return commonHeaders;
+}
+
+function keptUrl(url: string): string {
+  if (url !== commonUrl) commonUrl = cut(url, urlLength);
+  return commonUrl;
+}
+
+// The characters that RFC 6838 allows in a name.
+const jsonType = /^[a-z]+\/(?:[a-z0-9][\w!#$&^.+-]*\+)?json$/;
+
+function isPlainJson(headers: Incoming["headers"]): boolean {
+  const encoding = headerOf(headers, "content-encoding")?.trim().toLowerCase() ?? "identity";
+  const type = headerOf(headers, "content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+  return encoding === "identity" && (type === "" || jsonType.test(type));
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it, vi } from "vitest";
+import type { Load } from "../inbox/inbox.ts";
+import { virtualClock } from "../testing/virtual-clock.ts";
+import { admitUnsigned } from "./unsigned.ts";
+
+const empty: Load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
+const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
+const other = { type: "unknown", reportId: null } as const;
+const options = { unsignedTests: "accept", unsigned: "hold" } as const;
+
+function make(given: object = {}) {
+  const clock = virtualClock();
+  let offset = 0;
+  const logger = { warn: vi.fn(), error: vi.fn() };
+  const now = (): number => clock.now() + offset;
+  const admit = admitUnsigned({ ...options, clock: { ...clock, now }, logger, ...given });
+  const setBack = (ms: number): void => {
+    offset -= ms;
+  };
+  return { admit, clock, logger, setBack };
+}
+
+describe("admitUnsigned()", () => {
+  it("has tests handled and holds others", () => {
+    const { admit } = make();
+    expect(admit(test, [], empty)).toMatchObject({ to: "verified", verification: "unsigned" });
+    expect(admit(other, [], empty)).toMatchObject({
+      ...{ to: "held", verification: "unsigned", reason: { code: "unsigned" } },
+    });
+  });
+
+  it("refuses what the options refuse, and spends nothing on it", () => {
+    const { admit, logger } = make({ unsignedTests: "refuse" });
+    for (let sent = 0; sent < 100; sent++) expect(admit(test, [], empty)).toBeNull();
+    expect(logger.warn).toHaveBeenCalledTimes(1);
+    expect(admit(other, [], empty)).not.toBeNull();
+    expect(make({ unsigned: "refuse" }).admit(other, [], empty)).toBeNull();
+  });
+
+  it("refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
+    const { admit, clock } = make();
+    const admitted = (most: number) =>
+      Array.from({ length: most }, () => admit(other, [], empty)).filter(Boolean).length;
+    expect(admitted(4)).toBe(4);
+    clock.advance(600);
+    expect(admitted(50)).toBe(6);
+    clock.advance(399);
+    expect(admitted(50)).toBe(0);
+    clock.advance(1);
+    expect(admitted(50)).toBe(4);
+    clock.advance(1_000);
+    expect(admit(test, [], { ...empty, unsignedWaiting: 100 })).toBeNull();
+    expect(admit(other, [], { ...empty, unsignedHeld: 1_000 })).toBeNull();
+    expect(admit(test, [], { ...empty, unsignedHeld: 1_000 })).not.toBeNull();
+  });
+
+  it("goes on when the clock is set back", () => {
+    const { admit, clock, setBack } = make();
+    admit(other, [], empty);
+    setBack(86_400_000);
+    admit(other, [], empty);
+    clock.advance(1_000);
+    expect(admit(other, [], empty)).not.toBeNull();
+  });
+});

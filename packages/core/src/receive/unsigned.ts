@@ -1,0 +1,69 @@
+import type { Recognition } from "../events/recognize.ts";
+import { type Arrival, leave } from "../inbox/delivery.ts";
+import type { Load } from "../inbox/inbox.ts";
+import { oncePerMinute } from "../lib/log.ts";
+import type { Settings } from "../options/settings.ts";
+
+/** The options of `createReceiver` that concern deliveries without a signature. */
+type UnsignedOptions = Pick<Settings, "clock" | "logger" | "unsignedTests" | "unsigned">;
+
+const mostWaiting = 100;
+const mostHeld = 1_000;
+const perSecond = 10;
+
+/** Where an unsigned notification begins; null when it is refused, by the options or because there are too many. */
+export type AdmitUnsigned = (
+  claims: Recognition,
+  headerNames: readonly string[],
+  load: Load,
+) => Arrival | null;
+
+/** Makes the one place where deliveries without a signature are let in. */
+export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
+  const { clock, logger, unsignedTests, unsigned } = options;
+  const held = oncePerMinute(clock, logger.warn);
+  const refused = oncePerMinute(clock, logger.warn);
+  const byOption = oncePerMinute(clock, logger.warn);
+  const lately: number[] = [];
+
+  function withinRate(): boolean {
+    const now = clock.now();
+    const [oldest] = lately;
+    if (lately.length === perSecond && oldest !== undefined) {
+      // A clock that was set back keeps nobody out.
+      if (Math.abs(now - oldest) < 1_000) return false;
+      lately.shift();
+    }
+    lately.push(now);
+    return true;
+  }
+
+  return (claims, headerNames, load) => {
+    const test = claims.type === "test_webhook_endpoint";
+    if ((test ? unsignedTests : unsigned) === "refuse") {
+      byOption(
+        { headers: headerNames },
+        "A notification without a signature is refused, as the options say. If one of these headers carries it, name it in the option signature.",
+      );
+      return null;
+    }
+    const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostHeld;
+    if (full || !withinRate()) {
+      refused({ headers: headerNames }, "Too many notifications without a signature: refused.");
+      return null;
+    }
+    const { type, reportId } = claims;
+    if (test) return { to: "verified", verification: "unsigned", type, reportId };
+    held(
+      { headers: headerNames },
+      "A notification came without a signature: it is not handled. If one of these headers carries it, name it in the option signature.",
+    );
+    const message = "It came without a signature. Release it if you trust it.";
+    return {
+      ...leave("held", "unsigned", message),
+      verification: "unsigned",
+      type,
+      reportId,
+    };
+  };
+}

@@ -1,0 +1,88 @@
+import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
+import { patiently, same } from "../assert.ts";
+import { adding } from "./adding.ts";
+import { handingOut } from "./claiming.ts";
+import { ending } from "./closing.ts";
+import { context } from "./context.ts";
+import { damaged } from "./damage.ts";
+import { createBench, type Need } from "./fixture.ts";
+import { looking } from "./querying.ts";
+import { recording } from "./recording.ts";
+import { releasing } from "./releasing.ts";
+import { keeping } from "./retaining.ts";
+
+/** A store to be held to the contract of {@link Inbox}. */
+export interface InboxContractOptions {
+  /** Opens an empty store of its own; called for every case, which closes it. */
+  readonly open: () => Inbox | Promise<Inbox>;
+  /** What the store guarantees: cases it can't hold are skipped. */
+  readonly guarantees: Guarantees;
+  /** Milliseconds of real time after which something that should happen is given up: 10,000. */
+  readonly patienceMs?: number;
+  /** Makes unreadable what the store has of one delivery, or has it lost: without it those cases are skipped. */
+  readonly damage?: (inbox: Inbox, id: string) => Promise<void>;
+}
+
+/** One case, to be handed to any test runner. */
+export interface ContractCase {
+  /** What is promised, and why it is skipped if it is. */
+  readonly name: string;
+  /** Rejects when the promise is broken. */
+  readonly run: () => Promise<void>;
+  /** Why this store can't hold it; `run` then does nothing. */
+  readonly skipped?: string;
+}
+
+const cases = [
+  ...adding,
+  ...handingOut,
+  ...recording,
+  ...ending,
+  ...releasing,
+  ...keeping,
+  ...looking,
+  ...damaged,
+  ...context,
+];
+
+/**
+ * Everything that an {@link Inbox} promises, as cases for any test runner.
+ *
+ * @example
+ * const { guarantees } = memoryInbox();
+ * for (const { name, run } of inboxContract({ open: memoryInbox, guarantees })) test(name, run);
+ */
+export function inboxContract(options: InboxContractOptions): readonly ContractCase[] {
+  const { open, guarantees, patienceMs = 10_000, damage } = options;
+  return cases.map(({ name, needs = [], run }) => {
+    const skipped = needs.map((need) => missing(need, options)).find((why) => why !== null);
+    if (skipped) return { name: `${name} (skipped: ${skipped})`, run: async () => {}, skipped };
+    return {
+      name,
+      async run() {
+        const inbox = await open();
+        const bench = createBench(inbox, patienceMs, damage);
+        try {
+          same(inbox.guarantees, guarantees, "What the store guarantees");
+          await patiently(run(bench), "the end of the case", 2 * patienceMs);
+        } catch (error) {
+          await bench.end().catch(() => {});
+          throw error;
+        }
+        await bench.end();
+      },
+    };
+  });
+}
+
+function missing(need: Need, { guarantees, damage }: InboxContractOptions): string | null {
+  const { clock, finds, order, noticesReuse } = guarantees;
+  if (need === "damage" && damage === undefined) return "how to damage a record is not told";
+  if (need === "clock" && clock === "own") return "the store keeps its own time";
+  if (need === "order" && order === "roughly") return "the store keeps the order only roughly";
+  if (need === "reuse" && !noticesReuse) return "the store does not notice reused signatures";
+  if (need === "search" && finds === "parked") {
+    return "the store finds events and reports only among what is parked or rejected";
+  }
+  return null;
+}

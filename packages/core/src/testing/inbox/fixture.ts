@@ -1,0 +1,212 @@
+import { fingerprint } from "../../inbox/dedupe-key.ts";
+import type { Arrival, Job, NewDelivery, Outcome, Stage } from "../../inbox/delivery.ts";
+import { idAt, newId } from "../../inbox/id.ts";
+import type { Added, Consumer, Inbox } from "../../inbox/inbox.ts";
+import type { StopSignal } from "../../lib/abort.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { patiently, same, until } from "../assert.ts";
+import { type VirtualClock, virtualClock } from "../virtual-clock.ts";
+
+/** What a case needs of a store beyond the port. */
+export type Need = "clock" | "order" | "reuse" | "search" | "damage";
+
+/** A case as it is written down. */
+export interface Written {
+  readonly name: string;
+  readonly needs?: readonly Need[];
+  readonly run: (bench: Bench) => Promise<void>;
+}
+
+/** What a case is given: a fresh inbox, time, and the few moves that cases are made of. */
+export interface Bench {
+  readonly inbox: Inbox;
+  readonly clock: VirtualClock;
+  /** A signed delivery of receiver `a`, unlike all others unless told. */
+  make(parts?: Parts): Promise<NewDelivery>;
+  /** Makes and adds one; resolves to its id, and fails unless it was added. */
+  put(parts?: Parts): Promise<string>;
+  add(delivery: NewDelivery, options?: AddOptions): Promise<Added>;
+  /** Consumes one by one until each step was taken; resolves to the jobs when all is recorded. */
+  work(stage: Stage, ...steps: readonly Step[]): Promise<readonly Job[]>;
+  /** Consumes until it is stopped or the case ends. */
+  consume(stage: Stage, step: Step, options?: ConsumeOptions): Consuming;
+  until(check: () => boolean | Promise<boolean>, what: string): Promise<void>;
+  patiently<T>(promise: Promise<T>, what: string): Promise<T>;
+  /** Makes what the store has of one unreadable, or has it lost. */
+  damage(id: string): Promise<void>;
+  /** Closes the inbox; fails when something is left running. */
+  end(): Promise<void>;
+}
+
+/** What a delivery is made of; whatever is left out differs from delivery to delivery. */
+export interface Parts extends AddOptions {
+  readonly receiver?: string;
+  /** Null for none. */
+  readonly signature?: string | null;
+  readonly body?: string | Uint8Array;
+  readonly url?: string;
+  readonly context?: string | null;
+  /** When it was received; now. */
+  readonly at?: number;
+}
+
+/** How a delivery is added. */
+export interface AddOptions {
+  readonly arrival?: Arrival;
+}
+
+/** Who consumes, and how many at once. */
+export interface ConsumeOptions {
+  readonly receiver?: string;
+  readonly concurrency?: number;
+}
+
+/** What becomes of a job. */
+export type Step = Outcome | ((job: Job, signal: StopSignal) => Outcome | Promise<Outcome>);
+
+/** A consumer, and what it was handed. */
+export interface Consuming {
+  readonly consumer: Consumer;
+  readonly jobs: readonly Job[];
+  readonly errors: readonly unknown[];
+  /** What it was told to be recorded. */
+  readonly recorded: readonly { readonly job: Job; readonly outcome: Outcome }[];
+}
+
+/** The verdict "valid", with what recognition found. */
+export const valid: Outcome = {
+  to: "verified",
+  verification: "valid",
+  type: "report.complete",
+  reportId: "r-1",
+};
+/** All handlers succeeded. */
+export const handled: Outcome = { to: "handled" };
+
+/** Parked or rejected, for this reason. */
+export function left(
+  to: "held" | "rejected" | "dead",
+  code: NonNullable<Job["reason"]>["code"],
+  rest: Partial<Extract<Outcome, { to: "held" | "rejected" | "dead" }>> = {},
+): Outcome {
+  return { to, reason: { code, message: `because: ${code}` }, error: null, ...rest };
+}
+
+/** To be worked on again. */
+export function later(
+  afterMs: number,
+  rest: Partial<Extract<Outcome, { to: "again" }>> = {},
+): Outcome {
+  return { to: "again", afterMs, error: "not yet", counts: true, ...rest };
+}
+
+/** A promise and what resolves it. */
+export function deferred<T = void>(): {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T | PromiseLike<T>) => void;
+} {
+  let resolve: (value: T | PromiseLike<T>) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** Makes the bench of one case. */
+export function createBench(
+  inbox: Inbox,
+  patienceMs: number,
+  damage: (inbox: Inbox, id: string) => Promise<void> = async () => {},
+): Bench {
+  const isOwn = inbox.guarantees.clock === "own";
+  const clock = isOwn ? ownClock() : virtualClock();
+  // All come at one moment unless told, as where time stands still: those are handed out in the order in which they came.
+  const began = clock.now();
+  const consumers: Consumer[] = [];
+  let made = 0;
+
+  async function make(parts: Parts = {}): Promise<NewDelivery> {
+    const number = ++made;
+    const {
+      receiver = "a",
+      signature = `signature ${number}`,
+      url = "/hook?x=1",
+      context = null,
+    } = parts;
+    const given = parts.body ?? JSON.stringify({ number });
+    const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
+    const receivedAt = parts.at ?? (isOwn ? began : clock.now());
+    // They begin with the time of receipt, whatever that is, and go on in the order in which they are made.
+    const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
+    return {
+      ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
+      headers: { "content-type": "application/json", "user-agent": "contract" },
+      key: signature === null ? null : await fingerprint({ receiver, signature, url, body }),
+    };
+  }
+
+  function add(delivery: NewDelivery, options: AddOptions = {}): Promise<Added> {
+    const { arrival = { to: "received" } } = options;
+    return inbox.add(delivery, arrival);
+  }
+
+  function consume(stage: Stage, step: Step, options: ConsumeOptions = {}): Consuming {
+    const { receiver = "a", concurrency = 1 } = options;
+    const jobs: Job[] = [];
+    const errors: unknown[] = [];
+    const work = async (job: Job, signal: StopSignal): Promise<Outcome> => {
+      jobs.push(job);
+      return typeof step === "function" ? step(job, signal) : step;
+    };
+    const recorded: { job: Job; outcome: Outcome }[] = [];
+    const consumer = inbox.consume(stage, work, {
+      ...{ receiver, concurrency, clock },
+      onError: (error) => void errors.push(error),
+      onRecorded: (job, outcome) => void recorded.push({ job, outcome }),
+    });
+    consumers.push(consumer);
+    return { consumer, jobs, errors, recorded };
+  }
+
+  const bench: Bench = {
+    inbox,
+    clock,
+    make,
+    async put(parts = {}) {
+      const delivery = await make(parts);
+      const { status, id } = await add(delivery, parts);
+      same({ status, id }, { status: "added", id: delivery.id }, "What add() answered");
+      return id;
+    },
+    add,
+    async work(stage, ...steps) {
+      const recorded = deferred();
+      let taken = 0;
+      const consuming = consume(stage, (job, signal) => {
+        const step = steps[taken++] ?? later(0);
+        if (taken === steps.length) recorded.resolve(consuming.consumer.stop());
+        return typeof step === "function" ? step(job, signal) : step;
+      });
+      await bench.patiently(recorded.promise, `${steps.length} jobs to ${stage}`);
+      return consuming.jobs;
+    },
+    consume,
+    until: (check, what) => until(check, what, patienceMs),
+    patiently: (promise, what) => patiently(promise, what, patienceMs),
+    damage: (id) => damage(inbox, id),
+    async end() {
+      await bench.patiently(inbox.close(), "close()");
+      const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);
+      same(running, 0, "Work still running after close()");
+      same(clock.pending, 0, "Timers still set after close()");
+    },
+  };
+  return bench;
+}
+
+function ownClock(): VirtualClock {
+  const advance = (): never => {
+    throw new Error("The store keeps its own time: this case must be skipped for it");
+  };
+  return { ...systemClock, advance, pending: 0 };
+}

@@ -1,0 +1,146 @@
+import { rejects, same } from "../assert.ts";
+import { handled, later, left, valid, type Written } from "./fixture.ts";
+import { oneInEachState, unsigned } from "./retaining.ts";
+
+/** What `release` and `discard` promise. */
+export const releasing: readonly Written[] = [
+  {
+    name: "release() runs held, dead and handled ones again: the same id, attempts from zero",
+    async run(bench) {
+      const { inbox, clock, work } = bench;
+      const ids = await oneInEachState(bench);
+      for (const state of ["held", "dead", "handled"] as const) {
+        const id = ids[state];
+        const released = await inbox.release({ receiver: "a", id, now: clock.now() });
+        same(released, 1, "How many were released");
+        const entry = await inbox.get(id);
+        same(
+          [entry?.state, entry?.reason, entry?.attempts, entry?.nextAttemptAt !== null],
+          ["verified", null, 0, true],
+          `The entry that was ${state}`,
+        );
+      }
+      const waiting = {
+        [ids.held]: true,
+        [ids.dead]: true,
+        [ids.handled]: true,
+        [ids.verified]: false,
+      };
+      const jobs = await work("handle", handled, handled, handled, handled);
+      const seen = Object.fromEntries(jobs.map((job) => [job.id, job.released]));
+      same(seen, waiting, "What was handed out, and whether as released");
+      same(
+        jobs.map(({ attempts }) => attempts),
+        [0, 0, 0, 0],
+        "The attempts",
+      );
+      same((await inbox.counts("a")).handled, 4, "How many are handled");
+    },
+  },
+  {
+    name: "release() sends what never got a verdict back to be verified, with its signature",
+    async run({ inbox, clock, put, work }) {
+      const id = await put({ signature: "kept" });
+      await work("verify", later(0, { memo: "m" }), left("held", "not_verified", { error: "no" }));
+      same((await inbox.get(id))?.attempts, 2, "Its attempts");
+      await inbox.release({ receiver: "a", id, now: clock.now() });
+      same((await inbox.get(id))?.state, "received", "Its state");
+      const [job] = await work("verify", valid);
+      const { signature, released, attempts, memo } = job ?? {};
+      same([signature, released, attempts, memo], ["kept", true, 0, null], "The job");
+      const [next] = await work("handle", handled);
+      same([next?.released, next?.signature], [true, null], "The job after the verdict");
+    },
+  },
+  {
+    name: "release() sends what got a verdict to be handled, without its signature",
+    async run({ inbox, clock, put, work }) {
+      const id = await put();
+      await work("verify", left("held", "expired", { verification: "expired" }));
+      await inbox.release({ receiver: "a", id, now: clock.now() });
+      const [job] = await work("handle", handled);
+      const { verification, signature, released } = job ?? {};
+      same([job?.id, verification, signature, released], [id, "expired", null, true], "The job");
+    },
+  },
+  {
+    name: "release() sends an unsigned one to be handled",
+    async run({ inbox, clock, put, work }) {
+      const id = await put({ signature: null, arrival: unsigned, body: '{"b":1}' });
+      await inbox.release({ receiver: "a", id, now: clock.now() });
+      same(inbox.load("a").unsignedHeld, 0, "How many unsigned ones are held");
+      const [job] = await work("handle", handled);
+      const body = new TextDecoder().decode(job?.body);
+      same(
+        [job?.id, job?.verification, job?.released, body],
+        [id, "unsigned", true, '{"b":1}'],
+        "The job",
+      );
+    },
+  },
+  {
+    name: "release() runs all that are parked for a reason",
+    async run({ inbox, clock, put, work }) {
+      await put();
+      await put();
+      await put();
+      await put();
+      await work("verify", valid, valid, valid, left("rejected", "invalid_signature"));
+      const noHandler = left("held", "no_handler");
+      await work("handle", noHandler, left("dead", "do_not_retry"), noHandler);
+      const now = clock.now();
+      const release = (receiver: string, reason: "no_handler" | "invalid_signature" | "poison") =>
+        inbox.release({ receiver, reason, now });
+      same(await release("b", "no_handler"), 0, "How many of another receiver");
+      same(await release("a", "poison"), 0, "How many for another reason");
+      same(await release("a", "invalid_signature"), 0, "How many that are not parked");
+      same(await release("a", "no_handler"), 2, "How many were released");
+      await work("handle", handled, handled);
+      const { handled: done, dead } = await inbox.counts("a");
+      same([done, dead], [2, 1], "How many are handled and dead");
+    },
+  },
+  {
+    name: "release() and discard() refuse what is unfinished or not there",
+    async run(bench) {
+      const { inbox, clock, put, consume, until } = bench;
+      const ids = await oneInEachState(bench);
+      const release = (id: string, receiver = "a") =>
+        inbox.release({ receiver, id, now: clock.now() });
+      for (const state of ["received", "verified", "rejected"] as const) {
+        await rejects(release(ids[state]), "not_releasable");
+      }
+      for (const state of ["received", "verified", "handled", "rejected"] as const) {
+        await rejects(inbox.discard(ids[state]), "not_parked");
+      }
+      await rejects(release("no such id"), "not_found");
+      await rejects(release(ids.held, "b"), "not_found");
+      await rejects(inbox.discard("no such id"), "not_found");
+      await rejects(inbox.discard(ids.held, "b"), "not_found");
+      const id = await put({ receiver: "c" });
+      const { jobs } = consume("verify", () => new Promise(() => {}), { receiver: "c" });
+      await until(() => jobs.length === 1, "it runs");
+      await rejects(release(id, "c"), "not_releasable");
+      await rejects(inbox.discard(id, "c"), "not_parked");
+      same((await inbox.counts("a")).held, 1, "How many are held");
+    },
+  },
+  {
+    name: "discard() deletes a parked one, so that it is stored again when it comes again",
+    async run({ inbox, make, put, add, work }) {
+      for (const to of ["held", "dead"] as const) {
+        const parts = { signature: to, body: "{}" };
+        const id = await put(parts);
+        await work("verify", valid);
+        await work("handle", left(to, "do_not_retry"));
+        await inbox.discard(id, "a");
+        same(await inbox.get(id), null, "The discarded one");
+        same((await inbox.counts("a"))[to], 0, `How many are ${to}`);
+        const copy = await make(parts);
+        same(await add(copy), { status: "added", id: copy.id }, "When it comes again");
+        await work("verify", valid);
+        await work("handle", handled);
+      }
+    },
+  },
+];

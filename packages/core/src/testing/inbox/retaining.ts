@@ -1,0 +1,173 @@
+import { type Arrival, states } from "../../inbox/delivery.ts";
+import { same } from "../assert.ts";
+import { type Bench, handled, later, left, valid, type Written } from "./fixture.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Held at its arrival, for want of a signature. */
+export const unsigned: Arrival & { readonly to: "held" } = {
+  to: "held",
+  verification: "unsigned",
+  reason: { code: "unsigned", message: "!" },
+};
+
+/** What is promised of what is kept: how it is shown, and for how long. */
+export const keeping: readonly Written[] = [
+  {
+    name: "list() chooses by state and receiver, oldest first",
+    async run(bench) {
+      const { inbox, put } = bench;
+      const ids = await oneInEachState(bench);
+      const other = await put({ receiver: "b" });
+      for (const state of states) {
+        const found = await inbox.list({ receiver: "a", state });
+        same(
+          found.map(({ id }) => id),
+          [ids[state]],
+          `Those ${state}`,
+        );
+      }
+      const idsOf = async (query: Parameters<typeof inbox.list>[0]) =>
+        (await inbox.list(query)).map(({ id }) => id);
+      same(await idsOf({ state: "parked" }), [ids.held, ids.dead].sort(), "Those parked");
+      same(await idsOf({ receiver: "a" }), Object.values(ids).sort(), "Those of a");
+      same(await idsOf({}), [...Object.values(ids), other].sort(), "All");
+      same(await idsOf({ receiver: "nobody" }), [], "Those of nobody");
+    },
+  },
+  {
+    name: "list() goes page by page, 100 unless told",
+    async run({ inbox, put, work }) {
+      const ids: string[] = [];
+      for (let count = 0; count < 120; count++) ids.push(await put());
+      same((await inbox.list()).length, 100, "The first page");
+      const pages: string[] = [];
+      for (let count = 0; count < 4; count++) {
+        const after = pages.at(-1) ?? "";
+        const page = await inbox.list({ limit: 50, after, state: "received" });
+        pages.push(...page.map(({ id }) => id));
+        same(page.length <= 50, true, "No page is longer than its limit");
+      }
+      same(pages, ids, "All pages");
+      await work("verify", valid);
+      const [first] = await inbox.list({ state: "verified", limit: 1 });
+      const rest = await inbox.list({ state: "verified", after: first?.id ?? "" });
+      same(rest, [], "What is after the last");
+    },
+  },
+  {
+    name: "get() shows an entry to its receiver, null to others",
+    async run({ inbox, put }) {
+      const id = await put();
+      same((await inbox.get(id, "a"))?.id, id, "To its receiver");
+      same(await inbox.get(id, "b"), null, "To another");
+      same(await inbox.get("no such id"), null, "One that is not there");
+    },
+  },
+  {
+    name: "counts(), load() and oldestWaiting() follow the entries",
+    async run(bench) {
+      const { inbox, clock, put, work } = bench;
+      same(await inbox.oldestWaiting("a"), null, "The oldest when there is none");
+      const nothing = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
+      same(inbox.load("a"), nothing, "The load when there is none");
+      await oneInEachState(bench);
+      const one = { received: 1, verified: 1, handled: 1, held: 1, rejected: 1, dead: 1 };
+      same(await inbox.counts("a"), one, "The counts");
+      same(inbox.load("a"), { ...nothing, waiting: 2, unverified: 1 }, "The load");
+      const old = clock.now() - 20_000;
+      await put({ at: old, receiver: "b" });
+      same(await inbox.oldestWaiting("b"), new Date(old), "The oldest of b");
+      await bench.put({ signature: null, arrival: unsigned, receiver: "b" });
+      await bench.put({
+        ...{ signature: null, receiver: "b" },
+        arrival: { to: "verified", verification: "unsigned", type: null, reportId: null },
+      });
+      const load = { waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };
+      same(inbox.load("b"), load, "The load of b");
+      same((await inbox.counts()).received, 2, "The counts of all receivers");
+      await work("verify", valid);
+      await work("handle", handled, handled);
+      same(await inbox.oldestWaiting("a"), null, "The oldest when all is done");
+      same(inbox.load("a").waiting, 0, "How many wait when all is done");
+    },
+  },
+  {
+    name: "prune() deletes what its retention no longer keeps, counted from the end of its way",
+    needs: ["clock"],
+    async run(bench) {
+      const { inbox, clock, put } = bench;
+      await put({ signature: null, arrival: unsigned });
+      const held = { to: "held", reason: { code: "no_handler", message: "!" } } as const;
+      await put({ arrival: held });
+      clock.advance(hourMs);
+      await oneInEachState(bench);
+      const prune = async (ms: number): Promise<unknown> => {
+        clock.advance(ms);
+        const pruned = await inbox.prune(new Date(clock.now()));
+        const left = Object.entries(await inbox.counts("a")).filter(([, count]) => count > 0);
+        return { pruned, ...Object.fromEntries(left) };
+      };
+      const kept = { received: 1, verified: 1 };
+      const all = { handled: 1, rejected: 1, dead: 1, ...kept };
+      same(await prune(22 * hourMs), { pruned: 0, ...all, held: 3 }, "After 23 hours");
+      same(await prune(1.5 * hourMs), { pruned: 1, ...all, held: 2 }, "After 24.5 hours");
+      const { rejected, ...rest } = all;
+      same(await prune(hourMs), { pruned: rejected, ...rest, held: 2 }, "After 25.5 hours");
+      same(await prune(5 * dayMs), { pruned: 0, ...rest, held: 2 }, "After 6 days");
+      const parked = { dead: 1, ...kept };
+      same(await prune(dayMs), { pruned: 1, ...parked, held: 2 }, "After 7 days");
+      same(await prune(22 * dayMs), { pruned: 0, ...parked, held: 2 }, "After 29 days");
+      same(await prune(dayMs), { pruned: 3, ...kept }, "After 30 days");
+      same(await prune(365 * dayMs), { pruned: 0, ...kept }, "After more than a year");
+    },
+  },
+  {
+    name: "prune() counts from the verdict, not from the receipt",
+    needs: ["clock"],
+    async run({ inbox, clock, put, work }) {
+      await put();
+      clock.advance(23 * hourMs);
+      await work("verify", left("rejected", "invalid_signature"));
+      clock.advance(2 * hourMs);
+      same(await inbox.prune(new Date(clock.now())), 0, "After 2 hours");
+      clock.advance(23 * hourMs);
+      same(await inbox.prune(new Date(clock.now())), 1, "After 25 hours");
+    },
+  },
+  {
+    name: "prune() keeps a handled one's copy from being stored again within 24 hours",
+    needs: ["clock"],
+    async run({ inbox, clock, make, put, add, work }) {
+      const parts = { signature: "s", body: "{}" };
+      const id = await put(parts);
+      await work("verify", valid);
+      await work("handle", handled);
+      clock.advance(23 * hourMs);
+      await inbox.prune(new Date(clock.now()));
+      same(await add(await make(parts)), { status: "duplicate", id }, "When it comes again");
+    },
+  },
+];
+
+type Ids = Record<(typeof states)[number], string>;
+
+/** Puts one delivery into each state in which it may stay. */
+export async function oneInEachState({ put, work }: Bench): Promise<Ids> {
+  const rejected = await put();
+  await work("verify", left("rejected", "invalid_signature"));
+  const after = async (...outcomes: Parameters<typeof work>[1][]): Promise<string> => {
+    const id = await put();
+    await work("verify", valid);
+    if (outcomes.length > 0) await work("handle", ...outcomes);
+    return id;
+  };
+  return {
+    rejected,
+    held: await after(left("held", "no_handler")),
+    dead: await after(later(0), left("dead", "do_not_retry", { error: "no" })),
+    handled: await after(handled),
+    verified: await after(),
+    received: await put(),
+  };
+}

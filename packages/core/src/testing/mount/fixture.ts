@@ -1,0 +1,176 @@
+import type { ProblemCode } from "../../http/answer.ts";
+import type { NewDelivery } from "../../inbox/delivery.ts";
+import type { Inbox } from "../../inbox/inbox.ts";
+import { memoryInbox } from "../../inbox/memory/memory-inbox.ts";
+import type { ReceiverOptions } from "../../options/options.ts";
+import type { Authorizer } from "../../process/authorize.ts";
+import { createReceiver } from "../../receiver.ts";
+import type { Receiver } from "../../receiver-type.ts";
+import { same } from "../assert.ts";
+import { problemDocuments } from "../problem-documents.ts";
+import type { MountHost, Served } from "./host.ts";
+
+/** A case as the files of cases write it. */
+export interface Definition {
+  readonly name: string;
+  /** What the host must offer. */
+  readonly needs?: "sockets" | "all methods";
+  readonly run: (host: MountHost) => Promise<void>;
+}
+
+/** A request of a case; a signed report that is complete when nothing is said. */
+export interface Sent {
+  readonly method?: string;
+  /** `valid-1`, `forged-1`, `old-1`: what the stub of the service says of it. Null for none. */
+  readonly signature?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
+  readonly query?: string;
+}
+
+/** An answer with its exact text. */
+export interface Got {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** A mounted receiver with what cases look at. */
+export interface Bench {
+  readonly host: MountHost;
+  readonly receiver: Receiver;
+  readonly served: Served;
+  /** Everything handed to the inbox. */
+  readonly stored: readonly NewDelivery[];
+  send(request?: Sent): Promise<Got>;
+  /** Sends and expects the problem document of this code. */
+  refuses(code: ProblemCode, request?: Sent): Promise<void>;
+  /** Sends and expects 200 with this status; resolves to the id. */
+  takes(status: "accepted" | "duplicate", request?: Sent): Promise<string>;
+}
+
+/** What a case sets up. */
+export interface BenchOptions {
+  readonly receiver?: Partial<ReceiverOptions>;
+  readonly prepare?: (receiver: Receiver) => void;
+  /** Replaces the inbox' `add`. */
+  readonly add?: Inbox["add"];
+  readonly consumed?: boolean;
+}
+
+/** A report that is complete. */
+export const completeReport =
+  '{"event_type":"report_status","status":"complete","report_id":"r-1"}';
+
+/** A host that stands still for seconds is slow, and has broken no rule. */
+const patient = { ackMs: 60_000, bodyMs: 60_000, verifyMs: 30_000 };
+
+/** Answers by the signature's first word; anything else is invalid. */
+const stubService: Authorizer = {
+  authorize: async (signature) => {
+    const [, kind] = /^(valid|old)-\d+$/.exec(signature) ?? [];
+    return kind === "valid" ? "valid" : kind === "old" ? "expired" : "invalid";
+  },
+};
+
+/** Mounts a receiver on the host, runs the case on it and closes both. */
+export async function onBench(
+  host: MountHost,
+  options: BenchOptions,
+  run: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  const stored: NewDelivery[] = [];
+  const inline = options.receiver?.ack === "handled";
+  const receiver = createReceiver({
+    client: stubService,
+    logger: false,
+    ...(inline ? {} : { inbox: watched(memoryInbox({ acceptLoss: true }), stored, options.add) }),
+    ...options.receiver,
+    limits: { ...patient, ...options.receiver?.limits },
+  });
+  options.prepare?.(receiver);
+  const served = await host.serve(receiver, { consumed: options.consumed ?? false });
+  const send = (request: Sent = {}): Promise<Got> => sendTo(served, request);
+  try {
+    await run({
+      host,
+      receiver,
+      served,
+      stored,
+      send,
+      async refuses(code, request) {
+        expectProblem(await send(request), code, {
+          bodiless: request?.method === "HEAD" && host.raw !== undefined,
+        });
+      },
+      async takes(status, request) {
+        const got = await send(request);
+        same([got.status, got.headers.get("content-type")], [200, "application/json"], got.text);
+        const { id } = JSON.parse(got.text) as { id: string };
+        same(got.text, `{"status":"${status}","id":"${id}"}`, "the answer");
+        expectLength(served, got);
+        return id;
+      },
+    });
+  } finally {
+    await served.close();
+    await receiver.close({ timeoutMs: 1_000 });
+  }
+}
+
+/** Sends one request to what is served. */
+export async function sendTo(served: Served, request: Sent): Promise<Got> {
+  const { method = "POST", signature = "valid-1", headers, query = "" } = request;
+  const { body = method === "POST" || method === "PUT" ? completeReport : null } = request;
+  const init: RequestInit & { duplex: "half" } = {
+    method,
+    headers: {
+      ...{ "content-type": "application/json" },
+      ...(signature !== null && { "x-svc-authorization": signature }),
+      ...headers,
+    },
+    body,
+    duplex: "half",
+  };
+  const response = await (served.fetch ?? fetch)(new Request(served.url + query, init));
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Expects the problem document of this code, byte for byte. */
+export function expectProblem(
+  got: Got,
+  code: ProblemCode,
+  { bodiless = false }: { readonly bodiless?: boolean } = {},
+): void {
+  const { status, headers, body } = problemDocuments[code];
+  const type = "application/problem+json";
+  // Those that are not listed must not be there.
+  const names = [...new Set([...Object.keys(headers), "allow", "retry-after"])];
+  same(
+    [got.status, got.headers.get("content-type"), ...names.map((name) => got.headers.get(name))],
+    [status, type, ...names.map((name) => headers[name] ?? null)],
+    `the answer ${code} (${got.text})`,
+  );
+  same(got.text, bodiless ? "" : body, `the document ${code}`);
+}
+
+/** Expects a content-length that counts bytes, wherever there are sockets. */
+export function expectLength(served: Served, got: Got): void {
+  if (served.fetch !== undefined) return;
+  const bytes = new TextEncoder().encode(got.text).byteLength;
+  same(got.headers.get("content-length"), String(bytes), "content-length");
+}
+
+function watched(inbox: Inbox, stored: NewDelivery[], instead?: Inbox["add"]): Inbox {
+  const add: Inbox["add"] = (delivery, arrival) => {
+    stored.push(delivery);
+    return instead === undefined ? inbox.add(delivery, arrival) : instead(delivery, arrival);
+  };
+  return new Proxy(inbox, {
+    get(target, name) {
+      if (name === "add") return add;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,34 @@
+import type { Receiver } from "../../receiver-type.ts";
+
+/** What a host mounts: a receiver, or a stand-in with a fixed answer. */
+export type Mountable = Pick<Receiver, "mount" | "fetch">;
+
+/** A receiver that is mounted and can be reached. */
+export interface Served {
+  /** Where notifications go, prefix included, without a query. */
+  readonly url: string;
+  /** Replaces the global `fetch` where there is no socket. */
+  readonly fetch?: (request: Request) => Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** One way to mount a receiver: what {@link mountContract} runs on. */
+export interface MountHost {
+  /** Whether every method reaches the receiver, or only POST (`app.post`). */
+  readonly methods: "all" | "post";
+  /** Mounts it and serves it; with `consumed`, something ahead reads the body and leaves nothing. */
+  serve(receiver: Mountable, options: { readonly consumed: boolean }): Promise<Served>;
+  /** Sends this text over a new connection to `url` and resolves to all that came back once the server has closed it. */
+  readonly raw?: (url: string, text: string) => Promise<string>;
+  /** Cases that can't hold here, by name, each with its reason. */
+  readonly skip?: Readonly<Record<string, string>>;
+}
+
+/** One promise of the contract, for any test runner: `test(one.name, one.run)`. */
+export interface MountCase {
+  readonly name: string;
+  /** Why it can't hold on this host; `run` then tells the runner's context to skip, and does nothing. */
+  readonly skip: string | undefined;
+  /** Rejects when the promise is broken. */
+  readonly run: (...context: readonly unknown[]) => Promise<void>;
+}

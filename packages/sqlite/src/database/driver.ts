@@ -1,0 +1,271 @@
+import { join, resolve } from "node:path";
+import { ReporthookError } from "@reporthook/core";
+import { here, loadLibsql, requireOf } from "../module-url.ts";
+
+/** What a column may hold: whole numbers up to 2^53 are stored as integers, text without NUL and lone surrogates. */
+export type Value = string | number | null | Uint8Array;
+
+/** A row by column names. */
+export type Row = Record<string, Value>;
+
+/**
+ * A prepared statement with one `?` for each value: `?1` and names don't work in every driver, and where one value is
+ * missing libsql takes that of the call before.
+ */
+export interface Statement {
+  /** Executes a statement that returns no rows. */
+  run(...values: Value[]): { readonly changes: number | bigint };
+  /** The first of the rows; the rest are read too, so say `LIMIT 1`. */
+  get(...values: Value[]): Row | undefined;
+  /** All rows. */
+  all(...values: Value[]): Row[];
+}
+
+/** An open connection; what a driver sets by itself (synchronous, busy_timeout, foreign_keys) differs, so set it. */
+export interface Database {
+  exec(sql: string): unknown;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+/** One of the SQLite modules, with their differences ironed out. */
+export interface Driver {
+  readonly name: string;
+  /** Opens or creates the file; throws what {@link sqliteCode} understands. */
+  open(path: string): Database;
+}
+
+type Bound = string | number | bigint | null | Uint8Array;
+
+interface ForeignStatement {
+  run(...values: unknown[]): { readonly changes: number | bigint };
+  get(...values: unknown[]): unknown;
+  all(...values: unknown[]): unknown[];
+}
+
+interface ForeignDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): ForeignStatement;
+  close(): void;
+}
+
+type ForeignConstructor = new (path: string) => ForeignDatabase;
+
+/** How the drivers find modules: a stand-in for tests. */
+export interface ModuleSource {
+  /** The built-in module, or undefined where the runtime has none. */
+  builtin(name: string): unknown;
+  /** The installed module, or undefined; throws when it is there and doesn't load. */
+  installed(name: string): unknown;
+}
+
+const builtinName = "node:sqlite";
+const installedName = "libsql";
+/** Packages that this one is tested with. */
+const tried: readonly string[] = [installedName, "better-sqlite3"];
+const wayOut = `Use Node 22.13 or later, which has ${builtinName}, or run: npm install ${installedName}`;
+
+/**
+ * The driver of that name (a built-in or installed module), or the best there is: `node:sqlite`, else `libsql`.
+ *
+ * @throws {ReporthookError} `inbox_failed`, when there is none; the message says what to install.
+ * @throws {TypeError} when the name is not a module's name or the module is no such driver.
+ */
+export function loadDriver(name?: string, modules: ModuleSource = runtime): Driver {
+  if (name === undefined) {
+    const found = find(builtinName, modules) ?? find(installedName, modules);
+    if (found !== null) return found;
+    throw new ReporthookError(
+      "inbox_failed",
+      `There is no SQLite in ${process.version}, and ${installedName} is found neither from ${here} nor from ${process.cwd()}. ${wayOut}`,
+    );
+  }
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(`The driver is the name of a module like "libsql", not ${String(name)}`);
+  }
+  const found = find(name, modules);
+  if (found !== null) return found;
+  const missing = `The SQLite driver "${name}" is not installed.`;
+  throw new ReporthookError(
+    "inbox_failed",
+    name.startsWith("node:")
+      ? `There is no ${name} in ${process.version}. ${wayOut}`
+      : tried.includes(name)
+        ? `${missing} Run: npm install ${name}`
+        : `${missing} Tried are ${builtinName}, ${tried.join(" and ")}; is ${name} the name of a package?`,
+  );
+}
+
+function find(name: string, modules: ModuleSource): Driver | null {
+  let module: unknown;
+  try {
+    module = name.startsWith("node:") ? modules.builtin(name) : modules.installed(name);
+  } catch (cause) {
+    const [reason] = String(cause instanceof Error ? cause.message : cause).split("\n");
+    const isPartial = (cause as { readonly code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
+    const way = isPartial ? "Copy all of it, its native part too, or install it there" : wayOut;
+    throw new ReporthookError(
+      "inbox_failed",
+      `The SQLite driver "${name}" is installed and can't be loaded: ${reason}. ${way}`,
+      { cause },
+    );
+  }
+  if (module === undefined) return null;
+  const Foreign = constructorIn(module);
+  if (Foreign === null) {
+    throw new TypeError(`The module "${name}" exports no Database like that of better-sqlite3`);
+  }
+  const adapt = name === builtinName ? adaptBuiltin : adaptInstalled;
+  return { name, open: (path) => open(Foreign, path, adapt) };
+}
+
+function constructorIn(module: unknown): ForeignConstructor | null {
+  const { DatabaseSync, Database, default: other } = module as Record<string, unknown>;
+  const found = [DatabaseSync, Database, other, module].find((each) => typeof each === "function");
+  return (found as ForeignConstructor | undefined) ?? null;
+}
+
+function open(
+  Foreign: ForeignConstructor,
+  path: string,
+  adapt: (statement: ForeignStatement) => Statement,
+): Database {
+  // An absolute path is never read as a URI, which "file:…" would be by some drivers.
+  const database = new Foreign(path === ":memory:" ? path : resolve(path));
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => adapt(database.prepare(sql)),
+    close: () => database.close(),
+  };
+}
+
+function adaptBuiltin(statement: ForeignStatement): Statement {
+  return {
+    run: (...values) => statement.run(...values.map(bind)),
+    get: (...values) => statement.get(...values.map(bind)) as Row | undefined,
+    all: (...values) => statement.all(...values.map(bind)) as Row[],
+  };
+}
+
+function adaptInstalled(statement: ForeignStatement): Statement {
+  // In an array, for libsql takes a lone null or blob for a set of named values.
+  const all = (values: readonly Value[]) => statement.all(values.map(bind)).map(plainRow);
+  return {
+    run: (...values) => statement.run(values.map(bind)),
+    // libsql's own get() leaves the statement running, and with it the transaction.
+    get: (...values) => all(values)[0],
+    all: (...values) => all(values),
+  };
+}
+
+function bind(value: Value): Bound {
+  switch (typeof value) {
+    case "number":
+      // All drivers bind a number as REAL, which shows where a column has no type.
+      return Number.isSafeInteger(value) ? BigInt(value) : value;
+    case "string":
+      return storable(value);
+    default:
+      if (value === null || value instanceof Uint8Array) return value;
+      // libsql ends the process on a boolean.
+      throw new TypeError(`A column can't hold a value of type ${typeof value}`);
+  }
+}
+
+/** Some drivers cut text at NUL when they read it, some write lone surrogates as they are. */
+function storable(text: string): string {
+  const wellFormed = (text as string & { toWellFormed(): string }).toWellFormed();
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;
+}
+
+function plainRow(row: unknown): Row {
+  const plain = row as Row;
+  for (const name of Object.keys(plain)) plain[name] = plainValue(plain[name]);
+  return plain;
+}
+
+function plainValue(value: unknown): Value {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (Buffer.isBuffer(value)) {
+    return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+  }
+  return value as Value;
+}
+
+const codes: Readonly<Record<string, number>> = {
+  ERROR: 1,
+  INTERNAL: 2,
+  PERM: 3,
+  ABORT: 4,
+  BUSY: 5,
+  LOCKED: 6,
+  NOMEM: 7,
+  READONLY: 8,
+  INTERRUPT: 9,
+  IOERR: 10,
+  CORRUPT: 11,
+  NOTFOUND: 12,
+  FULL: 13,
+  CANTOPEN: 14,
+  PROTOCOL: 15,
+  SCHEMA: 17,
+  TOOBIG: 18,
+  CONSTRAINT: 19,
+  MISMATCH: 20,
+  MISUSE: 21,
+  NOLFS: 22,
+  AUTH: 23,
+  RANGE: 25,
+  NOTADB: 26,
+};
+
+/** SQLite's primary result code (5 BUSY, 8 READONLY, 10 IOERR, 11 CORRUPT, 13 FULL, 14 CANTOPEN, 26 NOTADB …), or null. */
+export function sqliteCode(error: unknown): number | null {
+  if (typeof error !== "object" || error === null) return null;
+  const { errcode, rawCode, code, message } = error as Record<string, unknown>;
+  for (const extended of [errcode, rawCode]) {
+    if (typeof extended === "number") return extended & 0xff;
+  }
+  const named = typeof code === "string" ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
+  if (named !== undefined) return codes[named] ?? null;
+  // What can't be opened has no code in libsql, and for want of a folder none in better-sqlite3.
+  const unopened = /^ConnectionFailed\(.*: (\d+)"\)$|^Cannot open database because the directory/s;
+  const match = unopened.exec(String(message));
+  return match === null ? null : Number(match[1] ?? codes["CANTOPEN"]) & 0xff;
+}
+
+const runtime: ModuleSource = {
+  builtin: (name) => withoutWarning(() => process.getBuiltinModule?.(name)),
+  installed: (name) => {
+    const application = join(process.cwd(), "application.js");
+    for (const from of [here, application]) {
+      if (!canResolve(name, from)) continue;
+      return from === here && name === installedName ? loadLibsql() : requireOf(from)(name);
+    }
+    return undefined;
+  },
+};
+
+function canResolve(name: string, from: string): boolean {
+  try {
+    requireOf(from).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Loads without the one line that Node 22 prints: that its SQLite is experimental. */
+function withoutWarning(load: () => unknown): unknown {
+  const { emitWarning } = process;
+  process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
+    if (!String(warning).startsWith("SQLite is an experimental feature")) {
+      emitWarning.call(process, warning, ...rest);
+    }
+  }) as typeof process.emitWarning;
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,159 @@
+import { accessSync, constants, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ReporthookError } from "@reporthook/core";
+import { describe } from "@reporthook/core/store";
+import type { Failure } from "../protocol/protocol.ts";
+import { type Database, sqliteCode } from "./driver.ts";
+
+/** For so long after a change of a folder (milliseconds) another one may bear the same time: FAT counts in 2 s. */
+const alikeMs = 2_500;
+
+/** What is known of a path; undefined when there is nothing. Throws when that can't be told. */
+type Look = (path: string) => Stats | undefined;
+
+const look: Look = (path) => statSync(path, { throwIfNoEntry: false });
+
+/** The inbox file and the log beside it, as they were when they were opened. */
+export class OpenFile {
+  readonly #path: string;
+  readonly #wal: string;
+  readonly #file: Stats;
+  readonly #log: Stats;
+  readonly #monotonic: () => number;
+  readonly #look: Look;
+  #folder: Stats | undefined;
+  #folderSince = 0;
+  /** Whether the log was looked at since a change of its folder could bear the time of the one before. */
+  #isSettled = false;
+  #state: "there" | "moved" | "emptied" | "saved" = "there";
+
+  /** To be made after the first write, when both are there; `monotonic` gives milliseconds. */
+  constructor(path: string, monotonic: () => number = () => performance.now(), looks: Look = look) {
+    this.#path = path;
+    this.#wal = `${path}-wal`;
+    this.#file = statSync(path);
+    this.#log = statSync(this.#wal);
+    this.#monotonic = monotonic;
+    this.#look = looks;
+  }
+
+  /**
+   * Makes sure that what is committed goes into the files that a restart would find. The log is looked at only when its folder
+   * has changed: whoever asks for the times of a file that is written makes the next sync write those as well.
+   *
+   * @throws {ReporthookError} `inbox_failed` when one was deleted or replaced: SQLite would go on writing into the old one
+   */
+  check(): void {
+    // The folder first: what is changed after this line shows at the next check.
+    const isOld = this.#isFolderOld();
+    this.#checkOne(this.#path, this.#file);
+    if (!this.#isSettled || this.#state !== "there") {
+      this.#checkOne(this.#wal, this.#log);
+      this.#isSettled = isOld;
+    }
+    this.#state = "there";
+  }
+
+  #checkOne(path: string, then: Stats): void {
+    const [now, why] = this.#seen(path);
+    const isSame = isSameFile(now, then);
+    // SQLite drops the log of an empty file when it opens it.
+    const isEmptied = isSame && now?.size === 0 && then === this.#file;
+    if (isSame && !isEmptied) return;
+    if (isEmptied) this.#state = "emptied";
+    else if (this.#state === "there") this.#state = "moved";
+    const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
+    throw new ReporthookError(
+      "inbox_failed",
+      `${path} was ${what} while it was open${why}: put the file back, or restart the app to begin with what is there now`,
+    );
+  }
+
+  /** Whether the last change of the folder was so long ago that another one would bear another time. */
+  #isFolderOld(): boolean {
+    const [now] = this.#seen(dirname(this.#path));
+    if (!isSameFile(now, this.#folder) || !isUnchanged(now, this.#folder)) {
+      this.#folder = now;
+      this.#folderSince = this.#monotonic();
+      this.#isSettled = false;
+    }
+    return this.#monotonic() - this.#folderSince > alikeMs;
+  }
+
+  /** What can't be looked at is not there for a restart either: nothing, and why. */
+  #seen(path: string): readonly [seen: Stats | undefined, why: string] {
+    try {
+      return [this.#look(path), ""];
+    } catch (error) {
+      return [undefined, ` (${describe(error)})`];
+    }
+  }
+
+  /**
+   * Once one was moved: brings what is in the log into the file it belongs to, wherever that is now. A deleted log takes
+   * nothing with it then, and one that is left beside another file does not overwrite it at the next start.
+   */
+  save(database: Database): void {
+    if (this.#state !== "moved") return;
+    this.#state = "saved";
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+}
+
+function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+}
+
+/** By both times: whoever restores a backup may set the one back, but not the other. */
+function isUnchanged(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one?.mtimeMs === other?.mtimeMs && one?.ctimeMs === other?.ctimeMs;
+}
+
+const unwritable = "the file or its folder can't be written: give the app the right to";
+
+const wayOut: Readonly<Record<number, string>> = {
+  5: "another process holds the file for too long: look for a long transaction, or a backup that locks it",
+  8: unwritable,
+  10: "the disk fails or is full: free space, or look at the system's log",
+  11: "the file is damaged: stop the app, keep a copy, restore a backup or recover it with sqlite3's .recover",
+  13: "the disk is full: free space",
+  26: "the file is no SQLite database: name another path",
+};
+
+/** What to tell of a failure: the way out, and SQLite's own words. */
+export function explain(error: unknown, path: string): ReporthookError {
+  if (error instanceof ReporthookError) return error;
+  const code = sqliteCode(error);
+  const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
+  const text = way === undefined ? describe(error) : `${way} (${describe(error)})`;
+  return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
+}
+
+/** The same, in a form that survives the way between threads. */
+export function failureOf(error: unknown, path: string): Failure {
+  const { code, message } = explain(error, path);
+  return { code, failed: message };
+}
+
+/** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. Null for others. */
+export function failureOfAll(error: unknown, path: string): Failure | null {
+  const isLocked = sqliteCode(error) === 5;
+  return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
+}
+
+/** Why a file can't be opened, which SQLite does not tell. */
+function whyUnopened(path: string): string {
+  const folder = dirname(path);
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      return `this is a folder: name a file in it, like ${join(path, "inbox.db")}`;
+    }
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      return `the folder ${folder} is not there: create it, or name another path`;
+    }
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return unwritable;
+  }
+  return "the file can't be opened: give the app the right to read and write it, and look at its limit of open files";
+}

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+import { ReporthookError } from "@reporthook/core";
+import { here, requireOf } from "../module-url.ts";
+
+const fromSource = here.endsWith(".ts");
+
+/**
+ * Makes sure that the file of the thread is there.
+ *
+ * @throws {ReporthookError} `inbox_failed`, when a bundler or a file tracer left it behind
+ */
+export function checkThread(): void {
+  if (fromSource) return;
+  if (here !== "" && existsSync(threadFile())) return;
+  throw new ReporthookError(
+    "inbox_failed",
+    /\/sqlite\/dist\/(esm|cjs)\/[^/]+$/.test(here)
+      ? `${threadFile()} is missing: what copied @reporthook/sqlite left it behind. Have the whole package copied (in Next.js: outputFileTracingIncludes)`
+      : `@reporthook/sqlite was bundled${here && ` into ${here}`}, and the file of its thread was left behind. Keep the package out of the bundle, as external (in Next.js: serverExternalPackages)`,
+  );
+}
+
+/** Starts the engine as a worker thread. */
+export function startThread(workerData: unknown): Worker {
+  checkThread();
+  const options: WorkerOptions = { name: "reporthook-sqlite", workerData, ...surroundings() };
+  if (fromSource) return startSource(new URL("./writer-thread.ts", here), options);
+  return new Worker(threadFile(), options);
+}
+
+/** Written so that bundlers and file tracers see which file it is: they copy it, and it needs no other. */
+function threadFile(): URL {
+  return new URL("../writer-thread.cjs", import.meta.url);
+}
+
+/**
+ * What the process was started with is not for the thread: an agent that listens on a port (`--import`, also in
+ * `NODE_OPTIONS`) would end it. But for Yarn's Plug'n'Play, which finds the modules.
+ */
+function surroundings(): WorkerOptions {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const isPlugged = process.versions["pnp"] !== undefined;
+  return { env, execArgv: isPlugged ? ["--require", requireOf(here).resolve("pnpapi")] : [] };
+}
+
+/** What is needed of esbuild, which the workspace has. */
+interface Bundler {
+  buildSync(options: object): {
+    readonly outputFiles: readonly [{ readonly contents: Uint8Array }];
+  };
+}
+
+let bundled: URL | undefined;
+
+/**
+ * From TypeScript files, with our other packages' sources, so that the workspace needs no build. They are bundled here:
+ * in the thread a loader would run WebAssembly, at which V8 ends the process now and then (nodejs/node#64500).
+ */
+function startSource(file: URL, options: WorkerOptions): Worker {
+  bundled ??= bundle(file);
+  return new Worker(bundled, options);
+}
+
+function bundle(file: URL): URL {
+  const { buildSync } = requireOf(here)("esbuild") as Bundler;
+  const { outputFiles } = buildSync({
+    ...{ entryPoints: [fileURLToPath(file)], bundle: true, write: false, sourcemap: "inline" },
+    ...{ platform: "node", format: "esm", conditions: ["@reporthook/source"] },
+    define: { "import.meta.url": JSON.stringify(file.href) },
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString("base64");
+  return new URL(`data:text/javascript;base64,${code}`);
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { InboxQuery } from "@reporthook/core";
+import { idAt, minuteMs } from "@reporthook/core/store";
+import { afterAll, expect, test } from "vitest";
+import { type Database, loadDriver } from "../../database/driver.ts";
+import { prepareSchema } from "../../database/migrations.ts";
+import { Receivers } from "../receiver-ids.ts";
+import { Look } from "./query.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-look-"));
+const path = join(folder, "inbox.db");
+const database = loadDriver(undefined).open(path);
+prepareSchema(database, path, true);
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const queries: InboxQuery[] = [
+  {},
+  { newestFirst: true },
+  { state: "parked", newestFirst: true },
+  { type: "report.complete" },
+  { type: "report.complete", state: "handled", newestFirst: true },
+  { type: "report.complete", state: "dead" },
+  { reportId: "r-1", newestFirst: true },
+  { reportId: "r-1", type: "unknown", state: "parked" },
+  { reason: "poison", newestFirst: true },
+  { reason: "poison", state: "dead", type: "unknown" },
+  { from: new Date(1), until: new Date(2), newestFirst: true },
+  { idPrefix: "01", after: "01m", newestFirst: true },
+];
+
+test("summary() asks for the minutes in which something came, not for each of a year", () => {
+  const receivers = new Receivers(database);
+  const receiver = receivers.numberOf("b");
+  const year = 365 * 1_440 * minuteMs;
+  const times = [5 * minuteMs, 5 * minuteMs + 1, year / 2, year - 1];
+  for (const [index, at] of times.entries()) {
+    database.exec(
+      `INSERT INTO delivery (id, receiver, received_at, ack_ms, state, url, headers)
+       VALUES ('${idAt(at)}${index}', ${receiver}, ${at}, 1, ${index % 2}, '/', '{}')`,
+    );
+  }
+  let asked = 0;
+  const counting: Pick<Database, "prepare"> = {
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      return {
+        run: statement.run.bind(statement),
+        get(...values) {
+          asked++;
+          return statement.get(...values);
+        },
+        all(...values) {
+          asked++;
+          return statement.all(...values);
+        },
+      };
+    },
+  };
+  const look = new Look({ receivers, database: counting as Database } as never);
+  const span = { from: new Date(0), until: new Date(year) };
+  const { minutes } = look.summary({ receiver: "b", ...span });
+  const minute = (at: number) => at - (at % minuteMs);
+  expect(minutes.map(({ at, counts }) => [at.getTime(), counts.received, counts.verified])).toEqual(
+    [
+      [5 * minuteMs, 1, 1],
+      [minute(year / 2), 1, 0],
+      [minute(year - 1), 0, 1],
+    ],
+  );
+  expect(asked).toBeLessThan(200);
+});
+
+test("Look finds and counts through an index, without scanning or sorting", () => {
+  const receivers = new Receivers(database);
+  receivers.numberOf("a");
+  const asked = new Set<string>();
+  const noting: Pick<Database, "prepare"> = {
+    prepare(sql) {
+      asked.add(sql);
+      return database.prepare(sql);
+    },
+  };
+  const look = new Look({ receivers, database: noting as Database } as never);
+  for (const query of queries) look.list({ receiver: "a", ...query });
+  look.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
+  expect(asked.size).toBeGreaterThan(queries.length);
+  for (const sql of asked) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+    const places = Array.from({ length: sql.split("?").length - 1 }, () => 0);
+    const steps = plan.all(...places).map(({ detail }) => String(detail));
+    expect(steps, sql).toEqual([expect.stringMatching(/^SEARCH delivery USING .*INDEX/)]);
+  }
+});

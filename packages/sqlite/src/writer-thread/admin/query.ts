@@ -1,0 +1,203 @@
+import type {
+  Entry,
+  InboxQuery,
+  Minute,
+  ReasonCode,
+  State,
+  Summary,
+  SummaryQuery,
+} from "@reporthook/core";
+import {
+  entryOf,
+  idAt,
+  idRange,
+  isChosen,
+  type Kept,
+  minuteMs,
+  minuteOf,
+  noCounts,
+  parkedReasons,
+  states,
+  timeOf,
+} from "@reporthook/core/store";
+import type { Row, Statement, Value } from "../../database/driver.ts";
+import { keptOf } from "../../protocol/row.ts";
+import type { Files } from "../deliveries.ts";
+
+const shown = [
+  ...["id", "receiver", "received_at", "ack_ms", "state", "queue", "attempts", "due_at"],
+  ...["type", "report", "reason", "reason_message", "last_error"],
+].join(", ");
+// Of so many of a minute the time of acknowledgement is read: each is a row beside the index.
+const sampled = 100;
+const rejected = states.indexOf("rejected");
+
+/** What a query looks through: the rows of one index that have this value. */
+interface Through {
+  readonly index: "delivery_state" | "delivery_type" | "delivery_report" | "delivery_reason";
+  readonly column: "state" | "type" | "report" | "reason";
+  readonly value: Value;
+}
+
+/** Finds and counts deliveries, each time through an index. */
+export class Look {
+  readonly #files: Files;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(files: Files) {
+    this.#files = files;
+  }
+
+  list(query: InboxQuery): Entry[] {
+    const { receiver, newestFirst = false, limit = 100 } = query;
+    const most = Math.min(Math.max(0, Math.floor(limit) || 0), Number.MAX_SAFE_INTEGER);
+    const rows = this.#files.receivers
+      .chosen(receiver)
+      .flatMap((number) => throughOf(query).flatMap((one) => this.#rows(number, one, query, most)));
+    const entries = rows.map((row) => entryOf(this.#kept(row)));
+    const sign = newestFirst ? -1 : 1;
+    entries.sort((one, other) => (one.id < other.id ? -sign : sign));
+    return entries.slice(0, most);
+  }
+
+  summary({ receiver, from, until }: SummaryQuery): Summary {
+    const receivers = this.#files.receivers.chosen(receiver);
+    const minutes: Minute[] = [];
+    const end = until.getTime();
+    for (let at = from.getTime(); at < end; ) {
+      const next = Math.min(at + minuteMs - (at % minuteMs), end);
+      const minute = this.#minute(receivers, at, next);
+      if (minute !== null) minutes.push(minute);
+      at = minute === null ? this.#firstFrom(receivers, next, end) : next;
+    }
+    return { parked: this.#parked(receivers), oldest: this.#oldest(receiver), minutes };
+  }
+
+  #rows(
+    receiver: number,
+    { index, column, value }: Through,
+    query: InboxQuery,
+    most: number,
+  ): Row[] {
+    const { state, type, reportId, reason, newestFirst = false } = query;
+    const { first, below } = idRange(query);
+    const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
+    const filters: (readonly [string, Value | undefined])[] = [
+      ["type = ?", type],
+      ["report = ?", reportId],
+      ["reason = ?", reason],
+    ];
+    const given = filters.filter(([, of]) => of !== undefined) as (readonly [string, Value])[];
+    const conditions = [
+      `receiver = ? AND ${column} = ? AND id >= ? AND id < ?`,
+      ...given.map(([condition]) => condition),
+      ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
+    ];
+    const statement = this.#prepare(
+      `SELECT ${shown} FROM delivery INDEXED BY ${index} WHERE ${conditions.join(" AND ")}
+       ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+    );
+    const values = given.map(([, of]) => of);
+    return statement.all(receiver, value, first, below, ...values, most);
+  }
+
+  #minute(receivers: readonly number[], from: number, until: number): Minute | null {
+    const counts = noCounts();
+    const range = [idAt(from), idAt(until)];
+    const found: [receiver: number, state: number, count: number][] = [];
+    for (const receiver of receivers) {
+      for (const [state, name] of states.entries()) {
+        const count = this.#count(receiver, state, ...range);
+        if (count > 0) found.push([receiver, state, count]);
+        counts[name] += count;
+      }
+    }
+    const total = found.reduce((sum, [, , count]) => sum + count, 0);
+    if (total === 0) return null;
+    const times = this.#prepare(
+      `SELECT ack_ms FROM delivery INDEXED BY delivery_state
+       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?`,
+    );
+    const ackMs = found.flatMap(([receiver, state, count]) => {
+      const share = Math.ceil((sampled * count) / total);
+      return times.all(receiver, state, ...range, share).map((row) => Number(row["ack_ms"]));
+    });
+    return minuteOf(from - (from % minuteMs), counts, ackMs);
+  }
+
+  /** When the first was received from a moment on, before `end`; that, when none was. */
+  #firstFrom(receivers: readonly number[], from: number, end: number): number {
+    const first = this.#prepare(
+      `SELECT id FROM delivery INDEXED BY delivery_state
+       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT 1`,
+    );
+    const range = [idAt(from), idAt(end)];
+    const rows = receivers.flatMap((receiver) =>
+      [...states.keys()].flatMap((state) => first.all(receiver, state, ...range)),
+    );
+    return Math.max(from, Math.min(end, ...rows.map(({ id }) => timeOf(String(id)))));
+  }
+
+  #count(receiver: number, state: number, ...range: readonly string[]): number {
+    const statement = this.#prepare(
+      `SELECT count(*) AS number FROM delivery INDEXED BY delivery_state
+       WHERE receiver = ? AND state = ? AND id >= ? AND id < ?`,
+    );
+    return Number(statement.get(receiver, state, ...range)?.["number"]);
+  }
+
+  /** What is released has no reason any more, so those with one are parked, or rejected. */
+  #parked(receivers: readonly number[]): Summary["parked"] {
+    const withReason = this.#prepare(
+      "SELECT count(*) AS number FROM delivery INDEXED BY delivery_reason WHERE receiver = ? AND reason = ?",
+    );
+    const ofRejected = this.#prepare(
+      `SELECT count(*) AS number FROM delivery INDEXED BY delivery_state
+       WHERE receiver = ? AND state = ${rejected} AND reason = ?`,
+    );
+    const parked: Partial<Record<ReasonCode, number>> = {};
+    for (const code of parkedReasons) {
+      let number = 0;
+      for (const receiver of receivers) {
+        number += Number(withReason.get(receiver, code)?.["number"]);
+        // The only one for which a delivery may be rejected too; at most 10,000 are kept of those.
+        if (code === "expired") number -= Number(ofRejected.get(receiver, code)?.["number"]);
+      }
+      if (number > 0) parked[code] = number;
+    }
+    return parked;
+  }
+
+  #oldest(receiver: string | undefined): Summary["oldest"] {
+    const first = (state: State): Date | null =>
+      this.list({ ...(receiver !== undefined && { receiver }), state, limit: 1 })[0]?.receivedAt ??
+      null;
+    const oldest = states.map((state) => [state, first(state)] as const);
+    return Object.fromEntries(oldest) as Summary["oldest"];
+  }
+
+  #kept(row: Row): Kept {
+    return keptOf(row, this.#files.receivers.nameOf(Number(row["receiver"])));
+  }
+
+  #prepare(sql: string): Statement {
+    const statement = this.#statements.get(sql) ?? this.#files.database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** The indexes to look through: of what is asked for, that with the fewest rows as a rule. */
+function throughOf({ state, type, reportId, reason }: InboxQuery): Through[] {
+  if (reportId !== undefined) {
+    return [{ index: "delivery_report", column: "report", value: reportId }];
+  }
+  if (reason !== undefined) return [{ index: "delivery_reason", column: "reason", value: reason }];
+  const isFew = state !== undefined && state !== "handled";
+  if (type !== undefined && !isFew) {
+    return [{ index: "delivery_type", column: "type", value: type }];
+  }
+  return states.flatMap((one, number): Through[] =>
+    isChosen(one, state) ? [{ index: "delivery_state", column: "state", value: number }] : [],
+  );
+}

@@ -1,0 +1,126 @@
+import type { Stage } from "@reporthook/core";
+import { type Kept, signatureLifetimeMs } from "@reporthook/core/store";
+import type { Database, Row, Statement, Value } from "../../database/driver.ts";
+
+/** The values of the column `queue`, by stage. */
+export const queues = {
+  // Ranked by when they come due, by receipt, by when they came due, by their owner's number.
+  verify: { later: 0, first: 1, yielding: 2, leased: 6 },
+  // Ranked by when they come due, and by their owner's number.
+  handle: { later: 3, first: 4, yielding: 5, leased: 7 },
+} as const;
+
+/** That a delivery waits. */
+export interface Waiting {
+  readonly stage: Stage;
+  /** Or it comes due later. */
+  readonly isDue: boolean;
+  readonly rank: number;
+}
+
+/** What the columns `queue` and `rank` say; null at the end of the way. */
+export function waitingIn(queue: Value | undefined, rank: Value | undefined): Waiting | null {
+  if (typeof queue !== "number" || queue >= queues.verify.leased) return null;
+  const stage = queue < queues.handle.later ? "verify" : "handle";
+  return { stage, isDue: queue !== queues[stage].later, rank: Number(rank) };
+}
+
+/** In which queue a delivery waits, and at which place; null at the end of its way. */
+export function placeOf(
+  { state, receivedAt, dueAt, giveWay }: Kept,
+  now: number,
+): { readonly queue: number | null; readonly rank: number | null } {
+  if (state !== "received" && state !== "verified") return { queue: null, rank: null };
+  const of = queues[state === "received" ? "verify" : "handle"];
+  if (dueAt > now) return { queue: of.later, rank: dueAt };
+  return {
+    queue: giveWay ? of.yielding : of.first,
+    rank: state === "received" && !giveWay ? receivedAt : dueAt,
+  };
+}
+
+/** One receiver's deliveries of one stage, and who wants them. */
+export interface Wanted {
+  readonly receiver: number;
+  readonly stage: Stage;
+  /** How many. */
+  readonly places: number;
+  /** Milliseconds since the epoch, by the receiver's clock. */
+  readonly now: number;
+}
+
+const promotedAtOnce = 500;
+
+/**
+ * Hands out what waits. To be verified: the newest first while its signature may be valid, then those that give way,
+ * in the order in which they came due, then those past it. To be handled: in that order, too.
+ */
+export class Queue {
+  readonly #promote: Statement;
+  readonly #firstDue: Statement;
+  readonly #byDue: Statement;
+  readonly #newest: Statement;
+  readonly #lease: Statement;
+  readonly #leaseAndRead: Statement;
+
+  constructor(database: Database) {
+    this.#promote = database.prepare(
+      `UPDATE delivery SET queue = ? + give_way, rank = CASE WHEN state = 0 AND give_way = 0 THEN received_at ELSE due_at END
+       WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
+    );
+    this.#firstDue = database.prepare(
+      "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
+    );
+    this.#byDue = database.prepare(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT ?",
+    );
+    this.#newest = database.prepare(
+      "SELECT seq, rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank DESC, seq LIMIT ?",
+    );
+    const lease = "UPDATE delivery SET queue = ?, rank = ?, starts = starts + 1 WHERE seq = ?";
+    this.#lease = database.prepare(lease);
+    this.#leaseAndRead = database.prepare(`${lease} RETURNING *`);
+  }
+
+  /** The numbers of the next ones, in their order. */
+  next({ receiver, stage, places, now }: Wanted): readonly number[] {
+    const { first, yielding } = queues[stage];
+    const isToVerify = stage === "verify";
+    const select = isToVerify ? this.#newest : this.#byDue;
+    const rows = select.all(receiver, first, places);
+    const isPast = (row: Row): boolean =>
+      isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
+    const young = rows.filter((row) => !isPast(row));
+    if (young.length === places) return seqs(young);
+    const polite = this.#byDue.all(receiver, yielding, places - young.length);
+    return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, places));
+  }
+
+  /** Lets those wait no longer that have come due; returns when the next one does, or null. */
+  promote({ receiver, stage, now }: Wanted): number | null {
+    const { later, first } = queues[stage];
+    const dueAt = this.#firstDueAt(receiver, later);
+    if (dueAt === null || dueAt > now) return dueAt;
+    this.#promote.run(first, receiver, later, now);
+    return this.#firstDueAt(receiver, later);
+  }
+
+  /** Leases one to an owner. */
+  lease(seq: number, stage: Stage, owner: number): void {
+    this.#lease.run(queues[stage].leased, owner, seq);
+  }
+
+  /** Leases one to an owner; returns all its columns. */
+  leaseAndRead(seq: number, stage: Stage, owner: number): Row {
+    return this.#leaseAndRead.get(queues[stage].leased, owner, seq) ?? {};
+  }
+
+  #firstDueAt(receiver: number, later: number): number | null {
+    const row = this.#firstDue.get(receiver, later);
+    return row === undefined ? null : Number(row["rank"]);
+  }
+}
+
+function seqs(rows: readonly Row[]): number[] {
+  return rows.map(({ seq }) => Number(seq));
+}

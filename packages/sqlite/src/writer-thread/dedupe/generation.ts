@@ -1,0 +1,44 @@
+import { RecentKeys } from "./hash-table.ts";
+
+/** How much of a key is made of the signature. */
+export const signatureBytes = 12;
+
+/** The keys of one generation, by what they have in memory: numbers, which the file confirms. */
+export interface Generation {
+  /** The last number before it. */
+  readonly after: number;
+  /** The newest of each signature, by that half of the key: nearly all, for hardly any signature comes twice. */
+  readonly newest: RecentKeys;
+  /** The others, by the whole key. */
+  readonly others: RecentKeys;
+  /** The one with the same signature before each, by its number. */
+  readonly before: RecentKeys;
+}
+
+/** Without a key, and with those to come that have numbers above `after`. */
+export function newGeneration(after: number): Generation {
+  const keys = (): RecentKeys => new RecentKeys(after);
+  return { after, newest: keys(), others: keys(), before: keys() };
+}
+
+/** How many entries it has in memory. */
+export function sizeOf({ newest, others, before }: Generation): number {
+  return newest.size + others.size + before.size;
+}
+
+/** Under what {@link RecentKeys} know something. */
+export type Hash = readonly [high: number, low: number];
+
+/** The hashes of a key, and of the half of it that is made of the signature. */
+export function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly signature: Hash } {
+  const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
+  const word = (at: number): number => view.getUint32(4 * at);
+  // All words of the signature are in the first one, too: what only begins alike has another.
+  const whole: Hash = [(word(0) ^ word(3)) >>> 0, (word(1) ^ word(2) ^ word(4)) >>> 0];
+  return { whole, signature: [word(0), word(1)] };
+}
+
+/** Under what a number is known. */
+export function hashOfNumber(seq: number): Hash {
+  return [seq >>> 0, Math.floor(seq / 2 ** 32)];
+}

@@ -1,0 +1,30 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { RecentKeys } from "./hash-table.ts";
+
+const word = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+
+describe("RecentKeys", () => {
+  it("get() and set() do as a Map does", () => {
+    const entry = fc.tuple(
+      fc.oneof(word, fc.constantFrom(0, 1)),
+      fc.constantFrom(0, 1, 2 ** 32 - 1),
+    );
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 5_000, size: "max" }), (entries) => {
+        const base = 2 ** 40;
+        const keys = new RecentKeys(base);
+        const map = new Map<string, number>();
+        for (const [index, [high, low]] of entries.entries()) {
+          expect(keys.get(high, low)).toBe(map.get(`${high} ${low}`) ?? null);
+          keys.set(high, low, base + index + 1);
+          map.set(`${high} ${low}`, base + index + 1);
+        }
+        expect(keys.size).toBe(map.size);
+        for (const [high, low] of entries)
+          expect(keys.get(high, low)).toBe(map.get(`${high} ${low}`));
+      }),
+      { numRuns: 20 },
+    );
+  });
+});

@@ -1,0 +1,133 @@
+import type { Database, Row, Statement } from "../../database/driver.ts";
+
+/** A key of the dedupe window. */
+export interface Seen {
+  readonly seq: number;
+  readonly id: string;
+  /** When it came, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly key: Uint8Array;
+}
+
+/** The row that holds a number, if any does, and the last number before it: all between are in that row, or gone. */
+export interface SeenAround {
+  readonly after: number;
+  readonly keys: readonly Seen[];
+}
+
+/** Keys that are one row of the file. */
+export interface SeenRow {
+  /** Where it lies: none of its numbers is greater, all are greater than those of the row before. */
+  readonly last: number;
+  readonly keys: readonly Seen[];
+}
+
+const mostOfRow = 256;
+const columns = "last, number, seqs, ids, times, keys";
+
+/**
+ * The keys that the file holds, in order of arrival. Those of one transaction are one row: in rows of their own they would
+ * cost half as much as the deliveries.
+ */
+export class SeenKeys {
+  readonly #holding: Statement;
+  readonly #lastBelow: Statement;
+  readonly #after: Statement;
+  readonly #insert: Statement;
+  readonly #replace: Statement;
+  readonly #delete: Statement;
+  readonly #deleteTo: Statement;
+  readonly #newest: Statement;
+
+  constructor(database: Database) {
+    const one = `SELECT ${columns} FROM seen WHERE`;
+    this.#holding = database.prepare(`${one} last >= ? ORDER BY last LIMIT 1`);
+    this.#lastBelow = database.prepare(
+      "SELECT last FROM seen WHERE last < ? ORDER BY last DESC LIMIT 1",
+    );
+    this.#after = database.prepare(`${one} last > ? ORDER BY last LIMIT 1`);
+    this.#insert = database.prepare(`INSERT INTO seen (${columns}) VALUES (?, ?, ?, ?, ?, ?)`);
+    this.#replace = database.prepare(`REPLACE INTO seen (${columns}) VALUES (?, ?, ?, ?, ?, ?)`);
+    this.#delete = database.prepare("DELETE FROM seen WHERE last = ?");
+    this.#deleteTo = database.prepare("DELETE FROM seen WHERE last <= ?");
+    this.#newest = database.prepare(
+      `SELECT last FROM (SELECT last, sum(number) OVER (ORDER BY last DESC) AS held FROM seen)
+       WHERE held >= ? ORDER BY last DESC LIMIT 1`,
+    );
+  }
+
+  /** The key with this number. */
+  get(seq: number): Seen | undefined {
+    return this.#rowOf(seq)?.keys.find((seen) => seen.seq === seq);
+  }
+
+  /** What there is around this number, for who looks for many that may be gone. */
+  around(seq: number): SeenAround {
+    const after = Number(this.#lastBelow.get(seq)?.["last"] ?? 0);
+    return { after, keys: this.#rowOf(seq)?.keys ?? [] };
+  }
+
+  /** The first row beyond `last`. */
+  next(last: number): SeenRow | undefined {
+    return rowOf(this.#after.get(last));
+  }
+
+  /** The row in which the newest so many keys begin, if there are as many. */
+  newest(number: number): SeenRow | undefined {
+    const row = this.#newest.get(number);
+    return row === undefined ? undefined : this.#rowOf(Number(row["last"]));
+  }
+
+  /** Stores keys, in the order of their numbers and beyond all that are stored. */
+  add(keys: readonly Seen[]): void {
+    for (let from = 0; from < keys.length; from += mostOfRow) {
+      this.#write(this.#insert, keys.slice(from, from + mostOfRow));
+    }
+  }
+
+  /** Deletes the key with this number; returns it. */
+  delete(seq: number): Seen | undefined {
+    const row = this.#rowOf(seq);
+    const seen = row?.keys.find((one) => one.seq === seq);
+    if (row === undefined || seen === undefined) return undefined;
+    const others = row.keys.filter((one) => one !== seen);
+    if (others.length === 0) this.#delete.run(row.last);
+    else this.#write(this.#replace, others, row.last);
+    return seen;
+  }
+
+  /** Deletes all rows up to `last`. */
+  deleteTo(last: number): void {
+    this.#deleteTo.run(last);
+  }
+
+  #rowOf(seq: number): SeenRow | undefined {
+    return rowOf(this.#holding.get(seq));
+  }
+
+  #write(statement: Statement, keys: readonly Seen[], last = keys.at(-1)?.seq ?? 0): void {
+    const texts = [
+      keys.map(({ seq }) => seq).join(),
+      keys.map(({ id }) => id).join(),
+      keys.map(({ at }) => at).join(),
+    ];
+    statement.run(last, keys.length, ...texts, Buffer.concat(keys.map(({ key }) => key)));
+  }
+}
+
+function rowOf(row: Row | undefined): SeenRow | undefined {
+  if (row === undefined) return undefined;
+  const ids = String(row["ids"]).split(",");
+  const times = String(row["times"]).split(",");
+  const bytes = row["keys"] as Uint8Array;
+  const size = bytes.length / ids.length;
+  const keys = String(row["seqs"])
+    .split(",")
+    .map((seq, index) => ({
+      seq: Number(seq),
+      id: ids[index] ?? "",
+      at: Number(times[index]),
+      key: bytes.subarray(index * size, (index + 1) * size),
+    }));
+  return { last: Number(row["last"]), keys };
+}

@@ -1,0 +1,421 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dayMs } from "@reporthook/core/store";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { type Database, loadDriver } from "../../database/driver.ts";
+import { migrations, prepareSchema } from "../../database/migrations.ts";
+import { DedupeWindow } from "./window.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-window-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+
+function database(): Database {
+  const path = join(folder, `${++files}.db`);
+  const opened = loadDriver().open(path);
+  prepareSchema(opened, path, true);
+  opened.exec("PRAGMA synchronous = OFF");
+  return opened;
+}
+
+/** A key whose two halves tell two numbers. */
+function keyOf(signature: number, content: number): Uint8Array {
+  const key = new Uint8Array(24);
+  const view = new DataView(key.buffer);
+  view.setUint32(0, Math.imul(signature + 1, 2_654_435_761));
+  view.setUint32(8, signature);
+  view.setUint32(12, Math.imul(content + 1, 2_246_822_519));
+  view.setUint32(20, content);
+  return key;
+}
+
+const perGeneration = 100;
+const many = 1_000;
+
+// In the file, keys that are written together are one row: 7 do not fit into a generation evenly, 300 not into one row.
+describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) => {
+  /** Writes after each so many. */
+  function writing(window: DedupeWindow, number: number): void {
+    if (number % together === 0) window.write();
+  }
+
+  it("look() finds a key in memory, in the index, and where both begin anew", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(number, number), 0)).toEqual({});
+      window.add(number, `id ${number}`, 0, keyOf(number, number));
+      writing(window, number);
+    }
+    window.write();
+    const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
+    expect(Number(inIndex)).toBeGreaterThan(many - 4 * Math.max(perGeneration, together));
+    for (const known of [window, new DedupeWindow(file, perGeneration)]) {
+      for (let number = 1; number <= many; number++) {
+        const found = known.look(keyOf(number, number), 0);
+        expect(found).toEqual({ duplicateOf: `id ${number}` });
+        const sibling = known.look(keyOf(number, many + number), 0);
+        expect(sibling).toEqual({ sameSignatureAs: `id ${number}` });
+        expect(known.look(keyOf(many + number, number), 0)).toEqual({});
+      }
+    }
+    file.close();
+  });
+
+  it("look() names another with the same signature, and finds each, however many there are", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(7, number), 0)).toEqual(
+        number === 1 ? {} : { sameSignatureAs: expect.any(String) },
+      );
+      window.add(number, `id ${number}`, 0, keyOf(7, number));
+      writing(window, number);
+    }
+    window.write();
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(7, number), 0)).toEqual({ duplicateOf: `id ${number}` });
+    }
+    file.close();
+  });
+
+  it("look() knows a key for 24 hours, and prune() deletes it then, a few at a time", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      window.add(number, `id ${number}`, number, keyOf(number, number));
+      writing(window, number);
+    }
+    window.write();
+    expect(window.look(keyOf(500, 500), 500 + dayMs - 1)).toEqual({ duplicateOf: "id 500" });
+    expect(window.look(keyOf(500, 500), 500 + dayMs)).toEqual({});
+    const left = () => Number(file.prepare("SELECT sum(number) AS sum FROM seen").get()?.["sum"]);
+    // A row goes when its last key is over.
+    const over = 200 - (200 % Math.min(together, 256));
+    expect(window.prune(200 + dayMs, 150)).toBe(over > 150);
+    expect(left()).toBeGreaterThanOrEqual(many - 150 - together);
+    expect(window.prune(200 + dayMs, 150)).toBe(false);
+    expect(left()).toBe(many - over);
+    expect(window.prune(200 + dayMs, 150)).toBe(false);
+    while (window.prune(many + dayMs, 150));
+    expect(left()).toBe(0);
+    expect(file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"]).toBe(0);
+    expect(window.look(keyOf(900, 900), 900)).toEqual({});
+    file.close();
+  });
+
+  it("forget() and a rollback leave nothing that would swallow a copy", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      window.add(number, `id ${number}`, 0, keyOf(number, number));
+      writing(window, number);
+    }
+    for (const number of [1, 500, many]) {
+      window.forget(number);
+      expect(window.look(keyOf(number, number), 0)).toEqual({});
+    }
+    window.begin();
+    file.exec("BEGIN");
+    window.add(many + 1, "undone", 0, keyOf(many + 1, many + 1));
+    window.write();
+    file.exec("ROLLBACK");
+    window.rollBack();
+    expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
+    window.add(many + 1, "another", 0, keyOf(many + 2, many + 2));
+    window.write();
+    expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
+    expect(window.look(keyOf(many + 2, many + 2), 0)).toEqual({ duplicateOf: "another" });
+    file.close();
+  });
+
+  it("catchUp() takes in what another window on the file has added", () => {
+    const file = database();
+    const [one, other] = [new DedupeWindow(file), new DedupeWindow(file)];
+    for (let number = 1; number <= 5_000; number++) {
+      one.add(number, `id ${number}`, 0, keyOf(number, number));
+      writing(one, number);
+    }
+    one.write();
+    expect(other.look(keyOf(3, 3), 0)).toEqual({});
+    other.catchUp();
+    expect(other.look(keyOf(3, 3), 0)).toEqual({ duplicateOf: "id 3" });
+    expect(other.look(keyOf(4_999, 1), 0)).toEqual({ sameSignatureAs: "id 4999" });
+    file.close();
+  });
+
+  it("loses no key to transactions that were rolled back, nor the place of a signature", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (let number = 1; number <= many; number++) {
+      window.begin();
+      file.exec("BEGIN");
+      window.add(number, "undone", 0, keyOf(many + number, many + number));
+      window.write();
+      file.exec("ROLLBACK");
+      window.rollBack();
+      file.exec("BEGIN");
+      window.add(number, `id ${number}`, 0, keyOf(number, number));
+      window.write();
+      file.exec("COMMIT");
+    }
+    for (let number = 1; number <= many; number++) {
+      expect(window.look(keyOf(number, number), 0)).toEqual({ duplicateOf: `id ${number}` });
+    }
+    const last = many + perGeneration / 2;
+    window.add(last, "new", 0, keyOf(many + 3, 1));
+    window.write();
+    expect(window.look(keyOf(many + 3, 2), 0)).toEqual({ sameSignatureAs: "new" });
+    file.close();
+  });
+
+  it("look() finds what was stored anew after a rollback, although its number is another's now", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    window.begin();
+    file.exec("BEGIN");
+    window.add(1, "undone", 0, keyOf(1, 1));
+    window.write();
+    file.exec("ROLLBACK");
+    window.rollBack();
+    window.add(1, "another", 0, keyOf(2, 2));
+    window.add(2, "again", 0, keyOf(1, 1));
+    window.write();
+    expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "again" });
+    expect(window.look(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "again" });
+    expect(window.look(keyOf(2, 2), 0)).toEqual({ duplicateOf: "another" });
+    expect(window.look(keyOf(2, 1), 0)).toEqual({ sameSignatureAs: "another" });
+    file.close();
+  });
+
+  it.each([
+    ["is rolled back", 1, true],
+    ["was a day ahead", 2, false],
+    ["was a day ahead, and is rolled back", 2, true],
+  ])("look() finds the first after a second one that %s", (_what, content, isUndone) => {
+    for (const forgets of isUndone ? [false, true] : [false]) {
+      const file = database();
+      const window = new DedupeWindow(file, perGeneration);
+      window.add(1, "one", 0, keyOf(1, 1));
+      window.write();
+      window.begin();
+      file.exec("BEGIN");
+      if (forgets) window.forget(1);
+      window.add(2, "two", content === 1 && !forgets ? 0 : 2 * dayMs, keyOf(1, content));
+      window.write();
+      file.exec(isUndone ? "ROLLBACK" : "COMMIT");
+      if (isUndone) window.rollBack();
+      expect(window.look(keyOf(1, 1), 1)).toEqual({ duplicateOf: "one" });
+      file.close();
+    }
+  });
+
+  it("look() tells signatures apart that begin alike", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    for (const signature of [1, 2])
+      window.add(signature, `id ${signature}`, 0, alikeKeyOf(signature, 1));
+    window.write();
+    for (const signature of [1, 2]) {
+      const found = window.look(alikeKeyOf(signature, 1), 0);
+      expect(found).toEqual({ duplicateOf: `id ${signature}` });
+    }
+    expect(window.look(alikeKeyOf(3, 1), 0)).toEqual({});
+    expect(window.look(alikeKeyOf(2, 2), 0)).toEqual({ sameSignatureAs: "id 2" });
+    file.close();
+  });
+
+  it("look() names one with the same signature that is within the window", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    window.add(1, "one", 0, keyOf(1, 1));
+    window.write();
+    window.add(2, "two", dayMs, keyOf(1, 2));
+    window.write();
+    expect(window.look(keyOf(1, 3), dayMs + 1)).toEqual({ sameSignatureAs: "two" });
+    file.close();
+  });
+
+  it("prune() is not held up by a key from a future that never came", () => {
+    const file = database();
+    const window = new DedupeWindow(file, perGeneration);
+    window.add(1, "future", 100 * dayMs, keyOf(1, 1));
+    window.write();
+    window.add(2, "past", 0, keyOf(2, 2));
+    window.write();
+    window.add(3, "now", 3 * dayMs, keyOf(3, 3));
+    window.write();
+    expect(window.prune(3 * dayMs, 10)).toBe(false);
+    expect(
+      file
+        .prepare("SELECT ids FROM seen")
+        .all()
+        .map(({ ids }) => ids),
+    ).toEqual(["now"]);
+    file.close();
+  });
+});
+
+/** The same, all signatures beginning alike. */
+function alikeKeyOf(signature: number, content: number): Uint8Array {
+  const key = keyOf(0, content);
+  key[11] = signature;
+  return key;
+}
+
+interface Known {
+  readonly signature: number;
+  readonly content: number;
+}
+
+/** What a window has to say of every key, when these are the ones that it holds. */
+function expectKnown(
+  window: DedupeWindow,
+  held: ReadonlyMap<number, Known>,
+  keyOf: (signature: number, content: number) => Uint8Array,
+): void {
+  for (const signature of [0, 1]) {
+    const ids = (fits: (one: Known) => boolean): string[] =>
+      [...held].filter(([, one]) => fits(one)).map(([seq]) => `id ${seq}`);
+    const siblings = ids((one) => one.signature === signature);
+    for (const content of [0, 1, 2, 3]) {
+      const copies = ids((one) => one.signature === signature && one.content === content);
+      const { duplicateOf, sameSignatureAs } = window.look(keyOf(signature, content), 0);
+      expect(duplicateOf).toBe(copies[0]);
+      if (copies.length > 0 || siblings.length === 0) expect(sameSignatureAs).toBeUndefined();
+      else expect(siblings).toContain(sameSignatureAs);
+    }
+  }
+}
+
+it.each([
+  ["as they come", keyOf],
+  ["of signatures that begin alike", alikeKeyOf],
+])(
+  "DedupeWindow tells copies and siblings of keys %s, whatever was added, forgotten and rolled back",
+  (_what, keyOf) => {
+    const step = fc.record({
+      signature: fc.nat({ max: 1 }),
+      content: fc.nat({ max: 3 }),
+      forgets: fc.option(fc.nat()),
+    });
+    const transaction = fc.record({
+      steps: fc.array(step, { minLength: 1, maxLength: 4 }),
+      fails: fc.boolean(),
+    });
+    const run = fc.property(fc.array(transaction, { maxLength: 12 }), (transactions) => {
+      const file = database();
+      // As two processes that share the file, in turns.
+      const windows = [new DedupeWindow(file, 5), new DedupeWindow(file, 5)];
+      let held: ReadonlyMap<number, Known> = new Map();
+      let last = 0;
+      for (const [turn, { steps, fails }] of transactions.entries()) {
+        const [now, lastBefore] = [new Map(held), last];
+        const window = windows[turn % 2] as DedupeWindow;
+        file.exec("BEGIN");
+        window.catchUp();
+        window.begin();
+        for (const { signature, content, forgets } of steps) {
+          if (forgets !== null) {
+            const gone = [...now.keys()][forgets % Math.max(1, now.size)];
+            if (gone !== undefined && now.delete(gone)) window.forget(gone);
+          }
+          expectKnown(window, now, keyOf);
+          const key = keyOf(signature, content);
+          if (window.look(key, 0).duplicateOf !== undefined) continue;
+          window.add(++last, `id ${last}`, 0, key);
+          now.set(last, { signature, content });
+        }
+        window.write();
+        file.exec(fails ? "ROLLBACK" : "COMMIT");
+        if (fails) {
+          window.rollBack();
+          last = lastBefore;
+        } else held = now;
+        for (const one of windows) one.catchUp();
+        for (const one of [...windows, new DedupeWindow(file, 5)]) expectKnown(one, held, keyOf);
+      }
+      file.close();
+    });
+    fc.assert(run, { numRuns: 150 });
+  },
+);
+
+it("DedupeWindow asks the file hardly anything about a signature whose thousands are gone", () => {
+  const file = database();
+  let questions = 0;
+  const counting: Database = {
+    ...file,
+    prepare(sql) {
+      const statement = file.prepare(sql);
+      return {
+        ...statement,
+        get(...values) {
+          questions++;
+          return statement.get(...values);
+        },
+      };
+    },
+  };
+  const window = new DedupeWindow(counting);
+  for (let number = 1; number <= 5_000; number++) {
+    window.add(number, `id ${number}`, 0, keyOf(1, number));
+    if (number % 16 === 0) window.write();
+  }
+  window.write();
+  window.begin();
+  for (let number = 1; number <= 5_000; number++) window.forget(number);
+  window.write();
+  questions = 0;
+  expect(window.look(keyOf(1, 7), 0)).toEqual({});
+  expect(questions).toBeLessThan(10);
+  file.close();
+});
+
+it("DedupeWindow brings keys into the index that others store, so that it does not keep them all in memory", () => {
+  const file = database();
+  const [writer, reader] = [new DedupeWindow(file), new DedupeWindow(file, perGeneration)];
+  for (let number = 1; number <= many; number++) {
+    writer.add(number, `id ${number}`, 0, keyOf(number, number));
+    writer.write();
+    reader.catchUp();
+    reader.begin();
+    reader.write();
+  }
+  const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
+  expect(Number(inIndex)).toBeGreaterThan(many - 4 * perGeneration);
+  file.close();
+});
+
+it("DedupeWindow brings few keys into the index at its first write, however many it has found", () => {
+  const file = database();
+  const writer = new DedupeWindow(file);
+  for (let number = 1; number <= 20_000; number++) {
+    writer.add(number, `id ${number}`, 0, keyOf(number, number));
+  }
+  writer.write();
+  const window = new DedupeWindow(file, 11_000);
+  window.begin();
+  window.add(20_001, "next", 0, keyOf(20_001, 20_001));
+  window.write();
+  const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
+  expect(Number(inIndex)).toBeLessThan(1_000);
+  file.close();
+});
+
+it("DedupeWindow knows the keys of a file that was written when each was a row", () => {
+  const path = join(folder, "older.db");
+  const older = loadDriver().open(path);
+  prepareSchema(older, path, true, migrations.slice(0, 2));
+  const insert = older.prepare("INSERT INTO seen (seq, id, at, key) VALUES (?, ?, ?, ?)");
+  for (const number of [1, 3]) insert.run(number, `id ${number}`, number, keyOf(number, number));
+  prepareSchema(older, path, true);
+  const window = new DedupeWindow(older);
+  expect(window.look(keyOf(1, 1), 3)).toEqual({ duplicateOf: "id 1" });
+  expect(window.look(keyOf(3, 4), 3)).toEqual({ sameSignatureAs: "id 3" });
+  expect(window.look(keyOf(3, 3), 3 + dayMs)).toEqual({});
+  older.close();
+});
