@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
-import { createAdaptorServer } from "@hono/node-server";
+import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import Router from "@koa/router";
 import { nodeHandler } from "@reporthook/core/node";
-import type { MountHost } from "@reporthook/core/testing";
+import type { Mountable, MountHost } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
 import type { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
@@ -18,12 +18,12 @@ import { listen, served, socketHost } from "./mount-hosts.ts";
 function onExpress(
   express: typeof express5,
   methods: MountHost["methods"],
-  attach: (app: express5.Express, handler: ReturnType<typeof toExpress>) => void,
+  attach: (app: express5.Express, receiver: Mountable) => void,
 ): MountHost {
   return socketHost(methods, (receiver, consumed) => {
     const app = express();
     if (consumed) app.use((req, _res, next) => void text(req).then(() => next()));
-    attach(app, toExpress(receiver));
+    attach(app, receiver);
     return listen(app, path);
   });
 }
@@ -67,22 +67,26 @@ export const nodeHosts: Record<string, MountHost> = {
   "Hono on Node, app.route": onHono("post", (app, handler) =>
     app.route("/webhooks", new Hono().post("/reports", handler)),
   ),
+  "Hono in Express 5, under a prefix": onExpress(express5, "post", (app, receiver) => {
+    const { fetch } = honoApp(receiver, false, (inner, handler) => inner.post("/reports", handler));
+    app.use("/webhooks", getRequestListener(fetch));
+  }),
 };
 for (const [name, express] of [
   ["Express 5", express5],
   ["Express 4", express4],
 ] as const) {
-  nodeHosts[`${name}, app.post`] = onExpress(express, "post", (app, handler) =>
-    app.post(path, handler),
+  nodeHosts[`${name}, app.post`] = onExpress(express, "post", (app, receiver) =>
+    app.post(path, toExpress(receiver)),
   );
-  nodeHosts[`${name}, app.use`] = onExpress(express, "all", (app, handler) =>
-    app.use(path, handler),
+  nodeHosts[`${name}, app.use`] = onExpress(express, "all", (app, receiver) =>
+    app.use(path, toExpress(receiver)),
   );
-  nodeHosts[`${name}, a router under a prefix`] = onExpress(express, "post", (app, handler) =>
-    app.use("/webhooks", express.Router().post("/reports", handler)),
+  nodeHosts[`${name}, a router under a prefix`] = onExpress(express, "post", (app, receiver) =>
+    app.use("/webhooks", express.Router().post("/reports", toExpress(receiver))),
   );
-  nodeHosts[`${name}, an app under a prefix`] = onExpress(express, "all", (app, handler) =>
-    app.use("/webhooks", express().use("/reports", handler)),
+  nodeHosts[`${name}, an app under a prefix`] = onExpress(express, "all", (app, receiver) =>
+    app.use("/webhooks", express().use("/reports", toExpress(receiver))),
   );
 }
 for (const [name, Koa] of [

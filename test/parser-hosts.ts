@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import { createAdaptorServer } from "@hono/node-server";
+import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import { bodyParser as koaBodyParser6 } from "@koa/bodyparser";
 import type { Mountable } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
@@ -74,6 +74,14 @@ export const parserHosts: readonly ParserHost[] = [
         return createServer(app);
       }),
     ),
+  ),
+  ...[...ofExpress(express5), none].map(([parser, middleware]) =>
+    hostOf("Hono in Express", parser, (receiver) => {
+      const app = express5();
+      if (middleware !== null) app.use(middleware);
+      app.use(getRequestListener(new Hono().post(path, toHono(receiver)).fetch));
+      return createServer(app);
+    }),
   ),
   ...(
     [

@@ -43,7 +43,7 @@ export type {
   Verification,
 } from "./events/events.ts";
 export type { JsonObject, Parse, Parsed } from "./events/recognize.ts";
-export type { FetchContext } from "./http/fetch.ts";
+export type { FetchContext, FetchHost } from "./http/fetch.ts";
 export { incomingFromRequest, toResponse } from "./http/fetch.ts";
 export type {
   Answer,

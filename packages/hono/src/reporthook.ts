@@ -31,7 +31,8 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
   checkReceiver(receiver, 'app.post("/webhooks/reports", reporthook(receiver))');
   const answer = receiver.mount();
   return async (c) => {
-    const incoming = incomingFromRequest(c.req.raw, () => c.req.arrayBuffer());
+    const node = isNode(c.env) ? c.env.incoming : undefined;
+    const incoming = incomingFromRequest(c.req.raw, () => c.req.arrayBuffer(), { node });
     const { status, headers, body } = await answer(incoming, executionContextOf(c));
     return c.body(body, status, headers);
   };
@@ -47,6 +48,6 @@ function executionContextOf(c: HonoContext): FetchContext | undefined {
 }
 
 // An error thrown and caught for every request costs as much as storing it.
-function isNode(env: unknown): boolean {
+function isNode(env: unknown): env is { readonly incoming: object; readonly outgoing: object } {
   return typeof env === "object" && env !== null && "incoming" in env && "outgoing" in env;
 }

@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { incomingFromRequest, toResponse } from "./fetch.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -25,6 +29,24 @@ function requestOf(
   });
   const init = { method: "POST", body, duplex: "half" as const, headers: options.headers ?? {} };
   return { request: new Request(address, init), isCancelled: () => cancelled };
+}
+
+function bodiless(headers: Record<string, string>): Request {
+  return new Request(address, { method: "POST", headers });
+}
+
+/** A request as a server of Node shows it, whose body is sent once it is read. */
+async function nodeRequest(body: string): Promise<IncomingMessage> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const sent = request({ port: (server.address() as AddressInfo).port, method: "POST" });
+  sent.on("error", () => {}).end(body);
+  const [req] = await once(server, "request");
+  return req;
 }
 
 /** What comes of reading it: text, or why there is none. */
@@ -108,6 +130,42 @@ describe("incomingFromRequest()", () => {
     expect(await read(await consumed(), 10)).toEqual({ failed: "unavailable" });
     const gone = () => Promise.reject(new Error("not kept"));
     expect(await read(await consumed(), 10, gone)).toEqual({ failed: "unavailable" });
+  });
+
+  it("is unavailable where nothing comes of what was announced: many hosts show a body that was read so", async () => {
+    for (const headers of [{ "content-length": "4" }, { "transfer-encoding": "chunked" }]) {
+      for (const { request } of [requestOf([], { headers }), { request: bodiless(headers) }]) {
+        expect(await read(request, 10)).toEqual({ failed: "unavailable" });
+      }
+    }
+  });
+
+  it("takes what something ahead has left on the request of Node behind it", async () => {
+    const left = async (ahead: (req: IncomingMessage) => unknown, host: "node" | "runtime") => {
+      const req = await nodeRequest("0123");
+      await ahead(req);
+      const request = bodiless({ "content-length": "4" });
+      const runtime = { node: { req } };
+      const incoming =
+        host === "node"
+          ? incomingFromRequest(request, undefined, { node: req })
+          : incomingFromRequest(Object.assign(request, { runtime }));
+      const result = await incoming.readBody(10).result;
+      return typeof result === "string" ? { failed: result } : new TextDecoder().decode(result);
+    };
+    for (const host of ["node", "runtime"] as const) {
+      expect(await left(text, host)).toEqual({ failed: "unavailable" });
+      const parse = async (req: IncomingMessage) => Object.assign(req, { body: [await text(req)] });
+      expect(await left(parse, host)).toBe('["0123"]');
+      const collect = (req: IncomingMessage) => {
+        let rawBody = Buffer.alloc(0);
+        Object.defineProperty(req, "rawBody", { get: () => rawBody });
+        req.on("data", (chunk: Buffer) => {
+          rawBody = Buffer.concat([rawBody, chunk]);
+        });
+      };
+      expect(await left(collect, host)).toBe("0123");
+    }
   });
 
   it("takes what is kept where something ahead holds the stream", async () => {

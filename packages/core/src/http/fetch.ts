@@ -5,8 +5,10 @@ import {
   type BodyReading,
   fitting,
   type Incoming,
+  look,
   readAlready,
 } from "./incoming.ts";
+import { type NodeStream, readOrLeft } from "./node-body.ts";
 
 /** What a serverless platform passes beside the request. */
 export interface FetchContext {
@@ -14,17 +16,32 @@ export interface FetchContext {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
+/** What an adapter knows beside a web standard request; looked at only when it is needed, so getters will do. */
+export interface FetchHost {
+  /** The request of Node that it was made of, where parsers ahead leave a body: `c.env.incoming` in Hono. */
+  readonly node?: object | undefined;
+}
+
 /**
  * A web standard request as the receiver takes it; `read` gives a body that something ahead has read and kept.
  *
  * @example const answer = await receiver.mount()(incomingFromRequest(request));
  */
-export function incomingFromRequest(request: Request, read?: () => Promise<ArrayBuffer>): Incoming {
+export function incomingFromRequest(
+  request: Request,
+  read?: () => Promise<ArrayBuffer>,
+  host: FetchHost = {},
+): Incoming {
+  const node = look(() => nodeOf(request, host));
   return {
     method: request.method,
-    url: pathAndQuery(request.url),
+    url: node?.originalUrl ?? pathAndQuery(request.url),
     headers: request.headers,
-    readBody: (limit) => readBody(request, limit, read),
+    multiplexed: node !== undefined && node.httpVersionMajor > 1,
+    readBody: (limit) =>
+      node === undefined
+        ? readBody(request, limit, read)
+        : readOrLeft(node, limit, () => readBody(request, limit, read)),
   };
 }
 
@@ -43,17 +60,27 @@ function pathAndQuery(url: string): string {
   return start === -1 ? "/" : url.slice(start, end === -1 ? undefined : end);
 }
 
+/** Requests of srvx, as in h3 and Nitro, name theirs. */
+function nodeOf(
+  request: Request & { readonly runtime?: { readonly node?: { readonly req?: object } } },
+  host: FetchHost,
+): (NodeStream & { readonly originalUrl?: string }) | undefined {
+  const node = host.node ?? request.runtime?.node?.req;
+  return node !== undefined && "readableDidRead" in node ? (node as NodeStream) : undefined;
+}
+
 function readBody(
   request: Request,
   limit: number,
   read: (() => Promise<ArrayBuffer>) | undefined,
 ): BodyReading {
   if (request.bodyUsed) return readKept(read, limit);
+  const { headers } = request;
+  const announced = headers.get("content-length");
   // A server lets no more through than was announced: no need for a stream, which costs more than all the rest.
-  const announced = request.headers.get("content-length");
   if (announced !== null && Number(announced) <= limit) {
     const result = request.arrayBuffer().then(
-      (body) => fitting(alreadyRead(body), limit),
+      (body) => fitting(come(alreadyRead(body), headers), limit),
       // Who holds the stream unread is something ahead; once it is read, the sender has cut it off.
       () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
     );
@@ -61,13 +88,21 @@ function readBody(
   }
   if (request.body?.locked) return readKept(read, limit);
   const reader = request.body?.getReader();
-  if (reader === undefined) return readAlready(new Uint8Array(), limit);
+  if (reader === undefined) return readAlready(come(new Uint8Array(), headers), limit);
   // Not cancelled: some hosts end the connection then, and the answer with it.
   let stopped = false;
   const stop = (): void => {
     stopped = true;
   };
-  return { result: collect(reader, limit, () => stopped), stop };
+  const result = collect(reader, limit, () => stopped).then((body) => come(body, headers));
+  return { result, stop };
+}
+
+/** A body that has come as announced; of one that something ahead has read, many hosts show an empty rest. */
+function come(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array | BodyFailure {
+  if (typeof body === "string" || body.byteLength > 0) return body;
+  const announced = Number(headers.get("content-length")) > 0 || headers.has("transfer-encoding");
+  return announced ? "unavailable" : body;
 }
 
 function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number): BodyReading {

@@ -20,6 +20,7 @@ export interface NodeStream {
   readonly readableDidRead: boolean;
   readonly destroyed: boolean;
   readonly aborted?: boolean;
+  readonly httpVersionMajor: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   listenerCount(event: string): number;
   isPaused(): boolean;
@@ -35,6 +36,32 @@ export function readKept(req: NodeStream, kept: KeptBody, limit: number): BodyRe
   if (req.readableDidRead) return readRest(req, kept, limit);
   const raw = isRead(req) ? null : rawBodyOf(kept);
   return raw === null ? null : readAlready(raw, limit);
+}
+
+/** The body that `read` gives, or, where that is none, what something ahead has left on the request of Node behind it. */
+export function readOrLeft(
+  req: NodeStream & KeptBody,
+  limit: number,
+  read: () => BodyReading,
+): BodyReading {
+  // Hosts may take for the body what is still being collected.
+  if (isRead(req) && rawBodyOf(req) !== null) return readRest(req, req, limit);
+  let reading = read();
+  let stopped = false;
+  const result = Promise.resolve(reading.result).then((body) => {
+    // HTTP/2 ends what it has cut off.
+    if (req.aborted === true && req.httpVersionMajor > 1) return "cut_off";
+    const found = typeof body === "string" ? body === "too_large" : body.byteLength > 0;
+    if (found || stopped) return body;
+    const left = readKept(req, req, limit);
+    if (left !== null) reading = left;
+    return reading.result;
+  });
+  const stop = (): void => {
+    stopped = true;
+    reading.stop();
+  };
+  return { result, stop };
 }
 
 /** Whether something listens to what comes. */
