@@ -20,15 +20,8 @@ const mayImport: Record<string, readonly string[]> = {
   cli: packages,
 };
 
-const steps = [
-  "receive/read",
-  "receive/store",
-  "http/answer",
-  "process/authorize",
-  "events/recognize",
-  "process/handlers",
-];
-const nodeOnly = ["node.ts", "http/node-handler.ts"];
+/** In core, a file of Node's own is named so. */
+const isNodeOnly = (name: string): boolean => /(^|\/)node(-[\w-]+)?\.ts$/.test(name);
 
 interface Import {
   readonly from: string;
@@ -108,39 +101,43 @@ describe("packages", () => {
   });
 });
 
+describe("folders", () => {
+  // The two threads of sqlite still share files.
+  const withFolders = packages.filter((name) => foldersOf(name).size > 0 && name !== "sqlite");
+
+  it.each(withFolders)("of %s import from folders below them only", (name) => {
+    expect(circleIn(foldersOf(name))).toBeNull();
+  });
+
+  it("are found, with their imports", () => {
+    expect(withFolders).toContain("core");
+    expect(foldersOf("core").get("receive")).toContain("process");
+    expect(
+      circleIn(
+        new Map([
+          ["a", new Set(["b"])],
+          ["b", new Set(["c"])],
+          ["c", new Set(["a"])],
+        ]),
+      ),
+    ).toEqual(["a", "b", "c", "a"]);
+  });
+});
+
 describe("core", () => {
   const files = fileList("core");
   const nameOf = (file: string): string => relative(join(packagesDir, "core", "src"), file);
-  const localImports = (file: string): string[] =>
-    importsOf(file)
-      .filter(({ from, typeOnly }) => from.startsWith(".") && !typeOnly)
-      .map(({ from }) => nameOf(resolve(file, "..", from)));
-
-  it("has step files that know nouns, never each other's work", () => {
-    for (const step of steps) {
-      const file = join(packagesDir, "core", "src", `${step}.ts`);
-      const others = localImports(file).map((name) => name.replace(/\.ts$/, ""));
-      // What a notification claims to be is recognised by the one function, at receipt too.
-      const allowed = step === "receive/read" ? ["events/recognize"] : [];
-      expect(
-        others.filter((name) => steps.includes(name) && !allowed.includes(name)),
-        step,
-      ).toEqual([]);
-      for (const name of ["receiver", "process/stages", "process/runner"])
-        expect(others, step).not.toContain(name);
-    }
-  });
 
   it("uses web standards only, outside its entry for node:http", () => {
     const imported = files.flatMap((file) =>
       importsOf(file).map(({ from }) => ({ from, name: nameOf(file) })),
     );
     const foreign = imported.filter(
-      ({ from, name }) => !from.startsWith(".") && !nodeOnly.includes(name) && !isTesting(name),
+      ({ from, name }) => !from.startsWith(".") && !isNodeOnly(name) && !isTesting(name),
     );
     expect(foreign).toEqual([]);
     for (const file of files) {
-      if (nodeOnly.includes(nameOf(file)) || isTesting(nameOf(file))) continue;
+      if (isNodeOnly(nameOf(file)) || isTesting(nameOf(file))) continue;
       const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
       expect(code, file).not.toMatch(/\bBuffer\b|(?<![.\w])process\.|\brequire\(/);
     }
@@ -150,4 +147,41 @@ describe("core", () => {
 /** The published conformance suites run in Node. */
 function isTesting(name: string): boolean {
   return name === "testing.ts" || name.startsWith("testing/");
+}
+
+/** The folders of a package's sources, each with those that its files import from, types too. */
+function foldersOf(name: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const source = join(packagesDir, name, "src");
+  const folderOf = (file: string): string | undefined =>
+    /^([^/]+)\//.exec(relative(source, file))?.[1];
+  const folders = new Map<string, Set<string>>();
+  for (const file of fileList(name)) {
+    const folder = folderOf(file);
+    if (folder === undefined || folder === "testing") continue;
+    const below = folders.get(folder) ?? new Set();
+    folders.set(folder, below);
+    for (const { from } of importsOf(file)) {
+      const other = from.startsWith(".") ? folderOf(resolve(file, "..", from)) : undefined;
+      if (other !== undefined && other !== folder) below.add(other);
+    }
+  }
+  return folders;
+}
+
+/** A way from a folder back to itself, if there is one. */
+function circleIn(folders: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
+  const walk = (folder: string, way: readonly string[]): string[] | null => {
+    const at = way.indexOf(folder);
+    if (at >= 0) return [...way.slice(at), folder];
+    for (const next of folders.get(folder) ?? []) {
+      const circle = walk(next, [...way, folder]);
+      if (circle !== null) return circle;
+    }
+    return null;
+  };
+  for (const folder of folders.keys()) {
+    const circle = walk(folder, []);
+    if (circle !== null) return circle;
+  }
+  return null;
 }

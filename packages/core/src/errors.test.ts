@@ -2,12 +2,12 @@ import { runInNewContext } from "node:vm";
 import { expect, describe as group, it, vi } from "vitest";
 import {
   DoNotRetry,
-  describe,
   InvalidReportRequestError,
   ReporthookError,
   RetryAfter,
   ServiceError,
 } from "./errors.ts";
+import { describe } from "./lib/describe.ts";
 
 function revoked(): object {
   const { proxy, revoke } = Proxy.revocable({}, {});

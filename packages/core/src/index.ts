@@ -1,4 +1,5 @@
 export type { CallbackOptions } from "./callback/callback-url.ts";
+export type { Authorizer } from "./client/authorizer.ts";
 export type { Fetch, FetchInit } from "./client/call-service.ts";
 export {
   type AuthorizeOptions,
@@ -52,6 +53,7 @@ export type {
   Incoming,
   IncomingHeaders,
 } from "./http/incoming.ts";
+export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type {
   Again,
   Arrival,
@@ -90,13 +92,9 @@ export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbo
 export type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
 export type { StopSignal } from "./lib/abort.ts";
-export { checkReceiver } from "./lib/check-receiver.ts";
 export type { Clock } from "./lib/clock.ts";
 export type { Logger } from "./lib/log.ts";
 export type { Observe } from "./observe/hooks.ts";
-export type { Limits, ReceiverOptions } from "./options/options.ts";
-export type { Authorizer } from "./process/authorize.ts";
-export type { RetryOptions } from "./process/backoff.ts";
-export type { SignatureSource } from "./receive/read.ts";
+export type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options/options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";

@@ -7,8 +7,8 @@ import {
   turns,
   until,
 } from "../../../test/receiver-setup.ts";
+import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
-import type { Authorizer } from "./process/authorize.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";
 
 describe('verify: "before-ack"', () => {

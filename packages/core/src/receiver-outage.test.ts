@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Setup, setUp, turns } from "../../../test/receiver-setup.ts";
+import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
 import type { ReceiverOptions } from "./options/options.ts";
-import type { Authorizer } from "./process/authorize.ts";
 
 const second = 1_000;
 const minute = 60 * second;

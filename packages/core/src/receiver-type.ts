@@ -1,11 +1,11 @@
 import type { EventName, EventOf, HandlerContext, NoSchemas, Schemas } from "./events/events.ts";
 import type { FetchContext } from "./http/fetch.ts";
-import type { Answer, Incoming } from "./http/incoming.ts";
+import type { Mountable } from "./http/mountable.ts";
 import type { Health } from "./inbox/health.ts";
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 
 /** Receives notifications, has them verified, and hands their events to handlers. */
-export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
+export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> extends Mountable {
   /** The option `name`. */
   readonly name: string;
   /**
@@ -23,8 +23,6 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> {
   ): Receiver<Context, S>;
   /** Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
-  /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
-  mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;
   /**
    * Begins the work by hand and keeps the process alive until `close`. Rejects when the inbox can't be opened, and
    * with `closed` after `close`.

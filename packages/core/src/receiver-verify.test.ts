@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
-import type { Authorizer } from "./process/authorize.ts";
 
 const minute = 60_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, until } from "../../../test/receiver-setup.ts";
+import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
-import type { Authorizer } from "./process/authorize.ts";
 
 describe("createReceiver()", () => {
   it("acknowledges before authorize has answered, and handles after it, once", async () => {

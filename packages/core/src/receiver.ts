@@ -1,6 +1,6 @@
 import { createCallbacks, split } from "./callback/callback-url.ts";
 import { overHttpOf } from "./client/options.ts";
-import { describe, ReporthookError } from "./errors.ts";
+import { ReporthookError } from "./errors.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
 import { acknowledge, type Decision, type ProblemCode } from "./http/answer.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./http/fetch.ts";
@@ -14,6 +14,7 @@ import { takeName } from "./inbox/receiver-names.ts";
 import { useOf } from "./inbox/shared-inbox.ts";
 import { entryOf, jobAt, newKept } from "./inbox/stored-delivery.ts";
 import { Deadline } from "./lib/deadline.ts";
+import { describe } from "./lib/describe.ts";
 import { Running } from "./lib/in-flight.ts";
 import { isPromise } from "./lib/is-promise.ts";
 import { oncePerMinute } from "./lib/log.ts";

@@ -1,6 +1,5 @@
 // "@reporthook/core/store": what an inbox of one's own is made of, so that every store decides alike.
 
-export { describe } from "./errors.ts";
 export {
   again,
   isParked,
@@ -31,5 +30,6 @@ export {
 } from "./inbox/stored-delivery.ts";
 export { mustBeParked, mustBeReleasable, notFound, notWaiting } from "./inbox/transitions.ts";
 export { quietTimeout, systemClock } from "./lib/clock.ts";
+export { describe } from "./lib/describe.ts";
 export { printable } from "./lib/printable.ts";
 export { onlyKnown } from "./lib/validate.ts";

@@ -2,11 +2,11 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { setUp, turns } from "../../../../test/receiver-setup.ts";
+import type { Authorizer } from "../client/authorizer.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { systemClock } from "../lib/clock.ts";
 import { loggerOf } from "../lib/log.ts";
 import type { ReceiverOptions } from "../options/options.ts";
-import type { Authorizer } from "../process/authorize.ts";
 import { createCallbacks } from "./callback-url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";

@@ -1,8 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
-import { checkReceiver } from "../lib/check-receiver.ts";
-import type { Receiver } from "../receiver-type.ts";
 import {
   type Answer,
   type BodyFailure,
@@ -10,6 +8,7 @@ import {
   type Incoming,
   look,
 } from "./incoming.ts";
+import { checkReceiver, type Mountable } from "./mountable.ts";
 import { isRead, type KeptBody, readKept } from "./node-body.ts";
 
 /** A request of Node, HTTP/1 or 2. */
@@ -36,7 +35,7 @@ const lingerMs = 500;
  * @example http.createServer(nodeHandler(receiver)).listen(3000);
  */
 export function nodeHandler(
-  receiver: Pick<Receiver, "mount">,
+  receiver: Mountable,
 ): (req: NodeRequest, res: NodeResponse) => Promise<void> {
   checkReceiver(receiver, "createServer(nodeHandler(receiver))");
   const answer = receiver.mount();

@@ -1,5 +1,5 @@
-import { describe } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { describe } from "../lib/describe.ts";
 import { isDoneIn, within } from "../lib/timeout.ts";
 import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
 import { noCounts } from "./query.ts";

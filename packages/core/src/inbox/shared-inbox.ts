@@ -1,5 +1,6 @@
-import { describe, ReporthookError } from "../errors.ts";
+import { ReporthookError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { describe } from "../lib/describe.ts";
 import { isDoneIn } from "../lib/timeout.ts";
 import type { Inbox } from "./inbox.ts";
 

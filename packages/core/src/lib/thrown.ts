@@ -1,5 +1,4 @@
-import { describe } from "../errors.ts";
-import type { Outcome } from "../inbox/delivery.ts";
+import { describe } from "./describe.ts";
 import { printable } from "./printable.ts";
 import { read } from "./redact.ts";
 
@@ -94,16 +93,16 @@ export function shownFields(
 }
 
 // Beside the outcome and not in it: an inbox stores outcomes, and no store takes an error.
-const errors = new WeakMap<Outcome, Error>();
+const errors = new WeakMap<object, Error>();
 
 /** The outcome, with the error that the logger is to be given. */
-export function withError<Of extends Outcome>(outcome: Of, error: Error): Of {
+export function withError<Of extends object>(outcome: Of, error: Error): Of {
   errors.set(outcome, error);
   return outcome;
 }
 
 /** The error of an outcome, as a field of a log line. */
-export function errField(outcome: Outcome): { readonly err?: Error } {
+export function errField(outcome: object): { readonly err?: Error } {
   const err = errors.get(outcome);
   return err === undefined ? {} : { err };
 }

@@ -1,8 +1,8 @@
+import type { Authorization } from "../client/authorizer.ts";
 import type { Decision } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
-import type { Authorization } from "../process/authorize.ts";
 
 /** The key under which `createReceiver` takes a {@link Seam}: a seam for telemetry, no option. */
 export const seam: unique symbol = Symbol.for("reporthook.seam");

@@ -1,7 +1,7 @@
 import type { ProblemCode } from "../http/answer.ts";
 import { type Incoming, look, plainHeaders } from "../http/incoming.ts";
-import { oncePerMinute } from "../lib/log.ts";
-import type { Settings } from "../options/settings.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
 
 /** Warns of a refusal that a genuine notification may meet and nothing else tells of, and of an answer that reached nobody. */
 export type WarnOfRefusal = (code: ProblemCode | "answered", incoming: Incoming) => void;
@@ -10,7 +10,10 @@ export type WarnOfRefusal = (code: ProblemCode | "answered", incoming: Incoming)
 export function warnOfRefusals({
   clock,
   logger,
-}: Pick<Settings, "clock" | "logger">): WarnOfRefusal {
+}: {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): WarnOfRefusal {
   const tooLarge = oncePerMinute(clock, logger.warn);
   const late = oncePerMinute(clock, logger.warn);
   const noJsonType = oncePerMinute(clock, logger.warn);

@@ -1,4 +1,5 @@
 import type { CallbackOptions } from "../callback/callback-url.ts";
+import type { Authorizer } from "../client/authorizer.ts";
 import type { Schemas } from "../events/events.ts";
 import type { Parse } from "../events/recognize.ts";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -6,9 +7,26 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Observe } from "../observe/hooks.ts";
 import type { Seam, seam } from "../observe/instrumentation.ts";
-import type { Authorizer } from "../process/authorize.ts";
-import type { RetryOptions } from "../process/backoff.ts";
-import type { SignatureSource } from "../receive/read.ts";
+
+/** The `signature` option: a header's name, or a function that finds the signature. */
+export type SignatureSource =
+  | string
+  | ((request: {
+      readonly headers: Readonly<Record<string, string>>;
+      readonly url: string;
+      /** The body as text. */
+      readonly body: string;
+    }) => string | null | undefined);
+
+/** The `retry` option: how often a failing handler is tried, and how long between two attempts. */
+export interface RetryOptions {
+  /** Attempts in all. */
+  readonly attempts: number;
+  /** Milliseconds before the second attempt; doubled before each further one. */
+  readonly minMs: number;
+  /** Most milliseconds between two attempts. */
+  readonly maxMs: number;
+}
 
 /** What is refused beyond, each with its own code. */
 export interface Limits {

@@ -15,9 +15,7 @@ import { cleanerOf } from "../lib/redact.ts";
 import { check, kindOf, onlyKnown, wrong } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { type Seam, seam } from "../observe/instrumentation.ts";
-import type { RetryOptions } from "../process/backoff.ts";
-import type { SignatureSource } from "../receive/read.ts";
-import type { Limits, ReceiverOptions } from "./options.ts";
+import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options.ts";
 
 type WithDefault =
   | ("client" | "inbox" | "name" | "ack" | "verify" | "signature" | "unsignedTests" | "unsigned")

@@ -1,8 +1,9 @@
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it, vi } from "vitest";
+import type { Authorizer } from "../client/authorizer.ts";
 import { ServiceError } from "../errors.ts";
 import { systemClock } from "../lib/clock.ts";
-import { type Authorizer, verify } from "./authorize.ts";
+import { verify } from "./authorize.ts";
 
 const headers = { "content-type": "application/json" };
 const job = { signature: "s", url: "/hook?a=1", context: '{"customer":"c-1"}', headers };

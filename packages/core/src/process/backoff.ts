@@ -1,14 +1,5 @@
 import { signatureLifetimeMs } from "../inbox/delivery.ts";
-
-/** The `retry` option: how often a failing handler is tried, and how long between two attempts. */
-export interface RetryOptions {
-  /** Attempts in all. */
-  readonly attempts: number;
-  /** Milliseconds before the second attempt; doubled before each further one. */
-  readonly minMs: number;
-  /** Most milliseconds between two attempts. */
-  readonly maxMs: number;
-}
+import type { RetryOptions } from "../options/options.ts";
 
 /** Milliseconds until a handler's next attempt, after `attempts` have failed: exponential, less up to a quarter. */
 export function handlerDelay(attempts: number, { minMs, maxMs }: RetryOptions): number {

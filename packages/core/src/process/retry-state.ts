@@ -1,5 +1,5 @@
+import type { WithoutVerdict } from "../client/authorizer.ts";
 import type { Job } from "../inbox/delivery.ts";
-import type { WithoutVerdict } from "./authorize.ts";
 import type { Closed } from "./circuit-breaker.ts";
 
 /** What is remembered of a delivery between two authorize calls. */

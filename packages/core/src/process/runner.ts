@@ -1,9 +1,10 @@
-import { describe, ReporthookError } from "../errors.ts";
+import { ReporthookError } from "../errors.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Consumer } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/shared-inbox.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { quietTimeout } from "../lib/clock.ts";
+import { describe } from "../lib/describe.ts";
 import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { shownFields } from "../lib/thrown.ts";

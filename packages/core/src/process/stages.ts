@@ -1,4 +1,5 @@
-import { DoNotRetry, describe, ReporthookError, RetryAfter } from "../errors.ts";
+import type { Authorization, WithoutVerdict } from "../client/authorizer.ts";
+import { DoNotRetry, ReporthookError, RetryAfter } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
 import { recognize, toObject } from "../events/recognize.ts";
 import {
@@ -13,6 +14,7 @@ import {
 import type { Health } from "../inbox/health.ts";
 import { keyRefused } from "../inbox/key-refused.ts";
 import type { StopSignal } from "../lib/abort.ts";
+import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { without } from "../lib/redact.ts";
@@ -21,7 +23,7 @@ import { account, shownError, withError } from "../lib/thrown.ts";
 import { within } from "../lib/timeout.ts";
 import type { Around } from "../observe/instrumentation.ts";
 import type { Settings } from "../options/settings.ts";
-import { type Authorization, verify, type WithoutVerdict } from "./authorize.ts";
+import { verify } from "./authorize.ts";
 import { authorizeDelay, handlerDelay } from "./backoff.ts";
 import { createGate, type Pass } from "./circuit-breaker.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";

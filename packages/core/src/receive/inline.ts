@@ -1,9 +1,9 @@
-import { describe } from "../errors.ts";
 import type { Decision, ProblemCode } from "../http/answer.ts";
 import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Deadline } from "../lib/deadline.ts";
+import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { createPlaces } from "../lib/semaphore.ts";
 import { within } from "../lib/timeout.ts";

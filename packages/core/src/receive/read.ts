@@ -1,4 +1,3 @@
-import { describe } from "../errors.ts";
 import {
   type JsonObject,
   type Parse,
@@ -17,18 +16,10 @@ import {
 } from "../http/incoming.ts";
 import type { KeptHeaders } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
+import { describe } from "../lib/describe.ts";
 import { isPromise, mustBeThere } from "../lib/is-promise.ts";
 import { without } from "../lib/redact.ts";
-
-/** The `signature` option: a header's name, or a function that finds the signature. */
-export type SignatureSource =
-  | string
-  | ((request: {
-      readonly headers: Readonly<Record<string, string>>;
-      readonly url: string;
-      /** The body as text. */
-      readonly body: string;
-    }) => string | null | undefined);
+import type { SignatureSource } from "../options/options.ts";
 
 /** What reading a request needs to know. */
 export interface ReceiveOptions {

@@ -1,6 +1,6 @@
-import { describe } from "../../errors.ts";
 import { StopController } from "../../lib/abort.ts";
 import { quietTimeout } from "../../lib/clock.ts";
+import { describe } from "../../lib/describe.ts";
 import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
 import type { Consumer, Policy, Work } from "../inbox.ts";
 import { jobOf, type Kept } from "../stored-delivery.ts";

@@ -1,9 +1,9 @@
+import type { Authorizer } from "../../client/authorizer.ts";
 import type { ProblemCode } from "../../http/answer.ts";
 import type { NewDelivery } from "../../inbox/delivery.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { memoryInbox } from "../../inbox/memory/memory-inbox.ts";
 import type { ReceiverOptions } from "../../options/options.ts";
-import type { Authorizer } from "../../process/authorize.ts";
 import { createReceiver } from "../../receiver.ts";
 import type { Receiver } from "../../receiver-type.ts";
 import { same } from "../assert.ts";

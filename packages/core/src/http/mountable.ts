@@ -1,5 +1,12 @@
-import type { Receiver } from "../receiver-type.ts";
-import { kindOf } from "./validate.ts";
+import { kindOf } from "../lib/validate.ts";
+import type { FetchContext } from "./fetch.ts";
+import type { Answer, Incoming } from "./incoming.ts";
+
+/** What an adapter needs of a receiver. */
+export interface Mountable {
+  /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
+  mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;
+}
 
 /**
  * For adapters: looks whether there is a receiver to mount; `line` is what to write instead.
@@ -7,10 +14,7 @@ import { kindOf } from "./validate.ts";
  * @throws TypeError that shows the line
  * @example checkReceiver(receiver, 'app.post("/webhooks/reports", reporthook(receiver))');
  */
-export function checkReceiver(
-  receiver: unknown,
-  line: string,
-): asserts receiver is Pick<Receiver, "mount"> {
+export function checkReceiver(receiver: unknown, line: string): asserts receiver is Mountable {
   const given = receiver as { readonly mount?: unknown } | null | undefined;
   if (typeof given?.mount === "function") return;
   throw new TypeError(

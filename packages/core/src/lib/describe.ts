@@ -1,0 +1,43 @@
+import { read } from "./redact.ts";
+
+// Of errors that join others, which may join themselves: how deep, and how many of each.
+const mostJoined = 5;
+
+/** One line of text for a log or an entry: name and message as `clean` leaves them, cut at 500 characters. */
+export function describe(error: unknown, clean = (text: string): string => text): string {
+  return lineOf(error, clean, mostJoined);
+}
+
+function lineOf(error: unknown, clean: (text: string) => string, joined: number): string {
+  let text = typeof error === "string" ? error : headOf(error);
+  const errors = textOf(error, "name") === "AggregateError" ? read(error, "errors") : null;
+  try {
+    if (Array.isArray(errors) && joined > 0) {
+      const lines = errors.slice(0, mostJoined).map((each) => lineOf(each, clean, joined - 1));
+      text += `: ${lines.join("; ")}`;
+    }
+  } catch {
+    // A list that can't be read is left out.
+  }
+  const shown = clean(text);
+  return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
+}
+
+/** By name and message and not by class: it may be of another realm, or no Error at all. */
+function headOf(error: unknown): string {
+  const named = [textOf(error, "name"), textOf(error, "message")].filter((text) => text !== "");
+  if (named.length > 0 && typeof error === "object") return named.join(": ");
+  const text = `Thrown value of type ${typeof error}`;
+  try {
+    const keys = typeof error === "object" && error !== null ? Object.keys(error) : [];
+    return keys.length === 0 ? text : `${text} with the keys ${keys.slice(0, 10).join(", ")}`;
+  } catch {
+    return text;
+  }
+}
+
+/** Empty where there is none, for anything may have been thrown. */
+function textOf(error: unknown, name: "name" | "message"): string {
+  const text = read(error, name);
+  return typeof text === "string" ? text : "";
+}
