@@ -16,10 +16,17 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type Client, createClient, createReceiver, type Receiver } from "@reporthook/core";
+import {
+  type Client,
+  createClient,
+  createReceiver,
+  incomingFromRequest,
+  type Receiver,
+} from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { Headers } from "node-fetch";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { patient } from "./patient.ts";
 
@@ -130,6 +137,19 @@ test("one delivery is a span to receive, one to verify and one for each attempt 
     expect(span && linked(span)).toEqual([sender]);
   }
   expect((await receiver.inbox.get(id))?.headers["traceparent"]).toBe(traceparent);
+});
+
+test("a request whose headers are of another realm is received, and linked", async () => {
+  receiver = createReceiver({ client, name: "realm", logger: false, ...telemetryHere() });
+  const { body, headers } = emulator.notification("report.complete");
+  const request = new Request("https://app.example/hook", { method: "POST", body, headers });
+  const foreign = new Headers(headers) as unknown as globalThis.Headers;
+  const answer = await receiver.mount()({ ...incomingFromRequest(request), headers: foreign });
+  expect(answer.status).toBe(200);
+  await receiver.idle({ timeoutMs: 60_000 });
+  const [receive] = named("receive realm");
+  const [verify] = named("verify realm");
+  expect(verify && linked(verify)).toMatchObject([{ spanId: receive?.spanContext().spanId }]);
 });
 
 test("the link outlives the process that acknowledged, also when the sender began no trace", async () => {

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createEmulator } from "./emulator.ts";
 import type { NotificationName, NotificationOptions } from "./notification.ts";
@@ -60,6 +61,7 @@ test.each([
   [/reportId must be a string, not number/, { reportId: 7 }],
   [/body must be text or an object, not bytes/, { body: new Uint8Array(2) }],
   [/body must be text or an object, not bytes/, { body: new ArrayBuffer(2) }],
+  [/body must be text or an object, not bytes/, { body: runInNewContext("new ArrayBuffer(2)") }],
 ])("notification() throws a TypeError: %s", (message, options) => {
   const make = () => emulator.notification("report", options as NotificationOptions);
   expect(make).toThrow(TypeError);

@@ -72,7 +72,9 @@ export function createCompose(signer: Signer): Compose {
     if (reportId !== undefined && typeof reportId !== "string") {
       throw new TypeError(`reportId must be a string, not ${typeof reportId}`);
     }
-    if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer)
+    // Not by instanceof: it may be of another realm, as in Jest.
+    const isBuffer = Object.prototype.toString.call(body) === "[object ArrayBuffer]";
+    if (ArrayBuffer.isView(body) || isBuffer)
       throw new TypeError("body must be text or an object, not bytes");
     const usual = BODIES.get(name);
     if (!usual) {

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createClock } from "./clock.ts";
 import { createFaults } from "./faults.ts";
@@ -169,6 +170,7 @@ test.each([
   ["an error", new Error("no route"), "no route"],
   ["its cause", new TypeError("fetch failed", { cause: new Error("refused") }), "refused"],
   ["a code without words", Object.assign(new Error(), { code: "ECONNREFUSED" }), "ECONNREFUSED"],
+  ["an error of another realm", runInNewContext("new Error('refused')"), "refused"],
   ["only a name", new RangeError(), "RangeError"],
   ["no error at all", "no", "no"],
 ])("send() records why when deliver throws %s", async (_, thrown, reason) => {

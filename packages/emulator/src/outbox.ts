@@ -162,9 +162,11 @@ function answered(status: number, body: string): Outcome {
 
 /** The words of the innermost cause: fetch itself only says that it failed. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.cause !== undefined) return reasonOf(error.cause);
-  return error.message || String((error as { code?: unknown }).code ?? error.name);
+  // Not by instanceof: under Jest the errors of fetch are of another realm.
+  if (typeof error !== "object" || error === null) return String(error);
+  const { cause, message, code, name }: Partial<NodeJS.ErrnoException> = error;
+  if (cause !== undefined) return reasonOf(cause);
+  return message || String(code ?? name);
 }
 
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {

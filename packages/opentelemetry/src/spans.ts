@@ -17,6 +17,7 @@ import {
   type Around,
   describe,
   headerOf,
+  plainHeaders,
   read,
   type Seam,
   without,
@@ -143,11 +144,9 @@ function withTraceparent(incoming: Incoming, context: SpanContext): Incoming {
   if (!isSpanContextValid(context)) return incoming;
   const { traceId, spanId, traceFlags } = context;
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
-  const { method, url, headers } = incoming;
-  const isWeb = headers instanceof Headers;
-  const given = isWeb ? new Headers(headers) : { ...headers, traceparent };
-  if (given instanceof Headers) given.set("traceparent", traceparent);
-  return { method, url, headers: given, readBody: (limit) => incoming.readBody(limit) };
+  const { method, url } = incoming;
+  const headers = { ...plainHeaders(incoming.headers), traceparent };
+  return { method, url, headers, readBody: (limit) => incoming.readBody(limit) };
 }
 
 function spanContextOf(traceparent: string | null): SpanContext | null {

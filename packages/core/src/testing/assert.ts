@@ -52,7 +52,9 @@ export async function patiently<T>(
 function textOf(value: unknown): string {
   if (value === undefined) return "undefined";
   return JSON.stringify(value, (_key, part: unknown) => {
-    if (part instanceof Uint8Array) return [...part];
+    if (ArrayBuffer.isView(part)) {
+      return [...new Uint8Array(part.buffer, part.byteOffset, part.byteLength)];
+    }
     if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
     return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
