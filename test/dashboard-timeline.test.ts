@@ -32,6 +32,13 @@ describe("timelineOf()", () => {
       expect(await wayOf(stage, id)).toEqual([...once, released, "Handled at attempt 1"]);
     }));
 
+  test("says that no handler ran", () =>
+    withStage({}, async (stage) => {
+      const id = await stage.send("report.complete");
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      expect((await wayOf(stage, id)).at(-1)).toBe("Handled: no handler ran");
+    }));
+
   test("says that one was released that was parked as it came", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const id = await stage.send("report.complete", { signature: "none" });

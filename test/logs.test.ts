@@ -20,7 +20,8 @@ function linesOfTheCode(): string[] {
 
 function linesOf(code: string): string[] {
   const levels = new Map(["warn", "error", "info"].map((level) => [`logger.${level}`, level]));
-  const throttled = /const (\w+) = oncePerMinute(?:Each)?\(\w+, (?:\w+\.)*logger\.(\w+)\)/g;
+  const throttled =
+    /const (\w+) = oncePerMinute(?:Each)?\(\w+, (?:\w+\.)*logger\.(\w+)(?:, "\w+")?\)/g;
   for (const [, name = "", level] of code.matchAll(throttled)) {
     levels.set(name, `${level}, once a minute`);
   }

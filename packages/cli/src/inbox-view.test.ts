@@ -33,6 +33,20 @@ it("entryLines() tells how long each attempt took and what came of it", () => {
   ]);
 });
 
+it("entryTable() tells that no handler ran", () => {
+  const [, line] = entryTable(
+    [
+      {
+        ...{ id: "01m7", state: "handled", reason: null, type: "report.internal_error" },
+        ...{ reportId: null, receivedAt: at, attempts: 1, nextAttemptAt: null },
+        ...{ lastError: "no handler ran", ackMs: 1 },
+      },
+    ],
+    createTerminal(false, {}),
+  );
+  expect(line).toMatch(/handled +report.internal_error +no handler ran$/);
+});
+
 it("entryTable() tells that the service refuses the API key", () => {
   const lastError =
     "The service refuses the API key: ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";

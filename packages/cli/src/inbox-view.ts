@@ -101,8 +101,9 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
 }
 
 function whyOf(entry: Entry, now: number): string {
-  const { reason, attempts, nextAttemptAt } = entry;
+  const { reason, state, attempts, nextAttemptAt } = entry;
   if (reason !== null) return reason.code;
+  if (state === "handled") return entry.lastError ?? "";
   if (isKeyRefused(entry)) return "API key refused";
   if (nextAttemptAt === null || attempts === 0) return "";
   return `try ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;

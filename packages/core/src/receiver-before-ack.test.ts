@@ -37,7 +37,8 @@ describe('verify: "before-ack"', () => {
   });
 
   it("holds an expired one", async () => {
-    const { receiver, send, observed, lines } = setUp({ verify: "before-ack" });
+    const { receiver, send, observed, lines, seeAll } = setUp({ verify: "before-ack" });
+    seeAll();
     const { status, body } = await send("report", { signature: "expired" });
     expect(status).toBe(200);
     expect(await receiver.inbox.get(body.id)).toMatchObject({

@@ -20,7 +20,8 @@ describe("the answer", () => {
     ],
   ])("is 503 within ackMs when the inbox %s", async (_, add) => {
     const inbox = Object.assign(memoryInbox(), { add });
-    const { emulator, send, lines } = setUp({ inbox, limits: { ackMs: 1_500 } });
+    const { emulator, send, lines, seeAll } = setUp({ inbox, limits: { ackMs: 1_500 } });
+    seeAll();
     const answer = send("report.complete");
     await turns();
     emulator.clock.advance(1_500);
@@ -66,11 +67,12 @@ describe("the answer", () => {
   });
 
   it("is 503 when the option signature throws, and the log says so once a minute", async () => {
-    const { send, lines } = setUp({
+    const { send, lines, seeAll } = setUp({
       signature() {
         throw new Error("my bug");
       },
     });
+    seeAll();
     for (let sent = 0; sent < 3; sent++)
       expect(await send("report")).toMatchObject({ status: 503 });
     expect(lines).toMatchObject([
@@ -105,7 +107,8 @@ describe("the answer", () => {
   });
 
   it("is 500 body_unavailable when something ahead has consumed or locked the body", async () => {
-    const { receiver, lines } = setUp();
+    const { receiver, lines, seeAll } = setUp();
+    seeAll();
     const consumed = new Request("http://localhost/", { method: "POST", body: "{}" });
     await consumed.text();
     const locked = new Request("http://localhost/", { method: "POST", body: "{}" });
@@ -207,7 +210,8 @@ describe("limits", () => {
   });
 
   it("name the headers of unsigned ones in the log, once a minute with a count", async () => {
-    const { post, emulator, lines } = setUp();
+    const { post, emulator, lines, seeAll } = setUp();
+    seeAll();
     const headers = { ...json, "x-maybe-signature": "the-secret-value" };
     for (let sent = 0; sent < 3; sent++) await post({ body: "{}", headers });
     expect(lines).toMatchObject([

@@ -65,14 +65,26 @@ describe("createReceiver()", () => {
     const unknown = await send("unknown", { body: { odd_key: 1, other: { deep: 2 } } });
     await receiver.idle();
     for (const { body } of known) {
-      expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled", reason: null });
+      expect(await receiver.inbox.get(body.id)).toMatchObject({
+        ...{ state: "handled", reason: null, lastError: "no handler ran" },
+      });
     }
     expect(await receiver.inbox.get(unknown.body.id)).toMatchObject({
       state: "held",
       reason: { code: "no_handler" },
       type: "unknown",
     });
-    expect(lines).toMatchObject([
+    const [starts, ...rest] = lines;
+    expect(starts).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching("without a handler"),
+    });
+    const unhandled = /^No handler is registered/;
+    expect(rest.filter(({ message }) => unhandled.test(message))).toMatchObject([
+      { level: "warn", fields: { id: known[0]?.body.id, type: "test_webhook_endpoint" } },
+      { level: "warn", fields: { id: known[1]?.body.id, type: "report.complete" } },
+    ]);
+    expect(rest.filter(({ message }) => !unhandled.test(message))).toMatchObject([
       {
         level: "warn",
         fields: {
@@ -84,6 +96,23 @@ describe("createReceiver()", () => {
       },
     ]);
     expect(seen).toEqual([]);
+  });
+
+  it("says once a minute for each type that no handler ran, with the number", async () => {
+    const { receiver, emulator, send, lines } = setUp();
+    receiver.on("report.complete", () => {});
+    const said = () => lines.splice(0).map(({ fields }) => [fields["type"], fields["count"]]);
+    const sent = ["report.processing", "report.processing", "report.complete"] as const;
+    for (const name of [...sent, "report.internal_error"] as const) await send(name);
+    await receiver.idle();
+    expect(said()).toEqual([
+      ["report.processing", 1],
+      ["report.internal_error", 1],
+    ]);
+    emulator.clock.advance(60_000);
+    await send("report.processing");
+    await receiver.idle();
+    expect(said()).toEqual([["report.processing", 2]]);
   });
 
   it("parks bytes that are no JSON object as dead once they are verified", async () => {

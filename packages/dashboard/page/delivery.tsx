@@ -126,7 +126,7 @@ function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Elemen
   return (
     <>
       <p class="why-title">
-        {name}: {meaning}
+        {name}: {state === "handled" ? (lastError ?? meaning) : meaning}
       </p>
       {nextAttemptAt !== null && attempts > 0 && (
         <p>

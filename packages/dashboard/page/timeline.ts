@@ -90,7 +90,10 @@ function stepOf(attempt: Attempt, number: number, { verification, reason }: Wire
     const why = reason === null ? "" : `: ${reasonWithCode(reason.code)}`;
     return titled(`Asked the service: parked${why}`, "bad");
   }
-  if (outcome === "handled") return titled(`Handled at attempt ${number}`, "good");
+  if (outcome === "handled") {
+    if (error !== null) return { ...titled(`Handled: ${error}`, "plain"), detail: null };
+    return titled(`Handled at attempt ${number}`, "good");
+  }
   if (!isTry(attempt)) return titled("Cut off by a shutdown", "plain");
   if (outcome === "again") return titled(`Attempt ${number} failed`, "bad");
   return titled(`Attempt ${number}: parked as ${outcome}`, "bad");

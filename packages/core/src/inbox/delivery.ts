@@ -87,7 +87,11 @@ export interface Recognized {
 /** Where work on a delivery ends, and what the inbox has to remember of it. */
 export type Outcome =
   | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
-  | ({ readonly to: "handled" } & Partial<Recognized>)
+  | ({
+      readonly to: "handled";
+      /** Says so when no handler ran. */
+      readonly error?: string;
+    } & Partial<Recognized>)
   | Left
   | Again;
 

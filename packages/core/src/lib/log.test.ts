@@ -102,7 +102,7 @@ describe("oncePerMinuteEach", () => {
   it("oncePerMinuteEach() does so for each error, and forgets them all after eight others", () => {
     const clock = virtualClock();
     const write = vi.fn();
-    const line = oncePerMinuteEach(clock, write);
+    const line = oncePerMinuteEach(clock, write, "error");
     const written = () => write.mock.calls.splice(0).map(([{ error, count }]) => [error, count]);
     for (const error of ["a", "b", "a", "b"]) line({ error }, "failed");
     expect(written()).toEqual([

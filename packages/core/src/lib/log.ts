@@ -67,16 +67,20 @@ export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn
   };
 }
 
-const mostErrors = 8;
+const mostValues = 8;
 
-/** The same for each `error` by itself; of many at a time, the first ones are forgotten. */
-export function oncePerMinuteEach(clock: Clock, write: Logger["warn"]): Logger["warn"] {
+/** The same for each value of a field by itself; of many at a time, the first ones are forgotten. */
+export function oncePerMinuteEach(
+  clock: Clock,
+  write: Logger["warn"],
+  field: "error" | "type",
+): Logger["warn"] {
   const lines = new Map<unknown, Logger["warn"]>();
   return (fields, message) => {
-    const { error } = fields;
-    if (lines.size >= mostErrors && !lines.has(error)) lines.clear();
-    const line = lines.get(error) ?? oncePerMinute(clock, write);
-    lines.set(error, line);
+    const value = fields[field];
+    if (lines.size >= mostValues && !lines.has(value)) lines.clear();
+    const line = lines.get(value) ?? oncePerMinute(clock, write);
+    lines.set(value, line);
     line(fields, message);
   };
 }

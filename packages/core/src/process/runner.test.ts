@@ -88,7 +88,8 @@ describe("an inbox that fails at its work", () => {
       return idle;
     };
     const clock = virtualClock();
-    const { receiver, lines } = setUp({ inbox: inboxWith({ consume }), clock });
+    const { receiver, lines, seeAll } = setUp({ inbox: inboxWith({ consume }), clock });
+    seeAll();
     await receiver.start();
     const fail = (words: string): void => {
       for (const { onError } of policies) onError(new Error(words));
@@ -154,7 +155,8 @@ describe("opening the inbox", () => {
   it("is tried again after 1 second, then after twice as long each time, up to 30", async () => {
     const open = vi.fn(() => Promise.reject(new Error("locked")));
     const clock = virtualClock();
-    const { send, lines } = setUp({ inbox: inboxWith({ open }), clock });
+    const { send, lines, seeAll } = setUp({ inbox: inboxWith({ open }), clock });
+    seeAll();
     await send("report");
     await turns();
     const waits = [1, 2, 4, 8, 16, 30, 30].map((seconds) => seconds * 1_000);
@@ -179,7 +181,8 @@ describe("opening the inbox", () => {
       throw new Error("locked");
     };
     const open = vi.fn(fails);
-    const { receiver, emulator, lines } = setUp({ inbox: inboxWith({ open }) });
+    const { receiver, emulator, lines, seeAll } = setUp({ inbox: inboxWith({ open }) });
+    seeAll();
     receiver.mount();
     await until(() => open.mock.calls.length === 1);
     const closed = receiver.close();

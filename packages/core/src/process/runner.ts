@@ -64,7 +64,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   const { parked, ...others } = settings.observe;
   const hooks = keeps ? settings.observe : others;
   const unpruned = oncePerMinute(clock, logger.error);
-  const inboxFailed = oncePerMinuteEach(clock, logger.error);
+  const inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
   let consumers: Consumer[] = [];
   let started = false;
   let closing = false;
@@ -106,6 +106,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
   }
 
   function begin(): Promise<void> {
+    if (!started) worker.begin();
     started = true;
     opening ??= open().catch((error: unknown) => {
       opening = undefined;

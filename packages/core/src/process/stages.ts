@@ -27,6 +27,7 @@ import { verify } from "./authorize.ts";
 import { authorizeDelay, handlerDelay } from "./backoff.ts";
 import { createGate, type Pass } from "./circuit-breaker.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
+import { createNoHandler } from "./no-handler.ts";
 import { isJudgedSince, type Memo, memoAfter, memoOf, whyExpired } from "./retry-state.ts";
 import { toEvent } from "./to-event.ts";
 
@@ -42,6 +43,8 @@ export interface WorkerOptions extends Pick<Settings, Needed> {
 
 /** The work of the two stages. */
 export interface Worker {
+  /** The work begins: says so when nothing is registered for it. */
+  begin(): void;
   /** While the service refuses the key or is silent, it postpones. */
   verify(job: Job, signal: StopSignal): Promise<Outcome>;
   handle(job: Job, signal: StopSignal): Promise<Outcome>;
@@ -64,6 +67,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const { around, clean, client, clock, registrations, retry } = options;
   const gate = createGate(clock);
   const places = createPlaces(options.concurrency.verify);
+  const noHandler = createNoHandler(options);
   const refused = oncePerMinute(clock, options.logger.error);
   const unanswered = oncePerMinute(clock, options.logger.warn);
   const expired = oncePerMinute(clock, options.logger.warn);
@@ -242,7 +246,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const { type } = event;
     const reportId = "reportId" in event ? event.reportId : null;
     const handlers = handlersFor(registrations, event, job.released);
-    if (handlers.length === 0 && type === "unknown") return noHandler(job);
+    if (handlers.length === 0) return noHandler.outcomeOf(job, { type, reportId });
     const attempt = job.attempts + 1;
     const bounds = { clock, attempt, timeoutMs: options.handlerTimeoutMs, signal };
     const run = () => dispatch(handlers, event, bounds);
@@ -297,6 +301,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   return {
+    begin: noHandler.atStart,
     verify: verifyStage,
     // What fails here and should not is an attempt like any other: it must come to an end.
     handle: (job, signal) =>
@@ -311,11 +316,3 @@ export function createWorker(options: WorkerOptions): Worker {
 }
 
 const nothing: Recognized = { type: null, reportId: null };
-
-function noHandler(job: Job): Outcome {
-  const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
-  const message =
-    `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
-    'register one for "unknown" or teach parse its shape, then release it.';
-  return { ...leave("held", "no_handler", message), type: "unknown", reportId: null };
-}

@@ -77,6 +77,24 @@ export const recording: readonly Written[] = [
     },
   },
   {
+    name: "consume() keeps and shows that no handler ran",
+    async run({ inbox, put, work }) {
+      const id = await put();
+      await work("verify", valid);
+      await work("handle", { to: "handled", error: "no handler ran" });
+      const entry = await inbox.get(id);
+      same([entry?.state, entry?.reason], ["handled", null], "The entry");
+      same(entry?.lastError, "no handler ran", "The last error");
+      same(entry?.history.at(-1)?.error, "no handler ran", "The error of the attempt");
+      const listed = await inbox.list({ state: "handled" });
+      same(
+        listed.map(({ lastError }) => lastError),
+        ["no handler ran"],
+        "The last errors of the list",
+      );
+    },
+  },
+  {
     name: "consume() records a rejection, and keeps no body of it",
     async run({ inbox, put, work }) {
       const id = await put();

@@ -1,0 +1,50 @@
+import { toObject } from "../events/recognize.ts";
+import { type Job, leave, type Outcome, type Recognized } from "../inbox/delivery.ts";
+import { oncePerMinuteEach } from "../lib/log.ts";
+import type { Settings } from "../options/settings.ts";
+import type { Registration } from "./handlers.ts";
+
+/** Says that no handler is there, and decides what becomes of an event that none takes. */
+export interface NoHandler {
+  /** Warns when the work starts and no handler is registered at all. */
+  atStart(): void;
+  /** An unknown event is held; a test or report is handled, and shown as `no handler ran`. */
+  outcomeOf(job: Job, found: Recognized): Outcome;
+}
+
+/** Makes it; one line a minute for each type of event. */
+export function createNoHandler({
+  clock,
+  logger,
+  registrations,
+}: Pick<Settings, "clock" | "logger"> & {
+  readonly registrations: readonly Registration[];
+}): NoHandler {
+  const unhandled = oncePerMinuteEach(clock, logger.warn, "type");
+  return {
+    atStart() {
+      if (registrations.length > 0) return;
+      logger.warn(
+        {},
+        "The receiver starts without a handler: reports will count as handled, and nothing runs. Call on() before the start.",
+      );
+    },
+    outcomeOf(job, found) {
+      const { type } = found;
+      if (type === "unknown") return held(job);
+      unhandled(
+        { id: job.id, type },
+        "No handler is registered for this type: it counts as handled.",
+      );
+      return { to: "handled", ...found, error: "no handler ran" };
+    },
+  };
+}
+
+function held(job: Job): Outcome {
+  const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
+  const message =
+    `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
+    'register one for "unknown" or teach parse its shape, then release it.';
+  return { ...leave("held", "no_handler", message), type: "unknown", reportId: null };
+}
