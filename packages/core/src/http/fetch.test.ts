@@ -140,6 +140,16 @@ describe("incomingFromRequest()", () => {
     }
   });
 
+  it.each([
+    ["a part of what was announced", '{"a":', {}, { failed: "cut_off" }],
+    ["a part, not encoded", '{"a":', { "content-encoding": "identity" }, { failed: "cut_off" }],
+    ["what the host has unpacked", '{"a":', { "content-encoding": "gzip" }, '{"a":'],
+    ["what the host has written again", '{"a":1}', {}, '{"a":1}'],
+  ])("knows %s by its length", async (_, text, headers, expected) => {
+    const announced = { "content-length": "9", ...headers };
+    expect(await read(requestOf([text], { headers: announced }).request, 10)).toEqual(expected);
+  });
+
   it("takes what something ahead has left on the request of Node behind it", async () => {
     const left = async (ahead: (req: IncomingMessage) => unknown, host: "node" | "runtime") => {
       const req = await nodeRequest("0123");

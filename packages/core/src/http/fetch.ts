@@ -80,7 +80,7 @@ function readBody(
   // A server lets no more through than was announced: no need for a stream, which costs more than all the rest.
   if (announced !== null && Number(announced) <= limit) {
     const result = request.arrayBuffer().then(
-      (body) => fitting(come(alreadyRead(body), headers), limit),
+      (body) => fitting(wholeOf(alreadyRead(body), headers), limit),
       // Who holds the stream unread is something ahead; once it is read, the sender has cut it off.
       () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
     );
@@ -88,21 +88,36 @@ function readBody(
   }
   if (request.body?.locked) return readKept(read, limit);
   const reader = request.body?.getReader();
-  if (reader === undefined) return readAlready(come(new Uint8Array(), headers), limit);
+  if (reader === undefined) return readAlready(wholeOf(new Uint8Array(), headers), limit);
   // Not cancelled: some hosts end the connection then, and the answer with it.
   let stopped = false;
   const stop = (): void => {
     stopped = true;
   };
-  const result = collect(reader, limit, () => stopped).then((body) => come(body, headers));
+  const result = collect(reader, limit, () => stopped).then((body) => wholeOf(body, headers));
   return { result, stop };
 }
 
-/** A body that has come as announced; of one that something ahead has read, many hosts show an empty rest. */
-function come(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array | BodyFailure {
-  if (typeof body === "string" || body.byteLength > 0) return body;
-  const announced = Number(headers.get("content-length")) > 0 || headers.has("transfer-encoding");
-  return announced ? "unavailable" : body;
+/** A body that has come whole. Some hosts end one that was cut off; of one that something ahead has read many show an empty rest. */
+function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array | BodyFailure {
+  if (typeof body === "string") return body;
+  const announced = Number(headers.get("content-length"));
+  if (body.byteLength === 0) {
+    return announced > 0 || headers.has("transfer-encoding") ? "unavailable" : body;
+  }
+  if (!(body.byteLength < announced)) return body;
+  // Other hosts unpack it, or write again what they have parsed: a part of a JSON text is none.
+  const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
+  return isEncoded || isJson(body) ? body : "cut_off";
+}
+
+function isJson(body: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder().decode(body));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number): BodyReading {
