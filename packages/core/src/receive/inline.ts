@@ -5,8 +5,9 @@ import type { StopSignal } from "../lib/abort.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
+import { isTiedToRequests } from "../lib/platform.ts";
 import { createPlaces } from "../lib/semaphore.ts";
-import { within } from "../lib/timeout.ts";
+import { type Scope, within } from "../lib/timeout.ts";
 import type { Settings } from "../options/settings.ts";
 import type { Worker } from "../process/stages.ts";
 
@@ -39,6 +40,8 @@ export function createInline(
   { signal: parent, report }: Reporting,
 ): Inline {
   const handling = createPlaces(concurrency.handle);
+  // By id, which all copies of a notification share: they wait for the outcome of the first.
+  const running = new Map<string, Promise<Decision>>();
 
   async function handleWithin(
     delivery: NewDelivery,
@@ -63,6 +66,23 @@ export function createInline(
       : { refused: "not_handled" };
   }
 
+  async function inTime(
+    id: string,
+    ms: number,
+    run: (scope: Scope) => Promise<Decision>,
+  ): Promise<Decision> {
+    const bounds = { clock, ms, late: "The time of the request is used up", parent };
+    try {
+      return { ...(await within(bounds, run)), id };
+    } catch (error) {
+      logger.warn(
+        { id, error: describe(error) },
+        "A notification was not handled in time: answered 503.",
+      );
+      return { refused: "not_handled", id };
+    }
+  }
+
   return {
     async verify(delivery, { leftMs: left }) {
       const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
@@ -78,19 +98,19 @@ export function createInline(
     async handle(delivery, admitted, { leftMs: ms }) {
       const { id } = delivery;
       if (admitted.to === "held") return { refused: "missing_signature" };
-      const bounds = { clock, ms, late: "The time of the request is used up", parent };
-      try {
-        const run = (signal: StopSignal) => handleWithin(delivery, admitted, signal);
-        return { ...(await within(bounds, ({ signal }) => run(signal))), id };
-      } catch (error) {
-        logger.warn(
-          { id, error: describe(error) },
-          "A notification was not handled in time: answered 503.",
-        );
-        return { refused: "not_handled", id };
-      }
+      const first = running.get(id);
+      if (first !== undefined) return inTime(id, ms, async () => copyOf(await first));
+      const handled = inTime(id, ms, ({ signal }) => handleWithin(delivery, admitted, signal));
+      // What is unsigned has no copies, and no request of a Worker may wait for another one.
+      if (delivery.key === null || isTiedToRequests()) return handled;
+      running.set(id, handled);
+      return handled.finally(() => running.delete(id));
     },
   };
+}
+
+function copyOf(first: Decision): Decision {
+  return "status" in first ? { ...first, status: "duplicate" } : first;
 }
 
 /** `verify: "before-ack"`: where the delivery begins, or how it is refused; without a verdict in time it is received. */

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { gate, setUp, standStill, turns } from "../../../../test/receiver-setup.ts";
+
+describe('ack: "handled", the same notification several times at once', () => {
+  it("runs its handlers once, and the copies are duplicates of it", async () => {
+    const { receiver, emulator, post, observed } = setUp({ ack: "handled" });
+    const release = gate();
+    const runs: string[] = [];
+    receiver.on("report", ({ id }) => {
+      runs.push(id);
+      return release.opened;
+    });
+    const notification = emulator.notification("report.complete");
+    const answers = [1, 2, 3].map(() => post(notification));
+    await turns();
+    expect(runs).toHaveLength(1);
+    release.open();
+    const bodies = (await Promise.all(answers)).map(({ status, body }) => [status, body]);
+    const [id] = runs;
+    expect(bodies).toEqual([
+      [200, { status: "accepted", id }],
+      [200, { status: "duplicate", id }],
+      [200, { status: "duplicate", id }],
+    ]);
+    expect(observed.filter(([name]) => name === "handled")).toHaveLength(1);
+  });
+
+  it("answers all of them 503 when the handlers fail, and runs again for one that comes later", async () => {
+    const { receiver, emulator, post } = setUp({ ack: "handled" });
+    const release = gate();
+    const runs: string[] = [];
+    receiver.on("report", async ({ id }) => {
+      runs.push(id);
+      await release.opened;
+      if (runs.length === 1) throw new Error("no");
+    });
+    const notification = emulator.notification("report.complete");
+    const answers = [1, 2].map(() => post(notification));
+    await turns();
+    release.open();
+    for (const { status, body } of await Promise.all(answers)) {
+      expect([status, body.code]).toEqual([503, "not_handled"]);
+    }
+    expect(await post(notification)).toMatchObject({
+      ...{ status: 200, body: { status: "accepted", id: runs[0] } },
+    });
+    expect(runs).toHaveLength(2);
+  });
+
+  it("answers a copy 503 when its own time is used up", async () => {
+    standStill();
+    const { receiver, emulator, post } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
+    receiver.on("report", () => new Promise(() => {}));
+    const notification = emulator.notification("report.complete");
+    const answers = [post(notification), post(notification)];
+    await turns();
+    emulator.clock.advance(3_000);
+    for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
+  });
+
+  it("runs for each that came without a signature", async () => {
+    const { emulator, post, seen, seeAll } = setUp({ ack: "handled" });
+    seeAll();
+    const notification = emulator.notification("test_webhook_endpoint", { signature: "none" });
+    const answers = await Promise.all([1, 2].map(() => post(notification)));
+    expect(answers.map(({ body }) => body.status)).toEqual(["accepted", "accepted"]);
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(2);
+  });
+});
