@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import type { Server } from "node:http";
 import { connect } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
 import Router from "@koa/router";
 import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
@@ -7,13 +9,13 @@ import { reporthook as toExpress } from "@reporthook/express";
 import { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
 import express5 from "express";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import Koa3 from "koa";
 import mount from "koa-mount";
 import request from "supertest";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { express4, Koa2 } from "./frameworks.ts";
-import { listen, raw } from "./mount-hosts.ts";
+import { listen, raw, served } from "./mount-hosts.ts";
 
 const path = "/webhooks/reports";
 let emulator: Emulator;
@@ -201,6 +203,41 @@ describe("Hono", () => {
       detail: expect.stringContaining("mount the receiver before it"),
     });
     expect(lines).toEqual([expect.stringContaining("mount the receiver before it")]);
+  });
+
+  test.each<[string, MiddlewareHandler]>([
+    [
+      "an answer beside a next() that is not awaited",
+      async (c, next) => {
+        void next();
+        return c.text("first");
+      },
+    ],
+    [
+      "an answer ahead",
+      async (c, next) => {
+        c.res = c.text("first");
+        await next();
+      },
+    ],
+    ["the failure of Hono where a next() is not returned", async (_c, next) => void next()],
+  ])("%s has the log warn that ours reached nobody", async (_what, ahead) => {
+    await receiver.close();
+    const lines: string[] = [];
+    const client = createClient(emulator.clientOptions);
+    const logger = { warn: (_: object, message: string) => lines.push(message), error: () => {} };
+    receiver = createReceiver({ client, inbox: memoryInbox(), logger });
+    const app = new Hono().use(ahead).post(path, toHono(receiver));
+    app.onError((_error, c) => c.text("failed", 500));
+    const { url, close } = await served(createAdaptorServer(app) as Server, path);
+    const { headers, body } = emulator.notification("report.complete");
+    expect(await (await fetch(url, { method: "POST", headers, body })).text()).toMatch(
+      /first|failed/,
+    );
+    await expect
+      .poll(() => lines)
+      .toContainEqual(expect.stringMatching(/^Something else had answered the request/));
+    await close();
   });
 
   test("the adapter calls no next, and other methods on a route are answered by Hono", async () => {

@@ -20,6 +20,8 @@ export interface FetchContext {
 export interface FetchHost {
   /** The request of Node that it was made of, where parsers ahead leave a body: `c.env.incoming` in Hono. */
   readonly node?: object | undefined;
+  /** Whether something else has answered. */
+  readonly answered?: boolean;
 }
 
 /**
@@ -38,6 +40,9 @@ export function incomingFromRequest(
     url: node?.originalUrl ?? pathAndQuery(request.url),
     headers: request.headers,
     multiplexed: node !== undefined && node.httpVersionMajor > 1,
+    get answered() {
+      return look(() => host.answered) === true;
+    },
     readBody: (limit) =>
       node === undefined
         ? readBody(request, limit, read)
