@@ -48,6 +48,7 @@ testWith(noRedis)("bull-board is given the same queues, and shows what is in the
     "reporthook-reports-handle": { completed: 1, failed: 0, prioritized: 0 },
     "reporthook-reports-held": { completed: 0, failed: 0, prioritized: 1 },
     "reporthook-reports-dead": { completed: 0, failed: 0, prioritized: 0 },
+    "reporthook-reports-unsigned": { completed: 0, failed: 0, prioritized: 0 },
   });
   const handle = board.queues.get("reporthook-reports-handle");
   const [job] = (await handle?.getJobs(["completed"])) ?? [];

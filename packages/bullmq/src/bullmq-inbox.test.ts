@@ -4,6 +4,7 @@ import { inboxContract } from "@reporthook/core/testing";
 import { expect, it, test } from "vitest";
 import { onEachServer } from "../../../test/servers.ts";
 import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
+import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
 import { openEngine } from "./engine.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { ReceiverQueues } from "./queues.ts";
@@ -174,6 +175,26 @@ onEachServer((server) => {
     await end();
   });
 
+  it("load() counts what waits for another try without a signature, as long as it waits", async () => {
+    const given = options();
+    const [left, right] = [bench(bullmqInbox(given)), bench(bullmqInbox(given))];
+    await left.put(unsignedTest);
+    await left.work("handle", later(60_000));
+    const load = () => left.inbox.load("a");
+    expect(load().unsignedWaiting).toBe(1);
+    await right.put();
+    await left.until(() => load().waiting === 2, "it has counted again");
+    expect(load().unsignedWaiting).toBe(1);
+    const [entry] = await right.inbox.list({ state: "verified" });
+    await left.inbox.release({ receiver: "a", retry: entry?.id ?? "", now: Date.now() });
+    await left.work("handle", handled);
+    await right.put();
+    await left.until(() => load().waiting === 2, "it has counted once more");
+    expect(load().unsignedWaiting).toBe(0);
+    await left.end();
+    await right.end();
+  });
+
   it("keeps text that PostgreSQL's JSON refuses", async () => {
     const { inbox, put, work, end } = bench(open());
     const odd = "a\0b\ud800 é";
@@ -210,14 +231,18 @@ onEachServer((server) => {
     );
     const unsigned = left("held", "unsigned", { verification: "unsigned" });
     await put({ signature: null, arrival: unsigned as never });
+    await put(unsignedTest);
+    await put(unsignedTest);
+    await work("handle", handled, left("dead", "do_not_retry"));
     for (let count = 0; count < 3; count++) await put();
     await work("verify", valid, valid, left("held", "expired"));
     await work("handle", handled, left("dead", "do_not_retry"));
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await inbox.prune(new Date())).toBe(3);
-    const left24h = { received: 0, verified: 0, handled: 0, held: 1, rejected: 0, dead: 0 };
+    const left24h = { received: 0, verified: 0, handled: 1, held: 1, rejected: 0, dead: 1 };
     expect(await inbox.counts()).toEqual(left24h);
-    expect(await inbox.prune(new Date(Date.now() + 25 * 3_600_000))).toBe(1);
+    expect(await inbox.prune(new Date(Date.now() + 23 * 3_600_000))).toBe(0);
+    expect(await inbox.prune(new Date(Date.now() + 25 * 3_600_000))).toBe(3);
     await end();
   });
 
@@ -231,7 +256,7 @@ onEachServer((server) => {
     const counts = await Promise.all(
       queueNames("a", given.prefix).map((name) => engine.queue(name).count()),
     );
-    expect(counts).toEqual([1, 0, 1, 0]);
+    expect(counts).toEqual([1, 0, 1, 0, 0]);
     await engine.close();
     await end();
   });

@@ -221,14 +221,12 @@ export class QueueConsumer implements Consumer {
     before: Load,
   ): Promise<boolean> {
     const { held } = running;
-    return this.#source.meter.change(async (change) => {
-      const recorded = await this.#insist(running, async () => {
+    return this.#source.meter.record(held.carried.kept, before, () =>
+      this.#insist(running, async () => {
         await this.#assertOwned(queues, running);
         await settle(queues, held, to, this.#source.handledMs);
-      });
-      if (recorded) change(before, weightOf(held.carried.kept));
-      return recorded;
-    });
+      }),
+    );
   }
 
   /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */

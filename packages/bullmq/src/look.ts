@@ -14,13 +14,19 @@ interface Where {
 const whereOf: Readonly<Record<State, readonly Where[]>> = {
   received: [{ place: "verify", types: unfinished }],
   verified: [{ place: "handle", types: unfinished }],
-  handled: [{ place: "handle", types: ["completed"] }],
+  handled: [
+    { place: "handle", types: ["completed"] },
+    { place: "unsigned", types: ["wait"] },
+  ],
   held: [{ place: "held", types: unfinished }],
   rejected: [
     { place: "verify", types: ["failed"] },
     { place: "handle", types: ["failed"] },
   ],
-  dead: [{ place: "dead", types: unfinished }],
+  dead: [
+    { place: "dead", types: unfinished },
+    { place: "unsigned", types: ["prioritized"] },
+  ],
 };
 
 const atOnce = 20_000;

@@ -21,6 +21,8 @@ export class Meter {
   #numbers: Numbers = { ...nothing };
   /** What is under way, in case it comes about. */
   readonly #expected: Numbers = { ...nothing };
+  /** When those come due that this process put off and that came without a signature: BullMQ does not count them apart. */
+  readonly #putOff = new Map<string, number>();
   #under = 0;
   #changes = 0;
   #next = Number.NEGATIVE_INFINITY;
@@ -51,12 +53,32 @@ export class Meter {
     }
   }
 
+  /** Runs what makes lasting what work has made of a delivery; `before` is its weight before that. */
+  record(kept: Kept, before: Load, run: () => Promise<boolean>): Promise<boolean> {
+    return this.change(async (change) => {
+      const recorded = await run();
+      if (!recorded) return false;
+      const after = weightOf(kept);
+      change(before, after);
+      if (after.unsignedWaiting > 0) this.#putOff.set(kept.id, kept.dueAt);
+      else this.#putOff.delete(kept.id);
+      return true;
+    });
+  }
+
+  #stillPutOff(): number {
+    const now = Date.now();
+    for (const [id, dueAt] of this.#putOff) if (dueAt <= now) this.#putOff.delete(id);
+    return this.#putOff.size;
+  }
+
   async #count(): Promise<void> {
     this.#counting = true;
     const began = performance.now();
     const before = this.#changes - this.#under;
     try {
       const counted = await loadOf(await this.#queues());
+      counted.unsignedWaiting += this.#stillPutOff();
       // What changed meanwhile may be in the count or not: a difference that this explains is none.
       const unsure = this.#changes - before;
       for (const [name, count] of Object.entries(counted) as [keyof Load, number][]) {
@@ -92,16 +114,16 @@ export function weightOf({ state, giveWay, verification }: Kept): Load {
 
 /** How many there are in each state. */
 export async function countsOf(queues: ReceiverQueues): Promise<Counts> {
-  const places = ["verify", "handle", "held", "dead"] as const;
+  const places = ["verify", "handle", "held", "dead", "unsigned"] as const;
   const all = await Promise.all(places.map((place) => queues.of(place).getJobCounts(...types)));
-  const [verify = {}, handle = {}, held = {}, dead = {}] = all;
+  const [verify = {}, handle = {}, held = {}, dead = {}, unsigned = {}] = all;
   return {
     received: unfinishedOf(verify),
     verified: unfinishedOf(handle),
-    handled: handle["completed"] ?? 0,
+    handled: (handle["completed"] ?? 0) + (unsigned["wait"] ?? 0),
     held: unfinishedOf(held),
     rejected: (verify["failed"] ?? 0) + (handle["failed"] ?? 0),
-    dead: unfinishedOf(dead),
+    dead: unfinishedOf(dead) + (unsigned["prioritized"] ?? 0),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ReasonCode, State } from "@reporthook/core";
-import { dayMs } from "@reporthook/core/store";
+import { dayMs, isUnsigned, type Kept } from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
 import type { Engine } from "./engine.ts";
 import { Gathering } from "./gather.ts";
@@ -7,11 +7,14 @@ import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts"
 import { type Carried, carriedBy, dataOf, type JobData } from "./record.ts";
 import { isId, remainsOf } from "./remains.ts";
 
-/** The queues of a receiver: of each stage, and of each state that waits for a person. */
-export type Place = "verify" | "handle" | "held" | "dead";
+/**
+ * The queues of a receiver: of each stage, of each state that waits for a person, and of what came without a signature and
+ * was handled or is dead: of that less is kept.
+ */
+export type Place = "verify" | "handle" | "held" | "dead" | "unsigned";
 
 /** All, in the order of a delivery's way. */
-const places: readonly Place[] = ["verify", "handle", "held", "dead"];
+const places: readonly Place[] = ["verify", "handle", "held", "dead", "unsigned"];
 
 /** A job of BullMQ that carries a delivery. */
 export type DeliveryJob = Job<JobData>;
@@ -26,8 +29,8 @@ export interface Found {
   readonly damage: string | null;
 }
 
-/** The queues that wait for a person. */
-export const shelves = ["held", "dead"] as const;
+/** The queues that nobody works on: what is parked is in them. */
+export const shelves = ["held", "dead", "unsigned"] as const;
 
 /** BullMQ's words for what waits or is being worked on. */
 export const unfinished = ["wait", "prioritized", "delayed", "active"] as const;
@@ -44,7 +47,7 @@ export function queueNames(receiver: string, prefix = "reporthook"): readonly st
   return places.map((place) => `${prefix}-${receiver}-${place}`);
 }
 
-/** The four queues of one receiver. */
+/** The queues of one receiver. */
 export class ReceiverQueues {
   readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
   readonly #gatherings = new Map<Place, Gathering>();
@@ -75,7 +78,7 @@ export class ReceiverQueues {
    */
   async add(carried: Carried, delay = 0): Promise<string> {
     const { kept, key, step } = carried;
-    const place = placeOf(kept.state);
+    const place = placeOf(kept);
     if (step > 0 || key === null) return this.#put(place, carried, delay > 0 ? { delay } : {});
     const once = { deduplication: { id: key, ttl: dayMs } };
     if (place === "verify") return this.#put("verify", carried, once);
@@ -128,7 +131,7 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
       ? { carried: read, damage: null }
       : remainsOf({
           ...{ id: job.id ?? "", data: job.data, timestamp: job.timestamp },
-          ...{ state: stateIn(place), receiver: receiverOf(job.queueName, place) },
+          ...{ state: stateIn(place, job), receiver: receiverOf(job.queueName, place) },
         });
   const { kept } = carried;
   const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
@@ -144,13 +147,16 @@ function receiverOf(queueName: string, place: Place): string {
 }
 
 /** The state of those who wait in a queue. */
-function stateIn(place: Place): State {
+function stateIn(place: Place, { priority }: DeliveryJob): State {
   if (place === "held" || place === "dead") return place;
+  if (place === "unsigned") return priority > 0 ? "dead" : "handled";
   return place === "verify" ? "received" : "verified";
 }
 
-/** The queue that has those in this state. */
-export function placeOf(state: State): Place {
+/** The queue that it belongs into. */
+export function placeOf(kept: Kept): Place {
+  const { state } = kept;
+  if (isUnsigned(kept) && (state === "handled" || state === "dead")) return "unsigned";
   if (state === "held" || state === "dead") return state;
   return state === "received" ? "verify" : "handle";
 }
@@ -159,5 +165,7 @@ export function placeOf(state: State): Place {
 export function priorityIn(place: Place, { kept }: Carried): number {
   if (place === "verify") return verifyPriority(kept.receivedAt, kept.giveWay);
   if (place === "handle") return handlePriority(kept.released ? null : kept.verification);
+  // Without one they lie apart from all that have one.
+  if (kept.state === "handled") return 0;
   return parkedPriorities.get(kept.reason?.code as ReasonCode) ?? parkedPriorities.size;
 }

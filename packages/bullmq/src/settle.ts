@@ -1,6 +1,6 @@
 import type { Outcome, ReasonCode } from "@reporthook/core";
-import { dayMs } from "@reporthook/core/store";
-import { type DeliveryJob, priorityIn, type ReceiverQueues } from "./queues.ts";
+import { dayMs, mostUnsigned } from "@reporthook/core/store";
+import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "./queues.ts";
 import { type Carried, dataOf, resultOf } from "./record.ts";
 
 /** A job in the hands of this process: its lock is held with the token. */
@@ -12,6 +12,7 @@ export interface Held {
 }
 
 const mostRejected = 10_000;
+const atOnce = 100;
 // BullMQ's own: no such job, no lock, not active, another's lock.
 const lostCodes: readonly unknown[] = [-1, -2, -3, -6];
 
@@ -47,7 +48,7 @@ export async function settle(
     await backend.moveToDelayed(id, now, Math.max(0, kept.dueAt - now), token, {
       skipAttempt: true,
     });
-  } else if (outcome === "handled") {
+  } else if (outcome === "handled" && placeOf(kept) === "handle") {
     const keep = { age: Math.ceil(handledMs / 1_000) };
     await backend.moveToCompleted(job, resultOf(kept), keep, token, false);
   } else if (outcome === "rejected") {
@@ -58,8 +59,17 @@ export async function settle(
   } else {
     // In the next queue before it leaves this one: a crash between the two leaves it in both, never in none.
     await queues.add(goneOn(carried));
+    if (placeOf(kept) === "unsigned") await bound(queues, outcome);
     await leave(queues, held);
   }
+}
+
+/** Deletes the oldest beyond as many as are kept of what came without a signature and was handled, or is dead. */
+async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<void> {
+  const queue = queues.of("unsigned");
+  const type = outcome === "handled" ? "wait" : "prioritized";
+  const beyond = await queue.getRanges([type], mostUnsigned, mostUnsigned + atOnce - 1, false);
+  await Promise.all(beyond.map((id) => queue.remove(id)));
 }
 
 /** Takes a job out of its queue, because its delivery has gone on to another. */

@@ -4,7 +4,6 @@ import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook
 import {
   dayMs,
   isParked,
-  type Kept,
   mustBeParked,
   mustBeReleasable,
   notFound,
@@ -124,8 +123,8 @@ async function isTakenOff(
   shelf: Place,
   carried: Carried,
 ): Promise<boolean> {
-  const { id, state } = carried.kept;
-  const next = placeOf(state);
+  const { id } = carried.kept;
+  const next = placeOf(carried.kept);
   const released = { ...goneOn(carried), nonce: randomUUID() };
   let [began, added] = [0, null as Found | null];
   for (let looks = 0; looks < mostLooks; looks++) {
@@ -202,35 +201,31 @@ export async function prune(
   let pruned = cleaned.flat().length;
   for (const place of shelves) {
     for (const reason of parkedPriorities.keys()) {
-      const keptMs = reason === "unsigned" ? dayMs : parkedMs;
-      pruned += await pruneParked(
-        queues,
-        place,
-        reason,
-        tellLost,
-        (kept) => now - kept.endedAt > keptMs,
-      );
+      const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
+      const oldest = () => idsFor(queues, place, reason, atOnce);
+      pruned += await pruneOldest(queues, place, oldest, now - keptMs, tellLost);
     }
   }
-  return pruned;
+  const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
+  return pruned + (await pruneOldest(queues, "unsigned", tests, now - dayMs, () => {}));
 }
 
-/** Of a reason the oldest come first: it ends with the first that is to be kept. */
-async function pruneParked(
+/** The oldest come first: it ends with the first that ended no sooner than `since`. */
+async function pruneOldest(
   queues: ReceiverQueues,
   place: Place,
-  reason: ReasonCode,
+  oldest: () => Promise<readonly string[]>,
+  since: number,
   tellLost: (id: string) => void,
-  isOver: (kept: Kept) => boolean,
 ): Promise<number> {
   let pruned = 0;
   for (;;) {
-    const ids = await idsFor(queues, place, reason, atOnce);
+    const ids = await oldest();
     const before = pruned;
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
       const found = job === undefined ? null : foundIn(place, job);
-      if (found !== null && !isOver(found.carried.kept)) return pruned;
+      if (found !== null && found.carried.kept.endedAt >= since) return pruned;
       // Where the job was lost, its id has stayed.
       if (found !== null) await forget(queues, found);
       else if ((await queues.of(place).remove(id)) > 0) tellLost(id);

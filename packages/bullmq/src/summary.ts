@@ -2,7 +2,7 @@ import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@
 import { idRange, minuteMs, minuteOf, noCounts, states, timeOf } from "@reporthook/core/store";
 import { eachId, oldestOf } from "./look.ts";
 import { parkedPriorities } from "./priority.ts";
-import type { ReceiverQueues } from "./queues.ts";
+import { type ReceiverQueues, shelves } from "./queues.ts";
 
 const samples = 30;
 
@@ -51,7 +51,7 @@ async function addParked(
   parked: Partial<Record<ReasonCode, number>>,
 ): Promise<void> {
   const priorities = [...parkedPriorities.values()];
-  for (const place of ["held", "dead"] as const) {
+  for (const place of shelves) {
     const counts = await queues.of(place).getCountsPerPriority(priorities);
     for (const [code, priority] of parkedPriorities) {
       const count = counts[priority] ?? 0;

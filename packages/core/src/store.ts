@@ -4,6 +4,7 @@ export {
   again,
   isParked,
   leave,
+  mostUnsigned,
   parkedReasons,
   signatureLifetimeMs,
   states,

@@ -176,6 +176,9 @@ export interface Job extends Entry {
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
 export const signatureLifetimeMs = 300_000;
 
+/** Anybody can send what has no signature: so many are held, and of those handled and those dead the latest so many kept. */
+export const mostUnsigned = 1_000;
+
 /** Whether work is to come. */
 export function isWaiting(state: State): boolean {
   return state === "received" || state === "verified";

@@ -1,5 +1,5 @@
 import type { Recognition } from "../events/recognize.ts";
-import { type Arrival, leave } from "../inbox/delivery.ts";
+import { type Arrival, leave, mostUnsigned } from "../inbox/delivery.ts";
 import type { Load } from "../inbox/inbox.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import type { Settings } from "../options/settings.ts";
@@ -8,7 +8,6 @@ import type { Settings } from "../options/settings.ts";
 type UnsignedOptions = Pick<Settings, "clock" | "logger" | "unsignedTests" | "unsigned">;
 
 const mostWaiting = 100;
-const mostHeld = 1_000;
 const perSecond = 10;
 
 /** Where an unsigned notification begins; null when it is refused, by the options or because there are too many. */
@@ -47,7 +46,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
       );
       return null;
     }
-    const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostHeld;
+    const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostUnsigned;
     if (full || !withinRate()) {
       refused({ headers: headerNames }, "Too many notifications without a signature: refused.");
       return null;

@@ -1,5 +1,5 @@
 import type { Attempt, Entry, KeptHeaders, Reason, State, Verification } from "@reporthook/core";
-import { type Kept, states } from "@reporthook/core/store";
+import { isUnsigned, type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
 import { placeOf } from "../writer-thread/claim/queue.ts";
 
@@ -10,8 +10,22 @@ export const changing: readonly string[] = [
   ...["kept_as", "history", "signature"],
 ];
 
-/** How long it is kept at the end of its way: an index of the times in prune. */
-export const keptAs = { rejected: 0, unsigned: 1, handled: 2, parked: 3 } as const;
+/** How long it is kept at the end of its way: an index of the times in prune. `unsigned` is held. */
+export const keptAs = {
+  rejected: 0,
+  unsigned: 1,
+  handled: 2,
+  parked: 3,
+  unsignedHandled: 4,
+  unsignedDead: 5,
+} as const;
+
+const keptAsAt = changing.indexOf("kept_as");
+
+/** As what {@link changesOf} says that it is kept; null while it waits. */
+export function keptAsIn(changes: readonly Value[]): Value {
+  return changes[keptAsAt] ?? null;
+}
 
 /** What work has made of a delivery, as values of the columns {@link changing}. */
 export function changesOf(kept: Kept, now: number): Value[] {
@@ -52,10 +66,13 @@ function storedAttempt({ stage, at, ms, outcome, error }: Attempt): StoredAttemp
   return [stage, at.getTime(), ms, outcome, error];
 }
 
-function keptAsOf({ state, verification, released }: Kept): number {
+function keptAsOf(kept: Kept): number {
+  const { state } = kept;
+  const unsigned = isUnsigned(kept);
   if (state === "rejected") return keptAs.rejected;
-  if (verification === "unsigned" && !released) return keptAs.unsigned;
-  return state === "handled" ? keptAs.handled : keptAs.parked;
+  if (state === "handled") return unsigned ? keptAs.unsignedHandled : keptAs.handled;
+  if (!unsigned) return keptAs.parked;
+  return state === "dead" ? keptAs.unsignedDead : keptAs.unsigned;
 }
 
 /** Headers that are stored by their places, as a part of the file's format: with the names each row would be a tenth longer. */

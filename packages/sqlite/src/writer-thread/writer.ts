@@ -15,6 +15,7 @@ import type {
   Request,
   ThreadOptions,
 } from "../protocol/protocol.ts";
+import { keptAsIn } from "../protocol/row.ts";
 import { Shelf } from "./admin/admin.ts";
 import { answer } from "./answer.ts";
 import { HandOut } from "./claim/claimer.ts";
@@ -262,7 +263,7 @@ export class Engine {
 
   #record(recorded: Recorded): boolean {
     const { owner } = this.#leases;
-    const [seq, , leasedTo, receiver, , , isDropped, changes] = recorded;
+    const [seq, , leasedTo, receiver, , , , changes] = recorded;
     const [, queue, rank] = changes;
     const waiting = waitingIn(queue, rank);
     const taking = this.#handOut.taking(receiver, waiting);
@@ -272,7 +273,7 @@ export class Engine {
     if (!this.#deliveries.record(recorded, leaseTo)) return false;
     this.#leases.held--;
     this.#handOut.arrived(seq, receiver, waiting, taking, 0);
-    if (isDropped) this.#shelf.bound();
+    this.#shelf.bound(keptAsIn(changes));
     return true;
   }
 

@@ -1,7 +1,13 @@
 import { ReporthookError } from "../../errors.ts";
-import type { Kept } from "../stored-delivery.ts";
+import { mostUnsigned } from "../delivery.ts";
+import { isUnsigned, type Kept } from "../stored-delivery.ts";
 
-const most = { handled: 1_000, rejected: 10_000, notVerified: 10_000 };
+const most = {
+  ...{ unsignedHandled: mostUnsigned, handled: 1_000, unsignedDead: mostUnsigned },
+  ...{ notVerified: 10_000, rejected: 10_000 },
+};
+
+type Kind = keyof typeof most;
 
 /** What the texts of an entry may come to before they count: about as much as the entry itself. */
 const usualBytes = 256;
@@ -25,9 +31,11 @@ export class MemoryRoom {
   readonly #drop: (kept: Kept) => void;
   // In the order in which they ended, so that the oldest go first.
   readonly #ended = {
+    unsignedHandled: new Set<Kept>(),
     handled: new Set<Kept>(),
-    rejected: new Set<Kept>(),
+    unsignedDead: new Set<Kept>(),
     notVerified: new Set<Kept>(),
+    rejected: new Set<Kept>(),
   };
   #bytes = 0;
 
@@ -58,7 +66,8 @@ export class MemoryRoom {
   }
 
   #makeRoom(bytes: number): void {
-    for (const ended of [this.#ended.handled, this.#ended.notVerified]) {
+    const { unsignedHandled, handled, unsignedDead, notVerified } = this.#ended;
+    for (const ended of [unsignedHandled, handled, unsignedDead, notVerified]) {
       for (const kept of ended) {
         this.#drop(kept);
         if (this.#fits(bytes)) return;
@@ -73,10 +82,8 @@ export class MemoryRoom {
 
   /** It has ended: handled, rejected and parked ones that nobody vouches for are kept up to a number. */
   end(kept: Kept): void {
-    const { state, verification, released } = kept;
-    const done = state === "handled" || state === "rejected";
-    if (!done && (verification === "valid" || released)) return;
-    const kind = done ? state : "notVerified";
+    const kind = kindOf(kept);
+    if (kind === null) return;
     const ended = this.#ended[kind];
     ended.add(kept);
     const [oldest] = ended;
@@ -87,4 +94,13 @@ export class MemoryRoom {
   leave(kept: Kept): void {
     for (const ended of Object.values(this.#ended)) ended.delete(kept);
   }
+}
+
+/** As what an ended one is counted; null when somebody has to look at it. */
+function kindOf(kept: Kept): Kind | null {
+  const { state, verification, released } = kept;
+  if (state === "rejected") return "rejected";
+  if (state === "handled") return isUnsigned(kept) ? "unsignedHandled" : "handled";
+  if (state === "dead" && isUnsigned(kept)) return "unsignedDead";
+  return verification === "valid" || released ? null : "notVerified";
 }

@@ -1,6 +1,6 @@
 import { rejects, same } from "../assert.ts";
 import { handled, later, left, valid, type Written } from "./fixture.ts";
-import { oneInEachState, unsigned } from "./retaining.ts";
+import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
 
 /** What `release` and `discard` promise. */
 export const releasing: readonly Written[] = [
@@ -98,6 +98,48 @@ export const releasing: readonly Written[] = [
       await work("handle", handled, handled);
       const { handled: done, dead } = await inbox.counts("a");
       same([done, dead], [2, 1], "How many are handled and dead");
+    },
+  },
+  {
+    name: "release() runs a dead one that came without a signature, and keeps it then as any other",
+    async run({ inbox, clock, put, work }) {
+      const dead = left("dead", "do_not_retry", { error: "no" });
+      const ids = [await put(unsignedTest), await put(unsignedTest), await put(unsignedTest)];
+      await work("handle", dead, dead, dead);
+      const parked = await inbox.list({ state: "parked", reason: "do_not_retry" });
+      same(
+        parked.map(({ id }) => id),
+        ids,
+        "Those parked",
+      );
+      const span = { from: new Date(0), until: new Date(clock.now() + 1) };
+      same((await inbox.summary(span)).parked, { do_not_retry: 3 }, "Those parked, by reason");
+      const now = clock.now();
+      await inbox.discard(ids[2] as string, "a");
+      same(await inbox.release({ receiver: "a", id: ids[0] as string, now }), 1, "By its id");
+      const all = await inbox.release({ receiver: "a", reason: "do_not_retry", now });
+      same(all, 1, "For its reason");
+      const jobs = await work("handle", handled, dead);
+      same(
+        jobs.map(({ released, verification }) => [released, verification]),
+        [
+          [true, "unsigned"],
+          [true, "unsigned"],
+        ],
+        "The jobs",
+      );
+      const [first, second] = jobs.map(({ id }) => id) as [string, string];
+      const entries = [await inbox.get(first), await inbox.get(second)];
+      const shown = entries.map((entry) => [entry?.state, entry?.body !== null]);
+      same(
+        shown,
+        [
+          ["handled", true],
+          ["dead", true],
+        ],
+        "The entries",
+      );
+      same(await inbox.release({ receiver: "a", id: first, now }), 1, "Once more");
     },
   },
   {

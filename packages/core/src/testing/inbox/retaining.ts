@@ -1,6 +1,15 @@
-import { type Arrival, states } from "../../inbox/delivery.ts";
-import { same } from "../assert.ts";
-import { type Bench, handled, later, left, valid, type Written } from "./fixture.ts";
+import { type Arrival, mostUnsigned, states } from "../../inbox/delivery.ts";
+import { rejects, same } from "../assert.ts";
+import {
+  type Bench,
+  handled,
+  later,
+  left,
+  type Parts,
+  type Step,
+  valid,
+  type Written,
+} from "./fixture.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -9,6 +18,14 @@ export const unsigned: Arrival & { readonly to: "held" } = {
   to: "held",
   verification: "unsigned",
   reason: { code: "unsigned", message: "!" },
+};
+/** A test notification without a signature. */
+export const unsignedTest: Parts = {
+  signature: null,
+  arrival: {
+    ...{ to: "verified", verification: "unsigned" },
+    ...{ type: "test_webhook_endpoint", reportId: null },
+  },
 };
 
 /** What is promised of what is kept: how it is shown, and for how long. */
@@ -120,6 +137,45 @@ export const keeping: readonly Written[] = [
       same(await prune(22 * dayMs), { pruned: 0, ...parked, held: 2 }, "After 29 days");
       same(await prune(dayMs), { pruned: 3, ...kept }, "After 30 days");
       same(await prune(365 * dayMs), { pruned: 0, ...kept }, "After more than a year");
+    },
+  },
+  {
+    name: "of what came without a signature the latest 1,000 handled and 1,000 dead are kept, and no body of the handled",
+    async run({ inbox, clock, put, work, consume, until, patiently }) {
+      const dead = left("dead", "do_not_retry", { error: "no" });
+      const signed = [await put(), await put()];
+      await work("verify", valid, valid);
+      await work("handle", handled, dead);
+      const held = await put({ signature: null, arrival: unsigned });
+      const two = async (): Promise<[string, string]> => {
+        const ids = [await put(unsignedTest), await put(unsignedTest)] as [string, string];
+        await work("handle", handled, dead);
+        return ids;
+      };
+      const first = await two();
+      const many = Array.from({ length: 2 * mostUnsigned }, () => put(unsignedTest));
+      const ids = await patiently(Promise.all(many), "add()");
+      const isOdd = (id: string): boolean => ids.indexOf(id) % 2 === 1;
+      const step: Step = ({ id }) => (isOdd(id) ? dead : handled);
+      const { consumer, recorded } = consume("handle", step, { concurrency: 100 });
+      await until(() => recorded.length === ids.length, "all are recorded");
+      await patiently(consumer.stop(), "stop()");
+      const last = await two();
+      const counts = { handled: mostUnsigned + 1, dead: mostUnsigned + 1, held: 1 };
+      const none = { received: 0, verified: 0, rejected: 0 };
+      same(await inbox.counts(), { ...none, ...counts }, "How many are kept");
+      for (const id of first) same(await inbox.get(id), null, "One of the first");
+      const found = await Promise.all([...signed, held, ...last].map((id) => inbox.get(id)));
+      const states = ["handled", "dead", "held", "handled", "dead"];
+      same(
+        found.map((entry) => entry?.state),
+        states,
+        "Those with a signature, the held one, and the last",
+      );
+      const bodies = found.map((entry) => typeof entry?.body);
+      same(bodies, ["string", "string", "string", "object", "string"], "Their bodies");
+      const one = { receiver: "a", id: last[0], now: clock.now() };
+      await rejects(inbox.release(one), "not_releasable");
     },
   },
   {

@@ -4,6 +4,7 @@ import {
   detailsOf,
   type Kept,
   leave,
+  mostUnsigned,
   mustBeParked,
   mustBeReleasable,
   notFound,
@@ -13,7 +14,7 @@ import {
   rerun,
   states,
 } from "@reporthook/core/store";
-import type { Row, Statement } from "../../database/driver.ts";
+import type { Row, Statement, Value } from "../../database/driver.ts";
 import type { Pruned, Released } from "../../protocol/protocol.ts";
 import { changesOf, keptAs, keptOf } from "../../protocol/row.ts";
 import { queues } from "../claim/queue.ts";
@@ -36,6 +37,7 @@ export class Shelf {
   readonly look: Look;
   readonly #reason: Statement;
   readonly #over: Statement;
+  readonly #beyond: Statement;
   readonly #leased: Statement;
   readonly #delete: Statement;
   readonly #starts: Statement;
@@ -44,7 +46,7 @@ export class Shelf {
     this.#files = files;
     this.#deliveries = deliveries;
     // By the numbers of keptAs.
-    this.#retention = [dayMs, dayMs, handledMs, parkedMs];
+    this.#retention = [dayMs, dayMs, handledMs, parkedMs, dayMs, dayMs];
     const prepare = (sql: string): Statement => files.database.prepare(sql);
     this.#find = prepare(
       "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
@@ -55,6 +57,9 @@ export class Shelf {
     );
     this.#over = prepare(
       "SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ? AND ended_at < ? ORDER BY ended_at LIMIT ?",
+    );
+    this.#beyond = prepare(
+      `SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ? ORDER BY ended_at DESC LIMIT ${atOnce} OFFSET ?`,
     );
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
     this.#delete = prepare("DELETE FROM delivery WHERE seq = ?");
@@ -120,8 +125,14 @@ export class Shelf {
     return { pruned: atOnce - left, more: more || left === 0 };
   }
 
-  /** Deletes the oldest rejected ones beyond as many as are kept. */
-  bound(): void {
+  /** Deletes the oldest beyond as many as are kept of what is kept as this. */
+  bound(as: Value): void {
+    if (as === keptAs.rejected) this.#boundRejected();
+    if (as !== keptAs.unsignedHandled && as !== keptAs.unsignedDead) return;
+    for (const row of this.#beyond.all(as, mostUnsigned)) this.#remove(row);
+  }
+
+  #boundRejected(): void {
     let rejected = 0;
     for (const numbers of this.#files.tally.numbers.values())
       rejected += countsOf(numbers).rejected;
