@@ -51,7 +51,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
 ): Receiver<Context, S> {
   const settings = settingsOf(options as ReceiverOptions);
   const { bind, clean, clock, inbox, limits, logger, name } = settings;
-  const takenName = takeName(inbox, name, options.name !== undefined);
+  const self = { inbox, answer, close: () => receiver.close() };
+  const takenName = takeName(self, name, options.name !== undefined, logger);
   const use = useOf(inbox);
   use.begin();
   if (settings.ack === "stored" && options.inbox === undefined) {
@@ -213,6 +214,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   }
 
   function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
+    const { successor } = takenName;
+    if (successor !== undefined) return successor.answer(incoming, context);
     return answered(incoming, context).catch((error) => acknowledge(unexpected(error)));
   }
 

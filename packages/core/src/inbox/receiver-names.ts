@@ -1,34 +1,92 @@
+import { describe } from "../lib/describe.ts";
+import type { Logger } from "../lib/log.ts";
+import { isDevelopment } from "../lib/platform.ts";
 import type { Inbox } from "./inbox.ts";
 
-const key = Symbol.for("reporthook.names");
-const shared = globalThis as { [key: symbol]: Map<unknown, Set<string>> | undefined };
+/** A receiver, as the one that takes over from it sees it. */
+export interface Holder {
+  readonly inbox: Pick<Inbox, "identity" | "guarantees">;
+  close(): Promise<void>;
+}
+
+/** That a receiver has its name. */
+export interface TakenName<Of extends Holder> {
+  /** The receiver that took over from this one. */
+  readonly successor: Of | undefined;
+  giveBack(): void;
+}
+
+interface Place<Of extends Holder> {
+  readonly holder: Of;
+  successor: Of | undefined;
+}
+
+const key = Symbol.for("reporthook.receivers");
+const shared = globalThis as {
+  [key: symbol]: Map<unknown, Map<string, Place<Holder>>> | undefined;
+};
 // One registry for all copies of this package in the process.
-const registry: Map<unknown, Set<string>> = shared[key] ?? new Map();
+const registry = shared[key] ?? new Map<unknown, Map<string, Place<Holder>>>();
 shared[key] = registry;
 // Not an inbox, but the process.
 const everywhere = key;
 
 /**
- * Takes a receiver's name until it is given back: on its inbox, and in all of the process if somebody chose it.
+ * Takes a receiver's name until it is given back: on its inbox, and in all of the process if somebody chose it. In development
+ * an earlier receiver on the same store, left by a module that was evaluated again, gives it up and is closed.
  *
  * @throws TypeError when another receiver of this process has it
  */
-export function takeName(
-  { identity }: Pick<Inbox, "identity">,
+export function takeName<Of extends Holder>(
+  holder: Of,
   name: string,
   isChosen: boolean,
-): { giveBack(): void } {
-  const places = isChosen ? [identity, everywhere] : [identity];
-  if (places.some((place) => registry.get(place)?.has(name))) {
+  logger: Logger,
+): TakenName<Of> {
+  const { identity } = holder.inbox;
+  const scopes = isChosen ? [identity, everywhere] : [identity];
+  const earlier = scopes
+    .map((scope) => registry.get(scope)?.get(name))
+    .find((place) => place !== undefined);
+  if (earlier !== undefined && !(isDevelopment() && isSameStore(earlier.holder, holder))) {
     throw new TypeError(
-      `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name`,
+      `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make(), where make() calls createReceiver and on`,
     );
   }
-  for (const place of places) registry.set(place, (registry.get(place) ?? new Set()).add(name));
+  if (earlier !== undefined) {
+    forget(name, earlier);
+    earlier.successor = holder;
+    logger.warn(
+      {},
+      "This receiver takes over from an earlier one of its name, which is closed: its module was evaluated again.",
+    );
+    earlier.holder.close().catch((error: unknown) => {
+      logger.error({ error: describe(error) }, "The earlier receiver could not be closed.");
+    });
+  }
+  const place: Place<Of> = { holder, successor: undefined };
+  for (const scope of scopes) {
+    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, place));
+  }
   return {
-    giveBack() {
-      for (const place of places) registry.get(place)?.delete(name);
-      if (registry.get(identity)?.size === 0) registry.delete(identity);
+    get successor() {
+      return place.successor;
     },
+    giveBack: () => forget(name, place),
   };
+}
+
+function forget(name: string, place: Place<Holder>): void {
+  const { identity } = place.holder.inbox;
+  for (const scope of [identity, everywhere]) {
+    const names = registry.get(scope);
+    if (names?.get(name) === place) names.delete(name);
+    if (names?.size === 0) registry.delete(scope);
+  }
+}
+
+/** A memory inbox is made again with its module, and counts as the same. */
+function isSameStore({ inbox: one }: Holder, { inbox: other }: Holder): boolean {
+  const areInMemory = [one, other].every(({ guarantees }) => guarantees.durability === "process");
+  return one.identity === other.identity || areInMemory;
 }

@@ -48,6 +48,11 @@ export function isTiedToRequests(): boolean {
   return serverlessPlatform() === "Cloudflare Workers";
 }
 
+/** Whether a development server runs the app, which evaluates modules again that were saved. */
+export function isDevelopment(): boolean {
+  return seen(({ process }) => process?.env?.["NODE_ENV"]) === "development";
+}
+
 /** A module that is built into the runtime; without members where there is none. */
 export function builtin<Module extends object>(id: `node:${string}`): Partial<Module> {
   return (seen(({ process }) => process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
+import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+let emulator: Emulator;
+let folder: string;
+const made: Receiver[] = [];
+const handled: string[] = [];
+const lines: string[] = [];
+
+beforeEach(() => {
+  emulator = createEmulator();
+  folder = mkdtempSync(join(tmpdir(), "reporthook-twice-"));
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  for (const receiver of made.splice(0)) await receiver.close();
+  await emulator.close();
+  rmSync(folder, { recursive: true });
+  handled.splice(0);
+  lines.splice(0);
+});
+
+/** What the module of an app does each time that it is evaluated. */
+function evaluate(version: string, inMemory: boolean): Receiver {
+  const warn = (_: unknown, message: string) => void lines.push(message);
+  const receiver = createReceiver({
+    client: createClient(emulator.clientOptions),
+    inbox: inMemory ? memoryInbox() : sqliteInbox(join(folder, "inbox.db")),
+    logger: { warn, error: warn },
+    name: `evaluated-${inMemory ? "memory" : "sqlite"}`,
+  });
+  made.push(receiver);
+  return receiver.on("report", () => void handled.push(version));
+}
+
+const send = (receiver: Receiver) =>
+  receiver.fetch(new Request("https://app.example/hook", emulator.notification("report.complete")));
+
+describe.each([
+  ["in SQLite", false],
+  ["in memory", true],
+])("a module that is evaluated again, its inbox %s", (_name, inMemory) => {
+  test("takes over in development: its handlers run, whichever receiver is asked", async () => {
+    vi.stubEnv("NODE_ENV", "development");
+    const first = evaluate("first", inMemory);
+    await first.start();
+    expect((await send(first)).status).toBe(200);
+    await first.idle();
+    const second = evaluate("second", inMemory);
+    const third = evaluate("third", inMemory);
+    for (const receiver of [first, second, third]) expect((await send(receiver)).status).toBe(200);
+    await third.idle();
+    expect(handled).toEqual(["first", "third", "third", "third"]);
+    await first.close();
+    await second.close();
+    expect((await first.health()).ready).toBe(false);
+    expect(lines).toEqual([1, 2].map(() => expect.stringContaining("takes over")));
+  });
+
+  test("is told the line to write in production", () => {
+    vi.stubEnv("NODE_ENV", "production");
+    evaluate("first", inMemory);
+    expect(() => evaluate("second", inMemory)).toThrow("globalThis.receiver ??= make()");
+  });
+});
+
+test("the line of the documentation keeps one in production, and makes a new one in development", async () => {
+  // docs/nextjs.md, evaluated in two bundles.
+  const module = () => {
+    const kept = (process.env["NODE_ENV"] === "development" ? {} : globalThis) as {
+      reports?: Receiver;
+    };
+    return () => (kept.reports ??= evaluate("a version", false));
+  };
+  const [one, two] = [module(), module()];
+  expect(one()).toBe(two());
+  await one().close();
+  delete (globalThis as { reports?: Receiver }).reports;
+  vi.stubEnv("NODE_ENV", "development");
+  const [saved, again] = [module(), module()];
+  expect(saved()).toBe(saved());
+  expect(again()).not.toBe(saved());
+  expect((await send(saved())).status).toBe(200);
+  await again().idle();
+  expect(handled).toEqual(["a version"]);
+});
