@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defaultServerConditions } from "vite";
 import { configDefaults, type ViteUserConfig } from "vitest/config";
-import { Skipped } from "./test/run/skipped.ts";
+import { Skipped } from "./test/support/run/skipped.ts";
 
 // "module" is for bundlers: what some packages have there Node can't load.
 const ofNode = defaultServerConditions.filter((condition) => condition !== "module");
@@ -9,17 +9,11 @@ const conditions = ["@reporthook/source", ...ofNode];
 
 // What `pnpm test` leaves to `pnpm test:all`: a browser, packing, the disk's failures, many processes.
 const long = [
-  ...[
-    "abuse-connections",
-    "bullmq-*",
-    "cli",
-    "cli-pack-all",
-    "dashboard*",
-    "durability-*",
-    "operating",
-  ],
-  ...["scaling", "secrets-programs"],
+  ...["cli/*", "dashboard/*", "inboxes/bullmq/*", "inboxes/durability/*", "docs/operating"],
+  ...["docs/scaling", "security/abuse-connections", "security/secrets-programs"],
 ].map((name) => `test/${name}.test.ts`);
+// With a configuration of their own.
+const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);
 const left = process.env["TEST_LANE"] === "quick" ? long : [];
 
 const config: ViteUserConfig = {
@@ -34,9 +28,9 @@ const config: ViteUserConfig = {
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    globalSetup: ["test/run/folder.ts"],
+    globalSetup: ["test/support/run/folder.ts"],
     reporters: ["default", new Skipped()],
-    exclude: [...configDefaults.exclude, ...left],
+    exclude: [...configDefaults.exclude, ...others, ...left],
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     coverage: {
       provider: "v8",

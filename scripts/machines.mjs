@@ -17,9 +17,9 @@ const root = resolve(import.meta.dirname, "..");
 const wanted = process.argv.slice(2);
 const files = [
   "test/world",
-  "test/crash.test",
-  "test/tour",
-  "test/guard",
+  "test/inboxes/crash",
+  "test/docs/tour",
+  "test/guards/guard",
   "weaknesses",
   "driver.test",
 ];

@@ -1,4 +1,4 @@
-// Packs every public package as it would be published, lints the tarballs, and installs them in each folder of consumers/,
+// Packs every public package as it would be published, lints the tarballs, and installs them in each folder of test/consumers/,
 // whose `test` uses them. Needs a build. `pack-check.mjs plain jest` runs those consumers only.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ async function programOf(version) {
 }
 
 async function install(packages) {
-  cpSync(join(root, "consumers"), folder, {
+  cpSync(join(root, "test", "consumers"), folder, {
     recursive: true,
     filter: (file) => !file.includes("node_modules"),
   });
@@ -51,7 +51,7 @@ try {
   await install(packages);
   await Promise.all(packages.map(lint));
   console.log(`${packages.length} tarballs pass publint and attw`);
-  const entries = readdirSync(join(root, "consumers"), { withFileTypes: true });
+  const entries = readdirSync(join(root, "test", "consumers"), { withFileTypes: true });
   const consumers = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   for (const name of wanted.length > 0 ? wanted : consumers) {
     const begin = performance.now();

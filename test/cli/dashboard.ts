@@ -7,7 +7,7 @@ import { createClient, createReceiver, DoNotRetry, type Receiver } from "@report
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { patient } from "../patient.ts";
+import { patient } from "../support/patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dashboard-"));

@@ -7,8 +7,8 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { freePort } from "../free-port.ts";
-import { patient } from "../patient.ts";
+import { freePort } from "../../packages/core/test-support/free-port.ts";
+import { patient } from "../support/patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));

@@ -5,7 +5,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { patient } from "../patient.ts";
+import { patient } from "../support/patient.ts";
 import { cli, cliJson, type Failed } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-retry-"));

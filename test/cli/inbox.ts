@@ -17,7 +17,7 @@ import {
 } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { patient } from "../patient.ts";
+import { patient } from "../support/patient.ts";
 import { cli, cliJson, type Failed, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));

@@ -26,9 +26,9 @@ import helmet from "helmet";
 import { Hono } from "hono";
 import Koa from "koa";
 import mount from "koa-mount";
-import { express4, Koa2 } from "../frameworks.ts";
-import { freePort } from "../free-port.ts";
-import { patient } from "../patient.ts";
+import { freePort } from "../../packages/core/test-support/free-port.ts";
+import { express4, Koa2 } from "../adapters/frameworks.ts";
+import { patient } from "../support/patient.ts";
 
 /** An app with the webhook and the dashboard beside it. */
 export type Framework = (receiver: Receiver, page: Dashboard) => RequestListener;

@@ -2,9 +2,9 @@ import type { Inbox, Outcome } from "@reporthook/core";
 import { inboxContract } from "@reporthook/core/testing";
 
 import { expect, it, test } from "vitest";
-import { onEachServer } from "../../../test/servers.ts";
 import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
+import { onEachServer } from "../test-support/servers.ts";
 import { openEngine } from "./engine.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { ReceiverQueues } from "./queues.ts";

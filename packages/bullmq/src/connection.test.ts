@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-import { testWith } from "../../../test/durability/needs.ts";
-import { startCluster, startSentinel } from "../../../test/redis-groups.ts";
-import { noPostgres, noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
 import { createBench, valid } from "../../core/src/testing/inbox/fixture.ts";
+import { testWith } from "../../core/test-support/needs.ts";
+import { startCluster, startSentinel } from "../test-support/redis-groups.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "../test-support/servers.ts";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
 
 const patienceMs = 60_000;

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { testWith } from "../../../test/durability/needs.ts";
-import { noPostgres, startPostgres } from "../../../test/servers.ts";
+import { testWith } from "../../core/test-support/needs.ts";
+import { noPostgres, startPostgres } from "../test-support/servers.ts";
 import { openEngine, openMs, postgresConnection } from "./engine.ts";
 import { settingsOf } from "./settings.ts";
 

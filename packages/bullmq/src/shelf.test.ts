@@ -1,8 +1,8 @@
 import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
-import { onEachServer } from "../../../test/servers.ts";
 import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
+import { onEachServer } from "../test-support/servers.ts";
 import { openEngine } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
 import { Meter } from "./meter.ts";

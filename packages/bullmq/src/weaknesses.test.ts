@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { testWith } from "../../../test/durability/needs.ts";
-import { noPostgres, noRedis, startPostgres, startRedis } from "../../../test/servers.ts";
+import { testWith } from "../../core/test-support/needs.ts";
+import { noPostgres, noRedis, startPostgres, startRedis } from "../test-support/servers.ts";
 import { bullmqInbox } from "./index.ts";
 import { weaknesses } from "./weaknesses.ts";
 

@@ -6,7 +6,7 @@ import {
   standStill,
   turns,
   until,
-} from "../../../test/receiver-setup.ts";
+} from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";

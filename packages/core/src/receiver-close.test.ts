@@ -6,7 +6,7 @@ import {
   standStill,
   turns,
   until,
-} from "../../../test/receiver-setup.ts";
+} from "../test-support/receiver-setup.ts";
 import type { EventOf } from "./events/events.ts";
 import type { Decision } from "./http/answer.ts";
 import type { Incoming } from "./http/incoming.ts";

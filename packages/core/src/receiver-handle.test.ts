@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import { gate, setUp, standStill, turns, until } from "../test-support/receiver-setup.ts";
 import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
 import type { EventOf, HandlerContext } from "./events/events.ts";
 

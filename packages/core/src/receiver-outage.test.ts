@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Setup, setUp, turns } from "../../../test/receiver-setup.ts";
+import { type Setup, setUp, turns } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { setUp, turns } from "../../../test/receiver-setup.ts";
+import { setUp, turns } from "../test-support/receiver-setup.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { createReceiver } from "./receiver.ts";
 import { virtualClock } from "./testing/virtual-clock.ts";

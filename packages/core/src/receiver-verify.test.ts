@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import { setUp, standStill, turns, until } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, until } from "../../../test/receiver-setup.ts";
+import { gate, setUp, standStill, turns, until } from "../test-support/receiver-setup.ts";
 
 describe("waitUntil", () => {
   it("lasts until the outcome is recorded", async () => {

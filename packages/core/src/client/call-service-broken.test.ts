@@ -11,7 +11,7 @@ import {
   rejection,
   serveRaw,
   shown,
-} from "../../../../test/service-calls.ts";
+} from "../../test-support/service-calls.ts";
 import { ServiceError } from "../errors.ts";
 import { createClient, type Fetch } from "./client.ts";
 

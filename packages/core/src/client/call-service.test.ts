@@ -6,7 +6,7 @@ import {
   rejection,
   serve,
   serveRaw,
-} from "../../../../test/service-calls.ts";
+} from "../../test-support/service-calls.ts";
 import { ServiceError } from "../errors.ts";
 import { createClient, type Fetch } from "./client.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { gate, setUp, turns } from "../../../../test/receiver-setup.ts";
+import { gate, setUp, turns } from "../../test-support/receiver-setup.ts";
 import { virtualClock } from "../testing/virtual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { noCounts } from "./query.ts";

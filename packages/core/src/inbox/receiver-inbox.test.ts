@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUp, standStill } from "../../../../test/receiver-setup.ts";
+import { setUp, standStill } from "../../test-support/receiver-setup.ts";
 import type { ReasonCode } from "./delivery.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 

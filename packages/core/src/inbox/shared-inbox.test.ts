@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { gate } from "../../../../test/receiver-setup.ts";
+import { gate } from "../../test-support/receiver-setup.ts";
 import { systemClock } from "../lib/clock.ts";
 import { virtualClock } from "../testing/virtual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUp } from "../../../../test/receiver-setup.ts";
+import { setUp } from "../../test-support/receiver-setup.ts";
 
 describe("mustBeThere()", () => {
   it("has a promise of signature answered 503, with a line that names the option", async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { setUp } from "../../../../test/receiver-setup.ts";
+import { setUp } from "../../test-support/receiver-setup.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 

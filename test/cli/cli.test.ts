@@ -1,0 +1,28 @@
+import { rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { type Installed, installCli } from "./install.ts";
+import { endAll, useProgram } from "./process.ts";
+import "./dashboard.ts";
+import "./dev.ts";
+import "./doctor.ts";
+import "./inbox.ts";
+import "./inbox-retry.ts";
+import "./service.ts";
+import "./story.ts";
+import "./usage.ts";
+
+// The command line as it is installed from its packed tarball, in one file: it is built, packed and installed once.
+// CLI_PROGRAM names a built one to use instead, like packages/cli/dist/esm/main.js.
+let installed: Installed | undefined;
+
+beforeAll(async () => {
+  const given = process.env["CLI_PROGRAM"];
+  if (given === undefined) installed = await installCli();
+  useProgram(installed?.program ?? resolve(given ?? ""));
+}, 300_000);
+
+afterAll(async () => {
+  endAll();
+  if (installed !== undefined) await rm(installed.folder, { recursive: true });
+});

@@ -1,0 +1,85 @@
+import { describe, expect } from "vitest";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { focused, settled } from "./look.ts";
+import { onStage } from "./on-stage.ts";
+import { failingHandlers, play } from "./scene.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+
+describe("the page", () => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    testInBrowser(`has nothing that axe finds, at 320 px and wide: ${colorScheme}`, () =>
+      onStage({ handlers: failingHandlers }, async (page, stage) => {
+        await play(stage);
+        await page.emulateMedia({ colorScheme });
+        const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+        const [waiting] = await stage.receiver.inbox.list({ state: "verified" });
+        const screens = ["", "?show=deliveries", "?show=deliveries&state=held&reason=expired"];
+        for (const query of [...screens, `?delivery=${dead?.id}`, `?delivery=${waiting?.id}`]) {
+          await page.goto(stage.url + query);
+          await settled(page);
+        }
+        await page.goto(`${stage.url}?delivery=${dead?.id}`);
+        await page.getByRole("button", { name: "Release", exact: true }).click();
+        await settled(page);
+      }),
+    );
+  }
+
+  testInBrowser("can be used with the keyboard, and shows where it is", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      await page.locator(".stuck a").first().waitFor();
+      const seen: string[] = [];
+      for (let count = 0; count < 12; count++) {
+        await page.keyboard.press("Tab");
+        const [name, outline] = await focused(page);
+        expect([name, outline]).toEqual([name, "solid"]);
+        seen.push(name);
+      }
+      expect(seen.slice(0, 4)).toEqual([
+        "Skip to content",
+        "Overview",
+        "Deliveries",
+        "A handler gave up",
+      ]);
+      await page.getByRole("button", { name: "Release all 3" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect((await focused(page))[0]).toContain("Release all 3");
+    }),
+  );
+
+  testInBrowser("goes on at the top of the next screen, for whoever does not see it", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      await page.locator(".stuck a").first().focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Its way" }).waitFor();
+      expect((await focused(page))[0]).toContain("Its way");
+      expect(await page.title()).toMatch(/^Delivery .* reporthook$/);
+    }),
+  );
+
+  testInBrowser("tells times in the viewer's zone", () =>
+    onStage({}, async (page, { send, url, receiver }) => {
+      const id = await send("report.complete", { reportId: "r-1" });
+      const at = (await receiver.inbox.get(id))?.receivedAt;
+      const context = await page.context().browser()?.newContext({ timezoneId: "Asia/Kathmandu" });
+      context?.setDefaultTimeout(60_000);
+      const there = await context?.newPage();
+      await there?.goto(`${url}?delivery=${id}`);
+      const clock = new Intl.DateTimeFormat("en-US", {
+        timeStyle: "medium",
+        timeZone: "Asia/Kathmandu",
+      });
+      await there?.getByText(clock.format(at)).first().waitFor();
+      await context?.close();
+    }),
+  );
+});

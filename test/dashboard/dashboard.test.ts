@@ -1,0 +1,314 @@
+import type { ReasonCode } from "@reporthook/core";
+import { describe, expect } from "vitest";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { faults, focused, rows } from "./look.ts";
+import { onStage } from "./on-stage.ts";
+import { failingHandlers, play } from "./scene.ts";
+import { frameworks, type StageOptions } from "./stage.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+const ada = { name: "Ada", may: "act" } as const;
+
+describe("the five minutes of a delivery", () => {
+  for (const name of ["express", "koa", "hono", "node"] as const) {
+    testInBrowser(`it comes live, fails, is retried, parked, released and handled: ${name}`, () => {
+      let isMended = false;
+      const options: StageOptions = {
+        framework: frameworks[name],
+        authorize: () => ada,
+        receiver: { retry: { attempts: 2, minMs: 3_600_000, maxMs: 3_600_000 } },
+        handlers: (receiver) =>
+          receiver.on("report", () => {
+            if (!isMended) throw new Error("The warehouse is away");
+          }),
+      };
+      return onStage(options, async (page, { send, logged, url }) => {
+        await page.goto(`${url}?show=deliveries`);
+        await page.getByText("No delivery yet").waitFor();
+        const id = await send("report.complete", { reportId: "r-77" });
+        const row = page.locator(".list li", { hasText: "r-77" });
+        await row.getByText("The warehouse is away").waitFor();
+        await row.getByText("1 tried, next in").waitFor();
+
+        await row.getByRole("link").click();
+        await page.getByRole("heading", { name: "report.complete r-77" }).waitFor();
+        await page.getByText("Asked the service: valid").waitFor();
+        await page.getByRole("button", { name: "Retry now" }).click();
+        await page.getByRole("dialog", { name: "Try 1 delivery now?" }).waitFor();
+        await page.getByRole("button", { name: "Try 1 delivery now" }).click();
+        await page.getByText("Dead: All attempts failed").waitFor();
+
+        isMended = true;
+        await page.getByRole("link", { name: "Overview" }).click();
+        await page.getByRole("heading", { name: "1 delivery needs a person" }).waitFor();
+        await page.locator(".stuck").getByRole("link").click();
+        await page.getByText("2 attempts failed. Last: Error: The warehouse is away").waitFor();
+        await page.getByRole("button", { name: "Release", exact: true }).click();
+        // It is said for some seconds only.
+        const said = page.getByText("1 delivery released.").waitFor();
+        await page.getByRole("button", { name: "Release 1 delivery" }).click();
+        await said;
+        await page.getByText("Handled at attempt 1").waitFor();
+        await page.getByText("Released by a person").waitFor();
+        expect(logged).toEqual([
+          { by: "Ada", id, message: "A delivery is tried at once." },
+          { by: "Ada", id, message: "A delivery was released." },
+        ]);
+      });
+    });
+  }
+});
+
+describe("releasing", () => {
+  testInBrowser("all with the same reason says how many, and does so many", () => {
+    let isMended = false;
+    const handlers: StageOptions["handlers"] = (receiver) =>
+      isMended ? receiver.on("report", () => {}) : failingHandlers(receiver);
+    return onStage({ handlers }, async (page, stage) => {
+      await play(stage);
+      isMended = true;
+      await stage.restart();
+      await page.goto(stage.url);
+      const { handled } = await stage.receiver.inbox.counts();
+      await page.getByRole("button", { name: "Release all 3 with the reason" }).click();
+      await page.getByRole("dialog", { name: "Release 3 deliveries?" }).waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      expect((await stage.receiver.inbox.counts()).dead).toBe(3);
+      await page.getByRole("button", { name: "Release all 3 with the reason" }).click();
+      const said = page.getByText("3 deliveries released.").waitFor();
+      await page.getByRole("button", { name: "Release 3 deliveries" }).click();
+      await said;
+      await page.getByRole("heading", { name: "2 deliveries need a person" }).waitFor();
+      const handledNow = async () => (await stage.receiver.inbox.counts()).handled;
+      await expect.poll(handledNow).toBeGreaterThanOrEqual(handled + 3);
+      const reason: ReasonCode = "do_not_retry";
+      expect(stage.logged.at(-1)).toMatchObject({ by: "local", reason, done: 3 });
+
+      await page.goto(`${stage.url}?show=deliveries&state=parked&reason=no_handler`);
+      await page.getByRole("button", { name: "Release it" }).click();
+      await page.getByRole("dialog", { name: "Release 1 delivery?" }).waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.locator("[name=event]").selectOption("unknown");
+      await expect.poll(() => page.getByRole("button", { name: "Release" }).count()).toBe(0);
+      await rows(page, 1);
+    });
+  });
+
+  testInBrowser("can't be called off once it is on its way, and goes on at the top", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+      let letThrough = () => {};
+      const isLet = new Promise<void>((resolve) => {
+        letThrough = resolve;
+      });
+      await page.route("**/release", async (route) => {
+        await isLet;
+        await route.continue();
+      });
+      await page.goto(`${stage.url}?delivery=${dead?.id}`);
+      await page.getByRole("button", { name: "Release", exact: true }).click();
+      await page.getByRole("button", { name: "Release 1 delivery" }).click();
+      await page.getByRole("button", { name: "Cancel", disabled: true }).waitFor();
+      for (let times = 0; times < 3; times++) await page.keyboard.press("Escape");
+      expect(await page.getByRole("dialog").count()).toBe(1);
+      expect((await focused(page))[0]).toBe("Release 1 delivery");
+      letThrough();
+      await page.getByText("1 delivery released.").waitFor();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    }),
+  );
+
+  testInBrowser("says so when what answers is not the app", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      for (const status of [502, 200]) {
+        await page.route("**/release?*", (route) =>
+          route.fulfill({ status, contentType: "text/html", body: "<html>Not the app</html>" }),
+        );
+        await page.getByRole("button", { name: "Release all 3" }).click();
+        await page.getByRole("button", { name: "Release 3 deliveries" }).click();
+        await page.getByText(`The server answered ${status}.`).waitFor();
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        expect((await focused(page))[0]).toContain("Release all 3");
+      }
+      await page.route("**/release?*", (route) => route.abort());
+      await page.getByRole("button", { name: "Release all 3" }).click();
+      await page.getByRole("button", { name: "Release 3 deliveries" }).click();
+      await page.getByText("The server can’t be reached.").waitFor();
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("is not offered to who may only look", () =>
+    onStage(
+      { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
+      async (page, stage) => {
+        await play(stage);
+        await page.goto(stage.url);
+        await page.getByText("Bob (may look)").waitFor();
+        await page.locator(".stuck a").first().waitFor();
+        expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
+        await page.locator(".stuck a").first().click();
+        await page.getByRole("heading", { name: "Its way" }).waitFor();
+        expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
+      },
+    ),
+  );
+});
+
+describe("the page", () => {
+  testInBrowser("connects again after the server restarts", () =>
+    onStage({}, async (page, stage) => {
+      await page.goto(`${stage.url}?show=deliveries`);
+      await page.getByText("No delivery yet").waitFor();
+      await stage.restart();
+      await stage.send("report.complete", { reportId: "after" });
+      await page.locator(".list li", { hasText: "after" }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+    }),
+  );
+
+  testInBrowser("says why it refuses", () =>
+    onStage(
+      { authorize: ({ headers }) => (headers.get("x-once") ? ada : null) },
+      async (page, { url }) => {
+        // Who was signed out while the page was open.
+        await page.route("**/inbox/", (route) =>
+          route.continue({ headers: { ...route.request().headers(), "x-once": "1" } }),
+        );
+        await page.route("**/assets/*", (route) =>
+          route.continue({ headers: { ...route.request().headers(), "x-once": "1" } }),
+        );
+        await page.goto(url);
+        await page.getByText("You may not look at this dashboard.").waitFor();
+        faults(page).length = 0;
+      },
+    ),
+  );
+
+  testInBrowser("says in the end that it is refused, though asked in vain at first", () =>
+    onStage({}, async (page, { url }) => {
+      let asked = 0;
+      await page.route("**/api/deliveries?*", (route) => {
+        if (route.request().headers()["accept"] === "text/event-stream") {
+          const headers = { "content-type": "text/event-stream" };
+          return route.fulfill({ status: 200, headers, body: "retry: 500\n\n" });
+        }
+        if (++asked === 1) return route.fulfill({ status: 503 });
+        return route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
+      });
+      await page.goto(`${url}?show=deliveries&report=none`);
+      await page.getByText("Not in this inbox.").waitFor();
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("says nothing of one list's refusal when another is shown", () =>
+    onStage({}, async (page, { url }) => {
+      await page.route("**/api/deliveries?*", (route) => {
+        // Of the other there is no news.
+        if (!route.request().url().includes("none")) return;
+        return route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
+      });
+      await page.goto(`${url}?show=deliveries&report=none`);
+      await page.getByText("Not in this inbox.").waitFor();
+      await page.getByRole("link", { name: "Deliveries" }).click();
+      await page.getByRole("form", { name: "Filters" }).waitFor();
+      expect(await page.getByText("Not in this inbox.").count()).toBe(0);
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("asks about one delivery no more once another is shown", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      const id = await stage.send("report.complete", { reportId: "q3-sales-1" });
+      await page.goto(`${stage.url}?delivery=${id}`);
+      await page.getByRole("link", { name: "Deliveries" }).click();
+      await rows(page, 1);
+      await page.goBack();
+      await page.getByRole("button", { name: /Release|Handle again/ }).click();
+      await page.getByRole("dialog").waitFor();
+      await page.goForward();
+      await rows(page, 1);
+      expect(await page.getByRole("dialog").count()).toBe(0);
+      await page.goBack();
+      await page.getByRole("button", { name: /Release|Handle again/ }).waitFor();
+      expect(await page.getByRole("dialog").count()).toBe(0);
+    }),
+  );
+
+  testInBrowser("lets the app end while it is open", () =>
+    onStage({}, async (page, stage) => {
+      await page.goto(stage.url);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await stage.finish();
+      await page.getByText("Connection lost, trying again…").waitFor();
+      // Asked again over a connection that is still open, an app that ends answers 503.
+      const others = faults(page).filter((fault) => !fault.includes("503"));
+      faults(page).splice(0, Number.POSITIVE_INFINITY, ...others);
+    }),
+  );
+
+  testInBrowser("says nothing of a refusal that comes when something else is shown", () =>
+    onStage({}, async (page, { send, url }) => {
+      await send("report.complete", { reportId: "r-1" });
+      let refuse = () => {};
+      const isLet = new Promise<void>((resolve) => {
+        refuse = resolve;
+      });
+      await page.route("**/api/deliveries?*report=none*", async (route) => {
+        if (route.request().headers()["accept"] !== "text/event-stream") await isLet;
+        await route.fulfill({ status: 400, json: { detail: "Not in this inbox." } });
+      });
+      const why = page.waitForRequest(
+        (request) =>
+          request.url().includes("/api/") && request.headers()["accept"] !== "text/event-stream",
+      );
+      await page.goto(`${url}?show=deliveries&report=none`);
+      const asked = await why;
+      await page.getByRole("button", { name: "Clear" }).click();
+      await rows(page, 1);
+      refuse();
+      await (await asked.response())?.finished();
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+      expect(await page.getByText("Not in this inbox.").count()).toBe(0);
+      await rows(page, 1);
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("shows a hostile delivery as the text that it is", () => {
+    const script = `"><img src=x onerror="hacked=1"><script>hacked=1</script><b>`;
+    const handlers: StageOptions["handlers"] = (receiver) =>
+      receiver.on("report", () => {
+        throw new Error(script);
+      });
+    return onStage({ handlers }, async (page, { send, url, receiver }) => {
+      const body = {
+        [script]: script,
+        status: "complete",
+        report_id: script,
+        note: "\u202egnp.exe",
+      };
+      const id = await send("report.complete", { body });
+      await page.goto(`${url}?show=deliveries`);
+      await page.locator(".list li", { hasText: "onerror" }).getByText("Error:").waitFor();
+      await page.goto(url);
+      await page.locator(".stuck").getByText("onerror").first().waitFor();
+      await page.goto(`${url}?delivery=${id}`);
+      await page.locator(".body").getByText("onerror").waitFor();
+      await page.goto(`${url}?show=deliveries&report=${encodeURIComponent(script)}`);
+      await rows(page, 1);
+      await page.goto(`${url}?delivery=${encodeURIComponent(script)}`);
+      await page.getByText("No such delivery").waitFor();
+      await page.locator("main").getByText("onerror").waitFor();
+      expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
+      expect(await page.locator("main b, main img, main script").count()).toBe(0);
+      expect((await receiver.inbox.get(id))?.reportId).toBe(script);
+    });
+  });
+});

@@ -1,0 +1,314 @@
+import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
+import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { describe, expect, test } from "vitest";
+import { failingHandlers, play } from "./scene.ts";
+import { frameworks, type StageOptions, withStage } from "./stage.ts";
+
+const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
+const ada = { name: "Ada", may: "act" } as const;
+
+/** An answer over a connection whose Host header says what the test wants. */
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+function ask(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const asking = httpRequest(url, { method, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+    });
+    asking.on("error", reject).end();
+  });
+}
+
+const post = (url: string, headers: Record<string, string> = act) => ask(url, headers, "POST");
+
+describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) => {
+  test("is one page with its files, below its path", () =>
+    withStage({ framework }, async ({ url }) => {
+      const moved = await ask(`${url.slice(0, -1)}?delivery=1`);
+      expect([moved.status, moved.headers["location"]]).toEqual([308, "./inbox/?delivery=1"]);
+      const page = await ask(url);
+      expect([page.status, page.headers["content-type"]]).toEqual([
+        200,
+        "text/html; charset=utf-8",
+      ]);
+      const files = [...page.text.matchAll(/(?:src|href)="(\.\/assets\/[^"]+)"/g)];
+      expect(files.length).toBeGreaterThanOrEqual(3);
+      let bytes = gzipSync(page.text).length;
+      for (const [, path = ""] of files) {
+        const file = await ask(new URL(path, url).href);
+        expect(file.status, path).toBe(200);
+        bytes += gzipSync(file.text).length;
+      }
+      expect(bytes).toBeLessThan(60_000);
+      expect((await ask(`${url}assets/none.js`)).status).toBe(404);
+      expect((await ask(`${url}favicon.ico`)).status).toBe(404);
+      expect((await post(url)).status).toBe(405);
+      expect((await ask(url, {}, "HEAD")).text).toBe("");
+    }));
+
+  test("answers this machine alone, unless it can tell who asks", () =>
+    withStage({ framework }, async ({ url }) => {
+      const { port } = new URL(url);
+      for (const path of ["", "api/overview", "assets/x.js"]) {
+        for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example"]) {
+          expect((await ask(url + path, { host })).status, `${path} of ${host}`).toBe(403);
+        }
+        const proxied = await ask(url + path, { "x-forwarded-for": "203.0.113.9" });
+        expect(proxied.status).toBe(403);
+      }
+      for (const host of ["localhost", `localhost:${port}`, `[::1]:${port}`]) {
+        expect((await ask(url, { host })).status, host).toBe(200);
+      }
+    }));
+
+  test("asks authorize about every request", async () => {
+    const asked: string[] = [];
+    const authorize: StageOptions["authorize"] = async ({ url, headers }) => {
+      asked.push(new URL(url).pathname);
+      return headers.get("cookie") === "session=ada" ? ada : null;
+    };
+    await withStage({ framework, authorize }, async ({ url }) => {
+      const paths = ["", "api/overview", "api/deliveries", "api/deliveries/1", "assets/x", "x/y"];
+      for (const path of paths) expect((await ask(url + path)).status, path).toBe(403);
+      expect((await post(`${url}api/deliveries/1/release`)).status).toBe(403);
+      expect((await post(`${url}api/release?reason=poison`)).status).toBe(403);
+      expect(asked).toEqual([
+        ...paths.map((path) => `/inbox/${path}`),
+        "/inbox/api/deliveries/1/release",
+        "/inbox/api/release",
+      ]);
+      const cookie = "session=ada";
+      const known = await ask(`${url}api/overview`, { cookie, host: "app.example" });
+      expect(JSON.parse(known.text).viewer).toEqual(ada);
+    });
+  });
+
+  test("tells of each change while the connection is open, and ends it with the receiver", () =>
+    withStage({ framework }, async ({ url, send, receiver }) => {
+      const leaving = new AbortController();
+      const headers = { accept: "text/event-stream" };
+      const live = await fetch(`${url}api/deliveries`, { headers, signal: leaving.signal });
+      expect(live.headers.get("content-type")).toBe("text/event-stream");
+      const reader = live.body?.pipeThrough(new TextDecoderStream()).getReader();
+      const readUntil = async (text: string): Promise<void> => {
+        let read = "";
+        while (!read.includes(text)) {
+          const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+          if (done) throw new Error(`It ended before it said ${text}`);
+          read += value;
+        }
+      };
+      await readUntil('"entries":[]');
+      await send("report.complete", { reportId: "live-1" });
+      await readUntil('"reportId":"live-1"');
+      await receiver.close();
+      await expect(readUntil("never")).rejects.toThrow("It ended");
+    }));
+});
+
+describe("the dashboard", () => {
+  test("lets no other site act or read, whatever cookies it rides on", () =>
+    withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
+      await play(stage);
+      const { url, receiver } = stage;
+      const [dead] = await receiver.inbox.list({ state: "dead" });
+      const release = `${url}api/deliveries/${dead?.id}/release`;
+      const header = { "x-reporthook": "1" };
+      const { host, origin } = new URL(url);
+      const refused: Record<string, string>[] = [
+        header,
+        { "sec-fetch-site": "same-origin" },
+        { origin },
+        { ...header, "sec-fetch-site": "cross-site" },
+        { ...header, "sec-fetch-site": "same-site" },
+        { ...header, "sec-fetch-site": "none" },
+        { ...header, "sec-fetch-site": "cross-site", origin },
+        { ...header, origin: "https://evil.example" },
+        { ...header, origin: "null" },
+        { ...header, origin: `http://${host}.evil.example` },
+      ];
+      for (const headers of refused) {
+        expect((await post(release, headers)).status, JSON.stringify(headers)).toBe(403);
+      }
+      for (const site of ["cross-site", "same-site", "none"]) {
+        const read = await ask(`${url}api/overview`, { "sec-fetch-site": site });
+        expect([read.status, JSON.parse(read.text).code], site).toEqual([403, "cross_site"]);
+      }
+      const foreign = await ask(`${url}api/overview`, { origin: "https://evil.example" });
+      expect(foreign.status).toBe(403);
+      expect((await receiver.inbox.counts()).dead).toBe(3);
+      expect((await ask(release)).status).toBe(405);
+      expect((await post(release, { ...header, origin })).status).toBe(200);
+    }));
+
+  test("lets who may only look do nothing", () =>
+    withStage(
+      { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
+      async (stage) => {
+        await play(stage);
+        const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+        const one = `${stage.url}api/deliveries/${dead?.id}`;
+        const all = `${stage.url}api/release?reason=do_not_retry`;
+        for (const address of [`${one}/release`, `${one}/retry`, all]) {
+          const answer = await post(address);
+          expect([answer.status, JSON.parse(answer.text).code]).toEqual([403, "view_only"]);
+        }
+        expect((await stage.receiver.inbox.counts()).dead).toBe(3);
+        expect(stage.logged).toEqual([]);
+      },
+    ));
+
+  test("says why it did not do what was asked", () =>
+    withStage({ handlers: failingHandlers }, async (stage) => {
+      await play(stage);
+      const [rejected] = await stage.receiver.inbox.list({ state: "rejected" });
+      const of = (path: string) => post(`${stage.url}api/deliveries/${path}`);
+      expect((await of("none/release")).status).toBe(404);
+      const answer = await of(`${rejected?.id}/release`);
+      expect([answer.status, JSON.parse(answer.text).code]).toEqual([409, "not_releasable"]);
+      expect((await of(`${rejected?.id}/retry`)).status).toBe(409);
+      expect((await post(`${stage.url}api/release?reason=nonsense`)).text).toBe('{"done":0}');
+    }));
+
+  test("sends a strict policy with everything, and has nothing kept that is not a file", () =>
+    withStage({ authorize: ({ url }) => (url.endsWith("?no") ? null : ada) }, async ({ url }) => {
+      for (const path of ["", "?no", "api/overview", "api/deliveries/none", "none.txt"]) {
+        const { headers } = await ask(url + path);
+        const policy = String(headers["content-security-policy"]);
+        expect(policy, path).toContain("default-src 'none'");
+        expect(policy, path).toContain("script-src 'self';");
+        expect(policy, path).toContain("frame-ancestors 'none'");
+        expect(policy).not.toContain("unsafe");
+        expect(headers["x-frame-options"]).toBe("DENY");
+        expect(headers["x-content-type-options"]).toBe("nosniff");
+        expect(headers["referrer-policy"]).toBe("no-referrer");
+        expect(headers["access-control-allow-origin"]).toBeUndefined();
+        expect(headers["cache-control"]).toMatch(/^no-/);
+      }
+      const { text } = await ask(url);
+      expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
+      expect(text).not.toMatch(/https?:\/\//);
+    }));
+
+  test("shows neither the API key nor a signature nor what a body calls secret", () =>
+    withStage(
+      {
+        handlers: (receiver) =>
+          receiver.on("report", () => {
+            throw new Error("GET https://files.example/?api_key=hush-1&x=1 with Bearer hush-token");
+          }),
+        receiver: { retry: { attempts: 1 } },
+      },
+      async ({ url, send, receiver, emulator }) => {
+        const body = {
+          status: "complete",
+          report_id: "r-1",
+          api_key: "hush-2",
+          nested: [{ "x-svc-authorization": { deep: "hush-3" } }],
+          url: "https://files.example/a?token=hush-4&part=2",
+        };
+        const id = await send("report.complete", { body });
+        await receiver.idle({ timeoutMs: 60_000 });
+        const one = await ask(`${url}api/deliveries/${id}`);
+        expect(one.text).toContain("part=2");
+        const { text } = await ask(`${url}api/overview`);
+        const list = await ask(`${url}api/deliveries`);
+        for (const shown of [one.text, text, list.text]) {
+          expect(shown).toContain("r-1");
+          expect(shown).not.toContain("hush");
+          expect(shown).not.toContain(emulator.clientOptions.apiKey);
+        }
+      },
+    ));
+
+  test("shows an inbox without its receiver", async () => {
+    const inbox = memoryInbox();
+    const receiver = createReceiver({
+      client: createClient({ baseUrl: "http://x", apiKey: "k" }),
+      inbox,
+      autostart: false,
+      logger: false,
+    });
+    const body = JSON.stringify({ event_type: "test_webhook_endpoint", payload: "p" });
+    const headers = { "content-type": "application/json" };
+    await receiver.fetch(new Request("http://x/hook", { method: "POST", body, headers }));
+    const page = dashboard(ofInbox(inbox), { logger: false });
+    const overview = await page(new Request("http://localhost/api/overview"), { peer: "::1" });
+    expect(await overview.json()).toMatchObject({ ready: true, counts: { verified: 1 } });
+    const other = dashboard(ofInbox(inbox, { receiver: "other" }), { logger: false });
+    const empty = await other(new Request("http://localhost/api/overview"), { peer: "127.0.0.1" });
+    expect(await empty.json()).toMatchObject({ counts: { verified: 0 } });
+    for (const peer of [undefined, { peer: undefined }, { peer: "10.0.0.1" }]) {
+      const answer = await page(new Request("http://localhost/"), peer);
+      expect(answer.status).toBe(403);
+    }
+    await receiver.close();
+  });
+
+  test("says what is wrong with an inbox that fails", async () => {
+    const inbox = sqliteInbox(join(tmpdir(), "no-such-folder", "inbox.db"), { migrate: false });
+    const page = dashboard(ofInbox(inbox), { logger: false });
+    const overview = await page(new Request("http://localhost/api/overview"), { peer: "::1" });
+    const error = expect.stringContaining("no-such-folder");
+    expect([overview.status, await overview.json()]).toMatchObject([
+      ...[200, { ready: false, inbox: { ok: false, error } }],
+    ]);
+    await inbox.close();
+  });
+
+  test("keeps no place of a live view for HEAD, nor for who is gone", async () => {
+    const page = dashboard(ofInbox(memoryInbox()), { logger: false });
+    const asked = (method: string) =>
+      new Request("http://localhost/api/overview", {
+        ...{ method, headers: { accept: "text/event-stream" } },
+      });
+    for (let times = 0; times < 150; times++) {
+      expect((await page(asked("HEAD"), { peer: "::1" })).status).toBe(200);
+    }
+    for (let times = 0; times < 150; times++) {
+      const gone = new Request(asked("GET"), { signal: AbortSignal.abort() });
+      expect((await page(gone, { peer: "::1" })).status).toBe(200);
+    }
+    const live = await page(asked("GET"), { peer: "::1" });
+    expect(live.headers.get("content-type")).toBe("text/event-stream");
+    await live.body?.cancel();
+  });
+
+  test("throws a TypeError that names a wrong option", () => {
+    const source = ofInbox(memoryInbox());
+    expect(() => dashboard(source, { authorise: () => null } as never)).toThrow("authorise");
+    expect(() => dashboard(source, { authorize: true } as never)).toThrow("authorize");
+  });
+
+  test("throws a TypeError that says what it wants when it is given nothing to show", () => {
+    const given = dashboard as (source?: unknown) => unknown;
+    const wanted =
+      "There is nothing to show. Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox alone";
+    expect(() => given()).toThrow(new TypeError(wanted));
+    const inbox = memoryInbox();
+    const almost = { health() {}, inbox: {} };
+    for (const source of [null, "receiver", {}, { inbox }, inbox, almost]) {
+      expect(() => given(source)).toThrow(new TypeError(wanted));
+    }
+    for (const inbox of [undefined, null, {}, "inbox.db"]) {
+      expect(() => ofInbox(inbox as never)).toThrow(
+        /^ofInbox: the first argument must be an inbox/,
+      );
+    }
+  });
+});

@@ -1,0 +1,76 @@
+import { memoryInbox } from "@reporthook/core";
+import { describe, expect } from "vitest";
+import { idAt } from "../../packages/core/src/inbox/id.ts";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { onStage } from "./on-stage.ts";
+import type { Stage } from "./stage.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+const minuteMs = 60_000;
+
+/** As if so many had come so many minutes ago, each handed to the inbox after as long. */
+async function cameAgo({ inbox, receiver }: Stage, minutes: number, many: number, ackMs: number) {
+  const receivedAt = Date.now() - minutes * minuteMs;
+  const body = new TextEncoder().encode('{"status":"complete"}');
+  for (let number = 1; number <= many; number++) {
+    const id = `${idAt(receivedAt)}${String(number).padStart(16, "0")}`;
+    const parts = { key: null, signature: null, context: null, url: "/", headers: {} };
+    await inbox.add(
+      { ...parts, id, receiver: "reports", receivedAt, body, ackMs },
+      { to: "verified", verification: "valid", type: "report.complete", reportId: null },
+    );
+  }
+  await receiver.idle({ timeoutMs: 60_000 });
+}
+
+describe("the overview", () => {
+  testInBrowser("says of an inbox that can't be read that alone", () => {
+    const counts = () => Promise.reject(new Error("EIO: i/o error, read"));
+    const inbox = Object.assign(memoryInbox(), { counts });
+    return onStage({ receiver: { inbox } }, async (page, { url }) => {
+      await page.goto(url);
+      await page.getByRole("heading", { name: "The inbox can’t be read" }).waitFor();
+      await page.getByText("EIO: i/o error, read").waitFor();
+      expect(await page.getByText("No delivery yet").count()).toBe(0);
+      expect(await page.getByRole("heading").count()).toBe(1);
+    });
+  });
+
+  testInBrowser(
+    "says first, and not that nothing is parked, that the service refuses the API key",
+    () =>
+      onStage({}, async (page, { emulator, receiver, send, url }) => {
+        emulator.fault("authorize", { status: 401 });
+        for (let sent = 0; sent < 5; sent++) await send("report.complete");
+        await expect.poll(async () => (await receiver.health()).service).toBe("refused");
+        await page.goto(url);
+        await page.getByRole("heading", { name: "The service refuses the API key" }).waitFor();
+        expect(await page.getByText("Nothing is parked").count()).toBe(0);
+      }),
+  );
+
+  testInBrowser("weighs how long acknowledging took by how many came", () =>
+    onStage({}, async (page, stage) => {
+      await cameAgo(stage, 10, 20, 2);
+      await cameAgo(stage, 5, 1, 4_000);
+      await page.goto(stage.url);
+      await page.getByText("Median about 2 ms, slowest 99th percentile 4 s").waitFor();
+    }),
+  );
+
+  testInBrowser("moves its charts on although nothing comes", () =>
+    onStage({}, async (page, stage) => {
+      await cameAgo(stage, 57, 1, 2);
+      await page.clock.install();
+      await page.goto(stage.url);
+      await page.getByText("Last hour: 1 handled").waitFor();
+      const place = () => page.locator("svg .median").getAttribute("x");
+      const before = Number(await place());
+      await page.clock.runFor(minuteMs);
+      await expect.poll(async () => Number(await place())).toBeLessThan(before);
+      await page.clock.runFor(3 * minuteMs);
+      await page.getByText("Nothing was received in the last hour").waitFor();
+    }),
+  );
+});

@@ -1,0 +1,75 @@
+import { describe, expect } from "vitest";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { rows } from "./look.ts";
+import { onStage } from "./on-stage.ts";
+import { failingHandlers, play } from "./scene.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+
+describe("a reason", () => {
+  testInBrowser("has beside its name the code that the command line and the log call it by", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      const group = page.locator(".parked li", { hasText: "A handler gave up" });
+      await group.getByText("do_not_retry", { exact: true }).waitFor();
+      await group.getByRole("link", { name: "A handler gave up", exact: true }).waitFor();
+      const stuck = page.locator(".stuck li", { hasText: "lost-33" });
+      await stuck.getByText("A handler gave up do_not_retry: DoNotRetry: No account").waitFor();
+      await group.getByRole("button").click();
+      await page.getByRole("dialog").getByText("A handler gave up (do_not_retry)").waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+
+      await page.goto(`${stage.url}?show=deliveries`);
+      const row = page.locator(".list li", { hasText: "lost-33" });
+      await row.getByText("A handler gave up do_not_retry: DoNotRetry: No account").waitFor();
+      const rejected = page.locator(".list li", { hasText: "Rejected" });
+      await rejected.getByText("Forged invalid_signature", { exact: true }).waitFor();
+      const choice = page.locator("[name=reason]");
+      await choice.selectOption({ label: "Signature too old (expired)" });
+      await rows(page, 1);
+      await page.getByRole("button", { name: "Clear" }).click();
+
+      await row.getByRole("link").click();
+      await page.getByText("Dead: A handler gave up do_not_retry", { exact: true }).waitFor();
+      await page.getByText("Waits for a person: A handler gave up (do_not_retry)").waitFor();
+    }),
+  );
+
+  testInBrowser("that a newer server knows is called by its code, once", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.route("**/api/deliveries/*", async (route) => {
+        const answer = await fetch(route.request().url());
+        const body = (await answer.text()).replaceAll('"do_not_retry"', '"of_tomorrow"');
+        await route.fulfill({ body: `data: ${body}\n\n`, contentType: "text/event-stream" });
+      });
+      const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+      await page.goto(`${stage.url}?delivery=${dead?.id}`);
+      await page.getByText("Dead: of_tomorrow", { exact: true }).waitFor();
+    }),
+  );
+
+  testInBrowser("says the way out of a body that parse fails on", () => {
+    const parse = (): never => {
+      throw new RangeError("parse met what it does not know");
+    };
+    return onStage({ receiver: { parse } }, async (page, { send, url, receiver }) => {
+      const id = await send("report.complete", { reportId: "r-1" });
+      await send("report.complete", { signature: "invalid" });
+      await receiver.idle({ timeoutMs: 60_000 });
+      await page.goto(`${url}?show=deliveries`);
+      await page.locator(".list .what", { hasText: "not verified" }).waitFor();
+      // It is genuine: its body alone is not understood.
+      await page.locator(".list .what", { hasText: "not understood" }).click();
+      await page.getByRole("heading", { name: "not understood" }).waitFor();
+      expect(new URL(page.url()).searchParams.get("delivery")).toBe(id);
+      const verdict = page.getByRole("region", { name: "Where it stands" });
+      await verdict.getByText("RangeError: parse met what it does not know").waitFor();
+      await verdict
+        .getByText("the option parse or a schema failed: mend it, then release")
+        .waitFor();
+    });
+  });
+});

@@ -1,0 +1,118 @@
+import { DoNotRetry, type Receiver } from "@reporthook/core";
+import { describe, expect, test } from "vitest";
+import { timelineOf } from "../../packages/dashboard/page/timeline.ts";
+import type { WireOne } from "../../packages/dashboard/src/wire.ts";
+import { type Stage, withStage } from "./stage.ts";
+
+const released = "Released by a person";
+
+/** What the page says of a delivery's way, after "Handed to the inbox after". */
+async function wayOf({ url }: Stage, id: string): Promise<string[]> {
+  const { delivery } = (await (await fetch(`${url}api/deliveries/${id}`)).json()) as WireOne;
+  if (delivery === null) throw new Error(`There is no delivery ${id}`);
+  return timelineOf(delivery)
+    .map(({ title }) => title)
+    .slice(2);
+}
+
+async function release({ receiver }: Stage, id: string): Promise<void> {
+  await receiver.inbox.release(id);
+  await receiver.idle({ timeoutMs: 60_000 });
+}
+
+const handleAll = (receiver: Receiver) => void receiver.on("*", () => {});
+
+describe("timelineOf()", () => {
+  test("says that a handled one was released, and counts its attempts from zero", () =>
+    withStage({ handlers: handleAll }, async (stage) => {
+      const id = await stage.send("report.complete");
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      await release(stage, id);
+      const once = ["Asked the service: valid", "Handled at attempt 1"];
+      expect(await wayOf(stage, id)).toEqual([...once, released, "Handled at attempt 1"]);
+    }));
+
+  test("says that no handler ran", () =>
+    withStage({}, async (stage) => {
+      const id = await stage.send("report.complete");
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      expect((await wayOf(stage, id)).at(-1)).toBe("Handled: no handler ran");
+    }));
+
+  test("says that one was released that was parked as it came", () =>
+    withStage({ handlers: handleAll }, async (stage) => {
+      const id = await stage.send("report.complete", { signature: "none" });
+      const unsigned = "Came without a signature: no verdict was asked for";
+      const waits = "Waits for a person: No signature (unsigned)";
+      expect(await wayOf(stage, id)).toEqual([unsigned, waits]);
+      await release(stage, id);
+      expect(await wayOf(stage, id)).toEqual([unsigned, released, "Handled at attempt 1"]);
+      const test = await stage.send("test_webhook_endpoint", { signature: "none" });
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      expect(await wayOf(stage, test)).toEqual([unsigned, "Handled at attempt 1"]);
+    }));
+
+  test("says that one was released that was judged before it was stored", () =>
+    withStage({ handlers: handleAll, receiver: { verify: "before-ack" } }, async (stage) => {
+      const id = await stage.send("report.complete", { signature: "expired" });
+      await release(stage, id);
+      expect(await wayOf(stage, id)).toEqual([released, "Handled at attempt 1"]);
+    }));
+
+  test("says that one that waits was released", () =>
+    withStage({ handlers: handleAll, receiver: { autostart: false } }, async (stage) => {
+      const id = await stage.send("report.complete", { signature: "none" });
+      await stage.receiver.inbox.release(id);
+      expect((await wayOf(stage, id)).slice(1)).toEqual([released, "Next: your handlers run"]);
+    }));
+
+  test("counts no attempt that a shutdown cut off, and any other that failed", () =>
+    withStage({ handlers: handleAll }, async (stage) => {
+      const id = await stage.send("report.complete");
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      const response = await fetch(`${stage.url}api/deliveries/${id}`);
+      const { delivery } = (await response.json()) as WireOne;
+      if (delivery === null) throw new Error(`There is no delivery ${id}`);
+      const handled = delivery.history.find(({ stage }) => stage === "handle");
+      if (handled === undefined) throw new Error(`${id} was not handled`);
+      const wayAfter = (...before: Partial<typeof handled>[]): string[] => {
+        const history = [...before.map((part) => ({ ...handled, ...part })), handled];
+        const attempts = before.filter(({ error }) => error !== "stopped").length + 1;
+        return timelineOf({ ...delivery, history, attempts }).map(({ title }) => title);
+      };
+      const stopped = wayAfter({ outcome: "again", error: "stopped" });
+      expect(stopped.slice(-2)).toEqual(["Cut off by a shutdown", "Handled at attempt 1"]);
+      const failed = wayAfter({ outcome: "again", error: "Error: stopped" });
+      expect(failed.slice(-2)).toEqual(["Attempt 1 failed", "Handled at attempt 2"]);
+    }));
+
+  test("numbers attempts by what is counted, although the first are not kept", () => {
+    let failures = 0;
+    const handlers = (receiver: Receiver) =>
+      void receiver.on("report", () => {
+        failures++;
+        if (failures === 3) throw new DoNotRetry("Enough");
+        throw new Error("Not yet");
+      });
+    const retry = { attempts: 23, minMs: 1, maxMs: 1 };
+    return withStage({ handlers, receiver: { retry } }, async (stage) => {
+      const id = await stage.send("report.complete");
+      await expect.poll(async () => (await stage.receiver.inbox.get(id))?.state).toBe("dead");
+      const way = await wayOf(stage, id);
+      expect(way.slice(1, 4)).toEqual([
+        "Attempt 1 failed",
+        "Attempt 2 failed",
+        "Attempt 3: parked as dead",
+      ]);
+      failures = 100;
+      await stage.receiver.inbox.release(id);
+      await expect.poll(async () => (await stage.receiver.inbox.get(id))?.state).toBe("dead");
+      const numbers = (await wayOf(stage, id)).slice(1, -1);
+      expect(numbers).toHaveLength(20);
+      expect([numbers.at(0), numbers.at(-1)]).toEqual([
+        "Attempt 4 failed",
+        "Attempt 23: parked as dead",
+      ]);
+    });
+  });
+});

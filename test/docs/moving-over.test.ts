@@ -1,0 +1,120 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { memoryInbox } from "@reporthook/core";
+import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { startShop as startAfter } from "./moving-over/after.ts";
+import { startShop as startBefore } from "./moving-over/before.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const handMade = (options: Parameters<typeof startBefore>[0]) => startBefore(options);
+const movedOver = (options: Parameters<typeof startBefore>[0]) =>
+  startAfter({ ...options, inbox: memoryInbox() });
+
+/** What becomes of each row of the table in docs/moving-over.md: the answer, and how often it is published. */
+const rows = {
+  genuine: { before: [200, 1], after: [200, 1] },
+  forged: { before: [401, 0], after: [401, 0] },
+  unsigned: { before: [401, 0], after: [401, 0] },
+  "an unsigned test": { before: [401, 0], after: [200, 0] },
+  "no verdict at first": { before: [401, 0], after: [200, 1] },
+  "publish throws at first": { before: [500, 0], after: [200, 1] },
+  "sent twice": { before: [200, 2], after: [200, 1] },
+} as const;
+
+describe.each([
+  ["before", handMade],
+  ["after", movedOver],
+] as const)("%s", (version, startShop) => {
+  let emulator: Emulator;
+  let server: ReturnType<typeof startShop>;
+  let base: string;
+  let published: string[];
+  let failing: boolean;
+
+  beforeEach(async () => {
+    emulator = createEmulator();
+    const { url } = await emulator.listen();
+    published = [];
+    failing = false;
+    const publish = async (reportId: string): Promise<void> => {
+      if (failing) {
+        failing = false;
+        throw new Error("the shelf is full");
+      }
+      published.push(reportId);
+    };
+    vi.spyOn(console, "error").mockReturnValue();
+    vi.spyOn(console, "warn").mockReturnValue();
+    server = startShop({ serviceUrl: url, apiKey: emulator.clientOptions.apiKey, publish });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await emulator.close();
+    vi.restoreAllMocks();
+  });
+
+  const send = async (
+    name: "report.complete" | "test_webhook_endpoint",
+    options: NotificationOptions = {},
+    times = 1,
+  ): Promise<number> => {
+    const sent = emulator.notification(name, { reportId: "r-1", ...options });
+    let status = 0;
+    for (let time = 0; time < times; time++) {
+      status = (await fetch(`${base}/webhooks/reports`, sent)).status;
+    }
+    return status;
+  };
+
+  const happenings: Record<keyof typeof rows, () => Promise<number>> = {
+    genuine: () => send("report.complete"),
+    forged: () => send("report.complete", { signature: "invalid" }),
+    unsigned: () => send("report.complete", { signature: "none" }),
+    "an unsigned test": () => send("test_webhook_endpoint", { signature: "none" }),
+    "no verdict at first": () => {
+      emulator.fault("authorize", { status: 503, times: 1 });
+      return send("report.complete");
+    },
+    "publish throws at first": () => {
+      failing = true;
+      return send("report.complete");
+    },
+    "sent twice": () => send("report.complete", {}, 2),
+  };
+
+  test.each(Object.entries(happenings))("%s", async (what, happen) => {
+    const [status, times] = rows[what as keyof typeof rows][version];
+    expect(await happen()).toBe(status);
+    await expect.poll(() => published).toHaveLength(times);
+  });
+
+  test("the other routes work as they did", async () => {
+    const init = {
+      method: "POST",
+      body: '{"id":1}',
+      headers: { "content-type": "application/json" },
+    };
+    const answer = await fetch(`${base}/orders`, init);
+    expect([answer.status, await answer.json()]).toEqual([201, { id: 1 }]);
+  });
+});
+
+test("the page shows the commit as it is", async () => {
+  const files = ["test/docs/moving-over/before.ts", "test/docs/moving-over/after.ts"];
+  const args = ["diff", "--no-index", "--no-color", "--unified=2", ...files];
+  const { stdout } = await promisify(execFile)("git", args, { cwd: root }).catch(
+    (differing: { stdout: string }) => differing,
+  );
+  const hunks = stdout.slice(stdout.indexOf("@@"));
+  const page = await readFile(`${root}/docs/moving-over.md`, "utf8");
+  expect(page).toContain(`\`\`\`diff\n${hunks}\`\`\``);
+});

@@ -1,0 +1,250 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createClient, createReceiver, type Receiver } from "@reporthook/core";
+import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createProgram } from "../../packages/cli/src/program.ts";
+import type { Terminal } from "../../packages/cli/src/terminal.ts";
+import { freePort } from "../../packages/core/test-support/free-port.ts";
+import { reasonName, reasons as shown } from "../../packages/dashboard/page/words.ts";
+import { loadDriver } from "../../packages/sqlite/src/database/driver.ts";
+import { patient } from "../support/patient.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const page = await readFile(join(root, "docs/operating.md"), "utf8");
+const node = ["--conditions=@reporthook/source", "--import", "tsx"];
+
+let folder = "";
+let program = "";
+let inbox = "";
+let emulator: Emulator;
+let serviceUrl = "";
+beforeAll(async () => {
+  // Inside the workspace, so that the example finds the packages.
+  program = await mkdtemp(join(root, "node_modules", ".operating-"));
+  await writeFile(join(program, "package.json"), '{ "type": "module" }');
+  const [, example = ""] = /^```ts serve\n(.*?)^```/ms.exec(page) ?? [];
+  expect(example).toContain("SIGTERM");
+  await writeFile(join(program, "app.ts"), example);
+  folder = await mkdtemp(join(tmpdir(), "operating-"));
+  inbox = join(folder, "inbox.db");
+  emulator = createEmulator();
+  serviceUrl = (await emulator.listen()).url;
+});
+afterAll(async () => {
+  await emulator?.close();
+  await rm(program, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The example of the page, in a process of its own. */
+interface App {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly ended: Promise<unknown[]>;
+}
+
+async function start(drainMs = 0): Promise<App> {
+  const port = await freePort();
+  const child = spawn(process.execPath, [...node, join(program, "app.ts")], {
+    env: {
+      ...process.env,
+      ...{ PORT: String(port), REPORTS_URL: serviceUrl, INBOX: inbox, DRAIN_MS: String(drainMs) },
+      REPORTS_API_KEY: emulator.clientOptions.apiKey,
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const app = { child, url: `http://127.0.0.1:${port}`, ended: once(child, "exit") };
+  await until(async () => {
+    expect(child.exitCode).toBe(null);
+    return (await health(app)) === 200;
+  });
+  return app;
+}
+
+async function health({ url }: App): Promise<number | null> {
+  const answer = await fetch(`${url}/health`).catch(() => null);
+  await answer?.arrayBuffer();
+  return answer?.status ?? null;
+}
+
+/** Sends one; its id once it is acknowledged, else null. */
+async function send({ url }: App): Promise<string | null> {
+  try {
+    const answer = await fetch(`${url}/webhooks/reports`, emulator.notification("report.complete"));
+    const { id } = (await answer.json()) as { readonly id?: string };
+    return answer.ok ? (id ?? null) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Sends without a pause, from 16 at once, until one of each is not acknowledged. */
+function load(app: App, acknowledged: Set<string>): Promise<unknown> {
+  const sender = async (): Promise<void> => {
+    for (let id = await send(app); id !== null; id = await send(app)) acknowledged.add(id);
+  };
+  return Promise.all(Array.from({ length: 16 }, sender));
+}
+
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  await vi.waitUntil(check, { timeout: 60_000, interval: 20 });
+}
+
+/** Opens a file as the next start of an app would, and has what waits handled. */
+async function finish(file: string): Promise<Receiver> {
+  const client = createClient(emulator.clientOptions);
+  const receiver = createReceiver({ client, inbox: sqliteInbox(file), logger: false });
+  onTestFinished(() => receiver.close());
+  receiver.on("*", () => {});
+  await receiver.start();
+  await receiver.idle({ timeoutMs: 60_000 });
+  return receiver;
+}
+
+/** The terminal of a command that is run here. */
+function terminalInto(told: unknown[]): Terminal {
+  return {
+    ...{ json: true, columns: 80, print() {}, tell() {}, emit: (value) => void told.push(value) },
+    ...{ paint: (_style, text) => text, during: (_text, work) => work(), clean: (text) => text },
+  };
+}
+
+/** What the table says that the dashboard calls each reason. */
+function namesOnPage(): Record<string, string> {
+  const rows = page.matchAll(/^\| `(\w+)` +\| (.+?) +\| (?:held|dead|rejected) +\|/gm);
+  return Object.fromEntries([...rows].map(([, reason, name]) => [reason, name]));
+}
+
+function commands(): string[] {
+  return [...page.matchAll(/npx reporthook (inbox [^`\n]*?--db inbox\.db)/g)].map(
+    ([, args = ""]) => args,
+  );
+}
+
+test("SIGTERM under load loses nothing that was acknowledged", async () => {
+  const app = await start(8_000);
+  const acknowledged = new Set<string>();
+  const loaded = load(app, acknowledged);
+  await until(() => acknowledged.size > 200);
+  app.child.kill("SIGTERM");
+  // The load balancer is told, and what it sends meanwhile is taken.
+  await until(async () => (await health(app)) === 503);
+  expect(await send(app)).not.toBe(null);
+  await loaded;
+  expect(await app.ended).toEqual([0, null]);
+
+  const receiver = await finish(inbox);
+  for (const id of acknowledged) {
+    expect([id, (await receiver.inbox.get(id))?.state]).toEqual([id, "handled"]);
+  }
+});
+
+test("a copy made under load holds what was acknowledged before, and can be restored", async () => {
+  const [, sql = ""] = /sqlite3 inbox\.db "(VACUUM INTO [^"]+)"/.exec(page) ?? [];
+  const copy = join(folder, "copy.db");
+  const app = await start();
+  const acknowledged = new Set<string>();
+  const loaded = load(app, acknowledged);
+  await until(() => acknowledged.size > 200);
+  const before = [...acknowledged];
+  const database = loadDriver().open(inbox);
+  database.exec(sql.replace("copy.db", copy));
+  database.close();
+  await until(() => acknowledged.size > before.length);
+  app.child.kill("SIGKILL");
+  await app.ended;
+  await loaded;
+
+  const broken = join(folder, "broken");
+  await mkdir(broken);
+  for (const end of ["", "-wal", "-shm"])
+    await rename(`${inbox}${end}`, join(broken, `i.db${end}`));
+  await copyFile(copy, inbox);
+  const receiver = await finish(inbox);
+  for (const id of before) expect(await receiver.inbox.get(id)).toMatchObject({ state: "handled" });
+});
+
+test("the health route stays ready while the service is away, and is not once the file is gone", async () => {
+  const app = await start();
+  emulator.fault("authorize", { status: 503 });
+  const id = await send(app);
+  expect(id).not.toBe(null);
+  await until(async () => {
+    const answer = await fetch(`${app.url}/health`);
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { service: string }).service === "unreachable";
+  });
+  emulator.reset();
+
+  await rename(inbox, `${inbox}.away`);
+  await until(async () => {
+    await send(app);
+    return (await health(app)) === 503;
+  });
+  await rename(`${inbox}.away`, inbox);
+  await until(async () => (await send(app)) !== null && (await health(app)) === 200);
+  app.child.kill("SIGTERM");
+  expect(await app.ended).toEqual([0, null]);
+});
+
+describe("docs/operating.md", () => {
+  test("explains every reason of the code, and no other", async () => {
+    const code = await readFile(join(root, "packages/core/src/inbox/delivery.ts"), "utf8");
+    const [, union = ""] = /type ReasonCode =(.*?);/s.exec(code) ?? [];
+    const reasons = [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason);
+    expect(Object.keys(namesOnPage()).sort()).toEqual(reasons.sort());
+  });
+
+  test("names each reason as the dashboard does", () => {
+    const named = Object.keys(shown).map((code) => [code, reasonName(code)]);
+    expect(namesOnPage()).toEqual(Object.fromEntries(named));
+  });
+
+  test("says which of its commands take --receiver", () => {
+    const [sentence = ""] = /With `--receiver NAME`[^.]*\./.exec(page) ?? [];
+    const said = [...sentence.matchAll(/`([a-z]+)`,? (?=and|tell|are)/g)].map(([, name]) => name);
+    const inbox = createProgram(terminalInto([])).commands.find((one) => one.name() === "inbox");
+    const taking = inbox?.commands
+      .filter(({ options }) => options.some(({ long }) => long === "--receiver"))
+      .map((command) => command.name());
+    expect(said.sort()).toEqual(taking?.sort());
+  });
+
+  test("names no command that is not found without a global installation", () => {
+    expect(page.match(/(?<!npx )reporthook inbox/g)).toBe(null);
+  });
+
+  test("names commands that there are", async () => {
+    const receiver = createReceiver({
+      client: createClient(emulator.clientOptions),
+      inbox: sqliteInbox(inbox),
+      logger: false,
+      ...patient,
+    });
+    // The first command of each kind; the file is of an app that runs.
+    await receiver.start();
+    const kinds = new Map<string, string>();
+    for (const args of commands()) {
+      const kind = args.replace(/--reason \w+/, "--reason");
+      if (!kinds.has(kind)) kinds.set(kind, args);
+    }
+    expect(kinds.size).toBe(7);
+    for (const args of kinds.values()) {
+      const notification = emulator.notification("report.complete", { signature: "none" });
+      const request = new Request("https://app.example/hook", notification);
+      const { id } = (await (await receiver.fetch(request)).json()) as { readonly id: string };
+      const given = args.replace("inbox.db", inbox).replace("ID", id).split(" ");
+      const told: unknown[] = [];
+      const program = createProgram(terminalInto(told));
+      await program.parseAsync(["node", "reporthook", ...given, "--json"]);
+      expect([args, told.length]).toEqual([args, 1]);
+    }
+    await receiver.close();
+  });
+});

@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { bullmqInbox } from "@reporthook/bullmq";
+import { createClient, createReceiver, type Receiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { expect } from "vitest";
+import { noRedis, startRedis } from "../../packages/bullmq/test-support/servers.ts";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { patient } from "../support/patient.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+testWith(noRedis)(
+  "the script of docs/scaling.md carries over what waits in a file, once",
+  async () => {
+    const server = await startRedis();
+    const folder = await mkdtemp(join(root, "node_modules", ".scaling-"));
+    const page = await readFile(join(root, "docs/scaling.md"), "utf8");
+    const code = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block]) => block ?? "").at(-1);
+    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    await writeFile(join(folder, "carry.ts"), code ?? "");
+    const [db, emulator] = [join(folder, "inbox.db"), createEmulator()];
+    const client = createClient(emulator.clientOptions);
+    const options = { autostart: false, logger: false, ...patient } as const;
+
+    async function send(receiver: Receiver, reportId: string, signature?: "none") {
+      const options = { reportId, ...(signature && { signature }) };
+      const sent = emulator.notification("report.complete", options);
+      const answer = await receiver.fetch(new Request("https://app.example/hook?x=é", sent));
+      return ((await answer.json()) as { id: string }).id;
+    }
+
+    // One waits for a verdict, one for a later try; an unsigned one was released, another was not.
+    const source = sqliteInbox(db);
+    const old = createReceiver({ client, inbox: source, ...options });
+    old.on("report.complete", () => Promise.reject(new Error("not yet")));
+    await old.start();
+    const later = await send(old, "later");
+    await expect.poll(async () => (await old.inbox.get(later))?.attempts).toBeGreaterThan(0);
+    await old.close();
+    const next = createReceiver({ client, inbox: source, ...options });
+    const fresh = await send(next, "fresh");
+    const released = await send(next, "released", "none");
+    const parked = await send(next, "parked", "none");
+    await next.inbox.release(released);
+    await next.close();
+
+    const carry = () =>
+      promisify(execFile)(
+        process.execPath,
+        ["--conditions=@reporthook/source", "--import", "tsx", join(folder, "carry.ts")],
+        { cwd: folder, env: { ...process.env, DB: db, INBOX_URL: server.url } },
+      );
+    expect((await carry()).stdout).toContain("Carried over: 3.");
+    expect((await carry()).stdout).toContain("Carried over: 0.");
+
+    const inbox = bullmqInbox({ connection: server.url, logger: false });
+    const receiver = createReceiver({ client, inbox, ...options });
+    const handled: string[] = [];
+    receiver.on("report.complete", ({ id }) => void handled.push(id));
+    expect((await inbox.get(fresh))?.state).toBe("received");
+    await receiver.start();
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(handled.sort()).toEqual([later, fresh, released].sort());
+    expect(await inbox.get(parked)).toBe(null);
+
+    // As after an end between the two: it is in the queues, and in the file it still waits.
+    await source.release({ receiver: "reports", id: released, now: Date.now() });
+    await source.close();
+    expect((await carry()).stdout).toContain("Carried over: 1.");
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(handled.length).toBe(3);
+    await receiver.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  },
+);

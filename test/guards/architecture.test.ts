@@ -1,0 +1,187 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const packagesDir = fileURLToPath(new URL("../../packages", import.meta.url));
+const packages = readdirSync(packagesDir);
+
+// ARCHITECTURE.md, section "Packages": what a package may import of ours.
+const mayImport: Record<string, readonly string[]> = {
+  core: [],
+  emulator: [],
+  express: ["core"],
+  koa: ["core"],
+  hono: ["core"],
+  sqlite: ["core"],
+  bullmq: ["core"],
+  dashboard: ["core"],
+  opentelemetry: ["core"],
+  cli: packages,
+};
+
+/** In core, a file of Node's own is named so. */
+const isNodeOnly = (name: string): boolean => /(^|\/)node(-[\w-]+)?\.ts$/.test(name);
+
+interface Import {
+  readonly from: string;
+  readonly typeOnly: boolean;
+}
+
+const fileList = (name: string): string[] =>
+  readdirSync(join(packagesDir, name, "src"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => join(packagesDir, name, "src", file));
+
+const read = (file: string): string => readFileSync(file, "utf8");
+
+function importsOf(file: string): Import[] {
+  const code = read(file).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+  const statements = code.matchAll(
+    /^(import|export)\s(type\s)?([^;"']*?\sfrom\s+)?["']([^"']+)["']/gm,
+  );
+  const dynamic = code.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g);
+  return [
+    ...[...statements].map(([, , type, names = "", from = ""]) => {
+      const inner = /\{([^}]*)\}/.exec(names)?.[1]?.split(",") ?? [];
+      const listed = inner.map((name) => name.trim()).filter((name) => name !== "");
+      const allTypes = listed.length > 0 && listed.every((name) => name.startsWith("type "));
+      return { from, typeOnly: type !== undefined || allTypes };
+    }),
+    ...[...dynamic].map(([, from = ""]) => ({ from, typeOnly: false })),
+  ];
+}
+
+const packageOf = (specifier: string): string | undefined =>
+  specifier === "reporthook" ? "cli" : /^@reporthook\/([^/]+)/.exec(specifier)?.[1];
+
+const arrows = new Map(
+  packages.map((name) => {
+    const targets = fileList(name).flatMap((file) =>
+      importsOf(file).map(({ from }) => {
+        const other = from.startsWith(".")
+          ? relative(packagesDir, resolve(file, "..", from)).split("/")[0]
+          : packageOf(from);
+        return other === name ? undefined : other;
+      }),
+    );
+    return [name, [...new Set(targets)].filter((target) => target !== undefined)] as const;
+  }),
+);
+
+describe("packages", () => {
+  it.each(packages)("%s imports only what the table allows", (name) => {
+    expect(Object.keys(mayImport), `${name} is missing in the table`).toContain(name);
+    for (const target of arrows.get(name) ?? []) expect(mayImport[name]).toContain(target);
+  });
+
+  it("have imports that are found", () => {
+    expect(arrows.get("express")).toEqual(["core"]);
+  });
+
+  it("form no cycle: who is imported imports nothing, but for the program on top", () => {
+    const { cli, ...others } = mayImport;
+    for (const name of new Set(Object.values(others).flat())) expect(mayImport[name]).toEqual([]);
+    expect(cli).toBe(packages);
+  });
+
+  it.each(packages)("%s has entries that only re-export by name", (name) => {
+    const manifest = JSON.parse(read(join(packagesDir, name, "package.json"))) as {
+      exports: Record<string, string | { "@reporthook/source": string }>;
+    };
+    for (const target of Object.values(manifest.exports)) {
+      if (typeof target === "string") continue;
+      const file = join(packagesDir, name, target["@reporthook/source"]);
+      const code = read(file).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+      const statements = code.split(";").map((statement) => statement.trim());
+      for (const statement of statements.filter((text) => text !== "")) {
+        expect(statement, file).toMatch(/^export (type )?\{[^}]+\} from "[^"]+"$/);
+      }
+    }
+  });
+});
+
+describe("folders", () => {
+  // The two threads of sqlite still share files.
+  const withFolders = packages.filter((name) => foldersOf(name).size > 0 && name !== "sqlite");
+
+  it.each(withFolders)("of %s import from folders below them only", (name) => {
+    expect(circleIn(foldersOf(name))).toBeNull();
+  });
+
+  it("are found, with their imports", () => {
+    expect(withFolders).toContain("core");
+    expect(foldersOf("core").get("receive")).toContain("process");
+    expect(
+      circleIn(
+        new Map([
+          ["a", new Set(["b"])],
+          ["b", new Set(["c"])],
+          ["c", new Set(["a"])],
+        ]),
+      ),
+    ).toEqual(["a", "b", "c", "a"]);
+  });
+});
+
+describe("core", () => {
+  const files = fileList("core");
+  const nameOf = (file: string): string => relative(join(packagesDir, "core", "src"), file);
+
+  it("uses web standards only, outside its entry for node:http", () => {
+    const imported = files.flatMap((file) =>
+      importsOf(file).map(({ from }) => ({ from, name: nameOf(file) })),
+    );
+    const foreign = imported.filter(
+      ({ from, name }) => !from.startsWith(".") && !isNodeOnly(name) && !isTesting(name),
+    );
+    expect(foreign).toEqual([]);
+    for (const file of files) {
+      if (isNodeOnly(nameOf(file)) || isTesting(nameOf(file))) continue;
+      const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+      expect(code, file).not.toMatch(/\bBuffer\b|(?<![.\w])process\.|\brequire\(/);
+    }
+  });
+});
+
+/** The published conformance suites run in Node. */
+function isTesting(name: string): boolean {
+  return name === "testing.ts" || name.startsWith("testing/");
+}
+
+/** The folders of a package's sources, each with those that its files import from, types too. */
+function foldersOf(name: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const source = join(packagesDir, name, "src");
+  const folderOf = (file: string): string | undefined =>
+    /^([^/]+)\//.exec(relative(source, file))?.[1];
+  const folders = new Map<string, Set<string>>();
+  for (const file of fileList(name)) {
+    const folder = folderOf(file);
+    if (folder === undefined || folder === "testing") continue;
+    const below = folders.get(folder) ?? new Set();
+    folders.set(folder, below);
+    for (const { from } of importsOf(file)) {
+      const other = from.startsWith(".") ? folderOf(resolve(file, "..", from)) : undefined;
+      if (other !== undefined && other !== folder) below.add(other);
+    }
+  }
+  return folders;
+}
+
+/** A way from a folder back to itself, if there is one. */
+function circleIn(folders: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
+  const walk = (folder: string, way: readonly string[]): string[] | null => {
+    const at = way.indexOf(folder);
+    if (at >= 0) return [...way.slice(at), folder];
+    for (const next of folders.get(folder) ?? []) {
+      const circle = walk(next, [...way, folder]);
+      if (circle !== null) return circle;
+    }
+    return null;
+  };
+  for (const folder of folders.keys()) {
+    const circle = walk(folder, []);
+    if (circle !== null) return circle;
+  }
+  return null;
+}

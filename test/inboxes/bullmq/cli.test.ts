@@ -1,0 +1,119 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { bullmqInbox } from "@reporthook/bullmq";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { PostgresConnection } from "bullmq";
+import { expect } from "vitest";
+import {
+  noPostgres,
+  noRedis,
+  startPostgres,
+  startRedis,
+} from "../../../packages/bullmq/test-support/servers.ts";
+import { testWith } from "../../../packages/core/test-support/needs.ts";
+import { patient } from "../../support/patient.ts";
+
+const program = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
+const node = ["--conditions=@reporthook/source", "--import", "tsx", program];
+
+async function cli(...args: string[]) {
+  return cliWith({}, ...args);
+}
+
+async function cliWith(env: Record<string, string>, ...args: string[]) {
+  const run = promisify(execFile)(process.execPath, [...node, ...args], {
+    env: { ...process.env, ...env },
+  });
+  return run.then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    ({ code, stdout, stderr }) => ({ code, out: String(stdout), err: String(stderr) }),
+  );
+}
+
+testWith(noRedis)(
+  "the command line lists, shows and releases what is in queues, and prints no password",
+  async () => {
+    const server = await startRedis(["--requirepass", "open-sesame"]);
+    const url = server.url.replace("redis://", "redis://:open-sesame@");
+    const emulator = createEmulator();
+    const receiver = createReceiver({
+      client: createClient(emulator.clientOptions),
+      inbox: bullmqInbox({ connection: url, logger: false }),
+      ...{ logger: false, ...patient },
+    });
+    const handled: string[] = [];
+    receiver.on("report.complete", (event) => void handled.push(event.id));
+    await receiver.start();
+    const unsigned = emulator.notification("report.complete", { signature: "none" });
+    const answer = await receiver.fetch(new Request("https://app/hook", unsigned));
+    const { id } = (await answer.json()) as { id: string };
+
+    const results = await Promise.all([
+      cli("inbox", "list", "--state", "parked", "--inbox", url, "--json"),
+      cli("inbox", "show", id, "--inbox", url),
+      cliWith({ REPORTS_INBOX: url }, "inbox", "stats"),
+      cli("inbox", "show", "no-such", "--inbox", url),
+      cli("inbox", "list", "--inbox", url.replace("open-sesame", "wrong")),
+      cli("inbox", "list", "--inbox", url.replace("redis:", "mysql:")),
+      cli("inbox", "list", "--inbox", url, "--prefix", "a-b"),
+    ]);
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 1, 1, 2, 2]);
+    expect(results.at(-1)?.err).toMatch(/^reporthook: --prefix must be .* dots or underscores$/m);
+    expect(JSON.parse(results[0]?.out ?? "").entries).toMatchObject([{ id, state: "held" }]);
+    expect(results[2]?.out).toContain("1 unsigned");
+    results.push(await cli("inbox", "release", id, "--inbox", url));
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(handled).toEqual([id]);
+
+    const page = spawn(process.execPath, [
+      ...[...node, "dashboard", "--inbox", url, "--port", "0", "--json"],
+    ]);
+    const [line] = await once(page.stdout, "data");
+    const told = JSON.parse(String(line)) as { url: string };
+    expect(told).toMatchObject({ url: expect.any(String) });
+    const { url: shown } = told;
+    const overview = await fetch(`${shown}api/overview`);
+    expect(await overview.text()).toContain('"handled":1');
+    const searched = await fetch(`${shown}api/deliveries?event=report.complete`);
+    expect(searched.status).toBe(400);
+    expect(await searched.json()).toMatchObject({ code: "not_searchable" });
+    page.kill();
+    await once(page, "exit");
+    expect(JSON.stringify([...results, String(line)])).not.toContain("open-sesame");
+    await receiver.close();
+    await server.stop();
+  },
+);
+
+testWith(noPostgres)("the command line makes no tables in a database that has none", async () => {
+  const server = await startPostgres();
+  const { pool } = new PostgresConnection({ connectionString: server.url });
+  const schemas = async (): Promise<unknown[]> =>
+    (await pool.query("SELECT FROM pg_namespace WHERE nspname = 'bullmq'")).rows;
+  const list = await cli("inbox", "list", "--inbox", server.url);
+  expect(list.code).toBe(1);
+  expect(list.err).toContain("the app makes them when it opens the inbox without migrate: false");
+  expect(await schemas()).toHaveLength(0);
+  const inbox = bullmqInbox({ connection: server.url, logger: false });
+  await inbox.open();
+  await inbox.close();
+  expect(await schemas()).toHaveLength(1);
+  expect(await cli("inbox", "list", "--inbox", server.url)).toMatchObject({ code: 0 });
+  await pool.end();
+  await server.stop();
+});
+
+testWith(noRedis)("the command line looks at a server that takes no writes", async () => {
+  const server = await startRedis();
+  const inbox = bullmqInbox({ connection: server.url, logger: false });
+  await inbox.open();
+  await inbox.close();
+  const [host, port] = new URL(server.url).host.split(":");
+  const redis = (...args: string[]) => spawnSync("redis-cli", ["-p", `${port}`, ...args]);
+  redis("REPLICAOF", `${host}`, "1");
+  expect(await cli("inbox", "list", "--inbox", server.url)).toMatchObject({ code: 0 });
+  await server.stop();
+});

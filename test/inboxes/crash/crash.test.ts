@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { isQuick } from "../../../packages/core/test-support/needs.ts";
+import { closing } from "./closing.ts";
+import { type Point, points } from "./points.ts";
+import { poisoned } from "./poison.ts";
+import { brokenPromises } from "./promises.ts";
+import { Random } from "./random.ts";
+import { round } from "./rounds.ts";
+import { inScene } from "./scene.ts";
+import { sharing } from "./sharing.ts";
+
+// The long run is `pnpm test:crash`; a seed repeats the choices of a round that failed, though not its timing.
+const kills = Number(process.env["CRASH_KILLS"] ?? 8);
+const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
+const long = process.env["CRASH_KILLS"] !== undefined;
+const killsOfRound = 25;
+const limit = 300_000;
+
+describe.concurrent("An app that is killed", () => {
+  test.each(points)("%s, for the third time breaks no promise", { timeout: limit }, (point) =>
+    diesAt(point),
+  );
+  if (isQuick) return;
+
+  const rounds = Math.ceil(kills / killsOfRound);
+  test(`at random moments, ${kills} times, breaks no promise (CRASH_SEED=${seed})`, {
+    timeout: limit * rounds,
+  }, async () => {
+    const chance = { random: new Random(seed), long };
+    const startedAt = performance.now();
+    let done = 0;
+    for (let number = 1; number <= rounds; number++) {
+      const { broken, ...went } = await round(Math.min(killsOfRound, kills - done), chance);
+      done += went.kills;
+      expect(broken).toEqual([]);
+      if (!long) continue;
+      const seconds = Math.round((performance.now() - startedAt) / 1_000);
+      console.log(`round ${number} of ${rounds}, ${seconds} s: ${JSON.stringify(went)}`);
+    }
+    expect(done).toBeGreaterThanOrEqual(kills);
+  });
+
+  // With a clock that is ahead nothing has to wait for its next start.
+  test("5 times by one delivery has parked it", { timeout: limit }, () =>
+    inScene((scene) => poisoned(scene, "quick-5", 100_000)),
+  );
+
+  if (!long) return;
+  test("by one delivery handles those that run beside it", { timeout: limit }, () =>
+    inScene((scene) => poisoned(scene, "quick-100", 0)),
+  );
+});
+
+if (!isQuick) {
+  describe.concurrent("Two apps on one file", () => sharing(long));
+  describe.concurrent("An app that is told to end", closing);
+}
+
+/** Ends an app at a point, and looks at what is left after the next one has worked. */
+function diesAt(point: Point): Promise<void> {
+  return inScene(async (scene) => {
+    const { sender } = scene;
+    const app = scene.start({ kill: { point, nth: 3 } });
+    const url = await app.url;
+    const forged = sender.make("quick-0", true);
+    const genuine = Array.from({ length: 5 }, () => sender.make("quick-5"));
+    for (const sent of [forged, ...genuine]) await sender.send(url, sent);
+    expect(await app.ended, app.output).toEqual({ code: null, signal: "SIGKILL" });
+
+    const next = scene.start();
+    // Whoever saw no answer sends again, and so does one who saw it.
+    for (const sent of genuine) await sender.send(await next.url, sent);
+    expect(await brokenPromises(scene, next)).toEqual([]);
+    const starts = scene.runs().filter(({ at }) => at === "start");
+    const again = starts.length > genuine.length;
+    if (point === "during-handler" || point === "after-handler") expect(again).toBe(true);
+  });
+}

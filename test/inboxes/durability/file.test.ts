@@ -1,0 +1,94 @@
+import { existsSync, renameSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { expectUnavailable } from "./expect.ts";
+import { makeFolder, serveFile } from "./folder.ts";
+import { post, postUntil, stored } from "./serve.ts";
+
+async function three(url: string): Promise<string[]> {
+  const answers = await Promise.all([post(url), post(url), post(url)]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  return answers.map(({ id }) => id);
+}
+
+/** Asserts that these, and none twice, are in the file. */
+function expectStored(path: string, ids: readonly string[]): void {
+  const found = stored(path);
+  expect(ids.filter((id) => found.get(id) !== 1)).toEqual([]);
+  expect([...found.values()].filter((times) => times !== 1)).toEqual([]);
+}
+
+for (const [what, files] of [
+  ["the file", ["inbox.db"]],
+  ["the log beside the file", ["inbox.db-wal"]],
+  ["the file with all beside it", ["inbox.db", "inbox.db-wal", "inbox.db-shm"]],
+] as const) {
+  test(`${what} is moved away while it is open: 503 until it is put back, without a restart`, async () => {
+    const folder = makeFolder();
+    const path = join(folder, "inbox.db");
+    const served = await serveFile(path);
+    const ids = await three(served.url);
+    for (const file of files) renameSync(join(folder, file), join(folder, `${file}.away`));
+    const name = files[0].replaceAll(".", "\\.");
+    const why = new RegExp(`${name} was deleted while it was open: put the file back, or restart`);
+    await expectUnavailable(served, why);
+    for (const file of files) renameSync(join(folder, `${file}.away`), join(folder, file));
+    ids.push((await postUntil(served.url, 200)).id, ...(await three(served.url)));
+    await served.receiver.idle({ timeoutMs: 30_000 });
+    await served.close();
+    expectStored(path, ids);
+  });
+}
+
+test("the file is deleted while it is open: 503, and after a restart the inbox begins empty", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  await three(served.url);
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file);
+  await expectUnavailable(served, /inbox\.db was deleted while it was open/);
+  await served.close().catch(() => {});
+  expect(existsSync(path)).toBe(false);
+  const again = await serveFile(path);
+  const { id } = await postUntil(again.url, 200);
+  await again.close();
+  expect([...stored(path).keys()]).toEqual([id]);
+});
+
+test("another file is moved over it while it is open: 503, and after a restart the other one is used", async () => {
+  const folder = makeFolder();
+  const [path, other] = [join(folder, "inbox.db"), join(folder, "other.db")];
+  const before = await serveFile(other);
+  const ids = await three(before.url);
+  await before.close();
+  const served = await serveFile(path);
+  await three(served.url);
+  renameSync(other, path);
+  await expectUnavailable(served, /inbox\.db was replaced while it was open: put the file back/);
+  await served.close().catch(() => {});
+  const again = await serveFile(path);
+  ids.push((await postUntil(again.url, 200)).id);
+  await again.close();
+  expectStored(path, ids);
+  expect(stored(path).size).toBe(4);
+});
+
+test("the log is deleted while it is open: 503, and after a restart all that was acknowledged is there", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  const ids = await three(served.url);
+  rmSync(`${path}-wal`);
+  await expectUnavailable(served, /inbox\.db-wal was deleted while it was open/);
+  await served.close().catch(() => {});
+  const again = await serveFile(path);
+  ids.push((await postUntil(again.url, 200)).id);
+  await again.close();
+  expectStored(path, ids);
+});
+
+test("the file is emptied while it is open: 503, for a restart would not find what is written now", async () => {
+  const path = join(makeFolder(), "inbox.db");
+  const served = await serveFile(path);
+  await three(served.url);
+  truncateSync(path);
+  await expectUnavailable(served, /inbox\.db was emptied while it was open/);
+});

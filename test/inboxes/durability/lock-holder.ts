@@ -1,0 +1,11 @@
+import { loadDriver } from "../../../packages/sqlite/src/database/driver.ts";
+
+// Another process that holds the lock for writing, until it is told to let go.
+const database = loadDriver().open(process.argv[2] ?? "");
+database.exec("PRAGMA busy_timeout = 10000");
+process.on("message", (what) => {
+  database.exec(what === "hold" ? "BEGIN IMMEDIATE" : "ROLLBACK");
+  process.send?.(what);
+});
+process.on("disconnect", () => process.exit());
+process.send?.("started");

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Inbox, memoryInbox } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { isQuick } from "../../../packages/core/test-support/needs.ts";
+import { overload, shareOf } from "./experiment.ts";
+
+function inboxOf(kind: string): Inbox {
+  if (kind === "memory") return memoryInbox();
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-overload-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return sqliteInbox(join(folder, "inbox.db"));
+}
+
+describe("Under a flood of signed junk genuine notifications are handled in proportion", () => {
+  it.each([
+    ["memory", 0],
+    ["memory", 2],
+    ...(isQuick
+      ? []
+      : ([
+          ["memory", 0.5],
+          ["memory", 1],
+          ["memory", 5],
+          ["sqlite", 2],
+        ] as const)),
+  ] as const)(
+    "with the inbox in %s, at %d times what the service judges",
+    { timeout: 120_000 },
+    async (kind, times) => {
+      const { handled, sent } = await overload(
+        inboxOf(kind),
+        times,
+        720,
+        kind === "memory" ? 0 : 6,
+      );
+      expect(handled / sent).toBeGreaterThanOrEqual(0.9 * shareOf(times));
+    },
+  );
+});

@@ -1,0 +1,148 @@
+// Breaks core in some thousand small ways, one at a time, and counts how many of them the tests of the file in question
+// notice: pnpm test:mutation [FILE…], as in `pnpm test:mutation circuit-breaker token`.
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { Stryker } from "@stryker-mutator/core";
+
+const root = join(import.meta.dirname, "../..");
+const source = "packages/core/src";
+const floor = 85;
+
+const life = "receiver-start,receiver-close,receiver-wait-until";
+
+/** Which tests look at a file besides its own. */
+const others = {
+  ...of("lib/timeout,process/stages", "lib/abort"),
+  ...of("client/call-service,packages/emulator/src/request-report.test.ts", "client/client"),
+  ...of("client/client", "client/call-service", "client/options", "client/untraced"),
+  ...of(`lib/timeout,lib/deadline,process/runner,${life}`, "lib/clock"),
+  ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),
+  ...of("process/handlers,process/to-event,receiver-handle", "events/events"),
+  ...of(
+    "inbox/memory/memory-inbox",
+    "inbox/memory/consumer",
+    "inbox/memory/queue",
+    "inbox/memory/store",
+  ),
+  ...of(
+    "inbox/memory/memory-inbox",
+    "inbox/memory/tally",
+    "inbox/memory/dedupe-window",
+    "inbox/stored-delivery",
+    "inbox/query",
+    "lib/end-of-tick",
+  ),
+  ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
+  ...of("test/mutation/mount.test.ts,receiver,receiver-limits", "http/answer", "receive/read"),
+  ...of(
+    "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts",
+    "http/incoming",
+  ),
+  ...of(`receiver-handle,${life},receiver`, "process/register", "inbox/receiver-inbox"),
+  ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inline"),
+  ...of(`${life},receiver-verify,receiver`, "process/runner", "inbox/health"),
+  ...of(
+    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback/callback-url`,
+    "receiver",
+  ),
+  ...of(
+    "receiver-verify,receiver-handle,receiver-before-ack,receiver",
+    "process/stages",
+    "process/authorize",
+  ),
+  ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/timeout"),
+  ...of(life, "inbox/receiver-names"),
+  ...of("receiver", "lib/is-promise"),
+  ...of(`options/settings,${life}`, "lib/platform"),
+};
+
+function of(tests, ...files) {
+  return Object.fromEntries(files.map((file) => [file, tests]));
+}
+
+function testsOf(file) {
+  const own = existsSync(join(root, source, `${file}.test.ts`)) ? [file] : [];
+  return [...own, ...(others[file]?.split(",") ?? [])]
+    .map((name) => (name.endsWith(".ts") ? name : `${source}/${name}.test.ts`))
+    .join(",");
+}
+
+function isNamed(file, name) {
+  return file === name || basename(file) === name;
+}
+
+function filesByTests(wanted) {
+  const all = readdirSync(join(root, source), { recursive: true })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .filter((name) => !name.startsWith("testing"))
+    .map((name) => name.slice(0, -".ts".length));
+  const unknown = wanted.filter((name) => !all.some((file) => isNamed(file, name)));
+  if (unknown.length > 0) {
+    console.error(`There is no ${unknown.join(", ")} in ${source}: there are ${all.join(", ")}.`);
+    process.exit(2);
+  }
+  const files = all.filter((file) => wanted.length === 0 || wanted.some(isNamed.bind(null, file)));
+  const groups = new Map();
+  for (const file of files) {
+    const tests = testsOf(file);
+    // Types and lists of exports have nothing to break.
+    if (tests !== "") groups.set(tests, [...(groups.get(tests) ?? []), file]);
+  }
+  return groups;
+}
+
+async function mutate(files, tests) {
+  process.env.MUTATION_TESTS = tests;
+  const stryker = new Stryker({
+    mutate: files.map((file) => `${source}/${file}.ts`),
+    configFile: "test/mutation/stryker.config.mjs",
+  });
+  return stryker.runMutationTest();
+}
+
+const noticed = ["Killed", "Timeout"];
+const counted = [...noticed, "Survived", "NoCoverage"];
+
+function scoreOf(mutants) {
+  const known = mutants.filter(({ status }) => counted.includes(status));
+  const killed = known.filter(({ status }) => noticed.includes(status));
+  const late = killed.filter(({ status }) => status === "Timeout");
+  return { all: known.length, killed: killed.length, late: late.length };
+}
+
+function line(name, mutants) {
+  const { all, killed, late } = scoreOf(mutants);
+  const percent = all === 0 ? "–" : ((killed / all) * 100).toFixed(1);
+  const counts = `${String(killed).padStart(5)} of ${String(all).padEnd(5)}`;
+  return `${name.padEnd(24)} ${counts} ${percent.padStart(5)} %, ${late} because they never ended`;
+}
+
+const results = [];
+const groups = filesByTests(process.argv.slice(2).map((path) => basename(path, ".ts")));
+for (const [tests, files] of groups) {
+  console.error(`${files.join(", ")}, by ${tests}`);
+  const mutants = await mutate(files, tests);
+  results.push(...mutants);
+  for (const file of files) {
+    console.error(
+      line(
+        file,
+        mutants.filter(({ fileName }) => fileName.endsWith(`${source}/${file}.ts`)),
+      ),
+    );
+  }
+}
+const survivors = results
+  .filter(({ status }) => counted.includes(status) && !noticed.includes(status))
+  .map(({ fileName, location: { start }, replacement, status }) => {
+    const at = `${basename(fileName)}:${start.line}:${start.column}`;
+    return `${at} ${status === "NoCoverage" ? "(not run) " : ""}→ ${replacement.replaceAll(/\s+/g, " ")}`;
+  });
+writeFileSync(join(import.meta.dirname, "survivors.txt"), `${survivors.sort().join("\n")}\n`);
+console.log(line("all of core", results));
+console.log(`Those that nobody noticed: test/mutation/survivors.txt`);
+const { all, killed } = scoreOf(results);
+if (killed < (all * floor) / 100) {
+  console.error(`Less than ${floor} % were noticed.`);
+  process.exitCode = 1;
+}

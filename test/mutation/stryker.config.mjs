@@ -1,0 +1,17 @@
+/** How `run.mjs` has each group of files mutated. */
+export default {
+  packageManager: "pnpm",
+  testRunner: "vitest",
+  vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
+  plugins: ["@stryker-mutator/vitest-runner"],
+  // Stryker would rewrite tsconfig.json with an interface that TypeScript 7 no longer has.
+  tsconfigFile: "test/mutation/none.json",
+  coverageAnalysis: "perTest",
+  ignoreStatic: true,
+  concurrency: 2,
+  // What takes that much longer than it did counts as noticed, because it may never end: nothing else must run meanwhile.
+  timeoutMS: 10_000,
+  tempDirName: "test/mutation/sandbox",
+  reporters: ["dots"],
+  logLevel: "warn",
+};

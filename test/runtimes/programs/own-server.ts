@@ -1,0 +1,71 @@
+import type { MountHost } from "@reporthook/core/testing";
+import { path } from "../../adapters/fetch-hosts.ts";
+import { raw, socketHost } from "../../adapters/mount-hosts.ts";
+
+type Fetch = (request: Request) => Promise<Response>;
+
+interface Runtimes {
+  readonly Bun?: {
+    serve(options: { port: number; hostname: string; fetch: Fetch }): {
+      readonly port: number;
+      stop(now: boolean): Promise<void>;
+    };
+  };
+  readonly Deno?: {
+    serve(
+      options: { port: number; hostname: string; onListen(): void },
+      fetch: Fetch,
+    ): { readonly addr: { readonly port: number }; shutdown(): Promise<void> };
+  };
+}
+
+const { Bun, Deno } = globalThis as Runtimes;
+const limits = { "431 from Node for a header of 20 KB": "this is Node's own limit" };
+const staysOpen = "Deno.serve answers, and leaves the connection open";
+const saidTwice = "Deno.serve says Connection: close once more";
+
+type Serve = (fetch: Fetch) => { readonly port: number; close(): Promise<void> };
+
+const hostname = "127.0.0.1";
+const serve: Serve | undefined =
+  (Bun &&
+    ((fetch) => {
+      const server = Bun.serve({ port: 0, hostname, fetch });
+      return { port: server.port, close: () => server.stop(true) };
+    })) ||
+  (Deno &&
+    ((fetch) => {
+      const server = Deno.serve({ port: 0, hostname, onListen() {} }, fetch);
+      return { port: server.addr.port, close: () => server.shutdown() };
+    }));
+
+/** The host without what Node's server alone does. */
+export function withoutNodesLimits(host: MountHost | undefined): MountHost {
+  if (host === undefined) throw new Error("There is no such host");
+  return Bun || Deno ? { ...host, raw, skip: limits } : host;
+}
+
+/** The server that the runtime brings along; undefined where that is `node:http`. */
+export const ownHost: MountHost | undefined =
+  serve &&
+  socketHost(
+    "all",
+    async ({ fetch }, consumed) => {
+      const server = serve(async (request) => {
+        if (consumed) await request.text();
+        return fetch(request);
+      });
+      return { url: `http://127.0.0.1:${server.port}${path}`, close: server.close };
+    },
+    {
+      ...limits,
+      ...(Deno && {
+        "413 body_too_large while a body of unknown length is read": staysOpen,
+        "413 body_too_large by content-length reaches a sender that goes on sending": staysOpen,
+        "413 body_too_large for an unsigned body over 4 KiB": saidTwice,
+        "unsigned body: 100,000 nested arrays": saidTwice,
+        "unsigned body: 40,000 nested objects": saidTwice,
+        "408 body_timeout for a body that stops half-way": staysOpen,
+      }),
+    },
+  );

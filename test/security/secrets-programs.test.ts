@@ -1,0 +1,114 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createReceiver } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "../support/patient.ts";
+import { Canaries } from "./secrets/canaries.ts";
+import { type Ended, endAll, type Running, startProgram } from "./secrets/programs.ts";
+import { failingServices } from "./secrets/services.ts";
+
+const canaries = new Canaries();
+const apiKey = canaries.plant("api key", "key+/='KeyCanary8xk3bz6m");
+const token = canaries.plant("callback token", "TokenCanary8s2m5v1xTokenCanary8s2m5v1x-4_z9");
+const query = `?callback_token=1.eyJhIjoxfQ.${token}`;
+const folder = mkdtempSync(join(tmpdir(), "reporthook-secrets-"));
+const db = join(folder, "inbox.db");
+const emulator = createEmulator({ apiKey });
+let services: Awaited<ReturnType<typeof failingServices>>;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  services = await failingServices();
+  env = { REPORTS_URL: (await emulator.listen()).url, REPORTS_API_KEY: apiKey };
+  const client = createClient(emulator.clientOptions);
+  const receiver = createReceiver({ client, inbox: sqliteInbox(db), logger: false, ...patient });
+  for (const signature of ["valid", "invalid", "expired", "none"] as const) {
+    const notification = emulator.notification("report.complete", { signature });
+    const given = notification.headers["X-svc-authorization"];
+    if (given !== undefined) canaries.plant("signature", given);
+    await receiver.fetch(new Request("http://localhost/", notification));
+  }
+  await receiver.idle({ timeoutMs: 60_000 });
+  await receiver.close();
+});
+afterAll(async () => {
+  endAll();
+  await emulator.close();
+  await services.close();
+  rmSync(folder, { recursive: true });
+});
+
+function cli(args: readonly string[], more: Record<string, string> = {}): Running {
+  return startProgram("packages/cli/src/main.ts", args, { ...env, ...more });
+}
+
+function shown({ out, err, title }: Ended): string {
+  return `${out}\n${err}\n${title}`;
+}
+
+describe("the command line", () => {
+  const to = `http://127.0.0.1:9/hook${query}`;
+  const commands = [
+    ["test", "--to", to],
+    ["request", "--to", to, "--domain", "a.example", "--report-auth", "query"],
+    ["trigger", "report.complete", "--to", to],
+    ["doctor", "--to", to, "--requests", "2"],
+    ["inbox", "list", "--db", db],
+    ["inbox", "stats", "--db", db],
+    ["request"],
+  ];
+
+  it("prints no secret, nor takes one into the title of its process", async () => {
+    const runs = commands.flatMap((args) => [cli(args), cli([...args, "--json"])]);
+    const ended = await Promise.all(runs.map((run) => run.ended()));
+    expect(ended.map(({ code }) => code)).toEqual([1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2]);
+    for (const one of ended) expect(canaries.foundIn(shown(one)), one.out + one.err).toEqual([]);
+  });
+
+  it("prints no secret whatever the service answers", async () => {
+    const wanted = [
+      "401 with JSON",
+      "500 with text",
+      "a redirect to the same query",
+      "nobody there",
+    ];
+    const runs = wanted.map((name, index) => {
+      const REPORTS_URL = services.urls.get(name) ?? "";
+      const args = ["request", "--to", to, "--report-auth", "query"];
+      return cli(index % 2 === 0 ? args : [...args, "--json"], { REPORTS_URL });
+    });
+    for (const one of await Promise.all(runs.map((run) => run.ended()))) {
+      expect(one.code).toBe(1);
+      expect(canaries.foundIn(shown(one)), one.out + one.err).toEqual([]);
+    }
+  });
+
+  it("dev prints no secret", async () => {
+    const dev = cli(["dev", "--port", "0", "--db", join(folder, "dev.db")]);
+    await dev.printed("quit");
+    for (const letter of ["t", "r", "b", "t"]) dev.type(letter);
+    await dev.printed("try 1");
+    await dev.printed(/verified +\w{26} report\.complete/);
+    dev.type("q");
+    const ended = await dev.ended();
+    expect(canaries.foundIn(shown(ended)), ended.out).toEqual([]);
+  });
+});
+
+it("the tour prints and keeps no secret", async () => {
+  const file = join(folder, randomBytes(4).toString("hex"));
+  const args = ["--exit", "--port", "0", "--db", file];
+  const { code, ...rest } = await startProgram("scripts/tour/main.ts", args, {}).ended();
+  const kept = readdirSync(folder)
+    .filter((name) => file.endsWith(name.replace(/-(wal|shm)$/, "")))
+    .map((name) => readFileSync(join(folder, name), "latin1"));
+  expect([code, kept.length > 0]).toEqual([0, true]);
+  // The key that the emulator has for all, the shape of its signatures, and of a token's end.
+  const secrets = /test-api-key|v1\.\d{13}\.[\w-]{22}\.|callback_token|\bforged"?,/;
+  expect(shown({ code, ...rest })).not.toMatch(secrets);
+  for (const bytes of kept) expect(bytes.match(secrets)?.[0]).toBeUndefined();
+});

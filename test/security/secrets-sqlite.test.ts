@@ -1,0 +1,69 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createReceiver, type Verdict } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { expect, it, onTestFinished } from "vitest";
+import { gate } from "../../packages/core/test-support/receiver-setup.ts";
+import { query } from "../inboxes/durability/serve.ts";
+import { patient } from "../support/patient.ts";
+import { Canaries } from "./secrets/canaries.ts";
+
+// Of these lengths, so that it lies in a row's own page, and in pages of its own.
+const lengths = [60, 1_500, 3_000, 4_096];
+const verdicts: readonly Verdict[] = ["valid", "invalid", "expired"];
+const number = 300;
+
+it("the files of an inbox hold no signature after the verdict and a checkpoint", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-secrets-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "inbox.db");
+  const canaries = new Canaries();
+  const { opened, open } = gate();
+  let asked = 0;
+  const receiver = createReceiver({
+    client: {
+      async authorize() {
+        await opened;
+        return verdicts[asked++ % verdicts.length] as Verdict;
+      },
+    },
+    inbox: sqliteInbox(path),
+    callback: { secrets: ["a secret of at least 32 characters"] },
+    ...{ logger: false, ...patient },
+    retry: { attempts: 3, minMs: 1, maxMs: 2 },
+  });
+  // Each attempt makes the row longer: it moves, and what it leaves behind must not tell.
+  receiver.on("*", ({ id }) => {
+    if (id.charCodeAt(25) % 2 === 0) throw new Error("x".repeat(400));
+  });
+  const url = canaries.plantUrl(
+    await receiver.callbackUrl("http://localhost/hook", { context: { customer: 1 } }),
+  );
+
+  for (let sent = 0; sent < number; sent++) {
+    const length = lengths[sent % lengths.length] as number;
+    const mark = canaries.plant("signature", `SignatureCanary-${sent}-0123456789abcdef`);
+    const headers = { "X-svc-authorization": mark.padStart(length, ".") };
+    const body = JSON.stringify({ status: "complete", padding: "y".repeat((sent * 37) % 9_000) });
+    const answer = await receiver.fetch(new Request(url, { method: "POST", headers, body }));
+    expect(answer.status).toBe(200);
+  }
+  expect(foundIn(path, canaries)).toEqual(["signature"]);
+  open();
+  await receiver.idle({ timeoutMs: 30_000 });
+  query(path, (all) => {
+    expect(all("SELECT count(*) AS n FROM delivery WHERE signature IS NOT NULL")).toEqual([
+      { n: 0 },
+    ]);
+    expect(all("PRAGMA wal_checkpoint(TRUNCATE)")).toMatchObject([{ busy: 0 }]);
+  });
+  expect(foundIn(path, canaries)).toEqual([]);
+  await receiver.close();
+  expect(foundIn(path, canaries)).toEqual([]);
+});
+
+function foundIn(path: string, canaries: Canaries): string[] {
+  const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
+  return [...new Set(files.flatMap((file) => canaries.foundIn(readFileSync(file))))];
+}

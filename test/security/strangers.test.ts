@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Inbox, memoryInbox, ServiceError } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { setUp, turns } from "../../packages/core/test-support/receiver-setup.ts";
+
+/** How the service answers about a signature; what throws is an answer without a verdict. */
+type Judge = (signature: string) => Promise<"valid"> | "valid";
+
+const refuse = (status: number) => {
+  const code = status === 401 || status === 403 ? "service_refused" : "service_failed";
+  throw new ServiceError(code, `POST … ${status}`, { status, retryable: true });
+};
+
+function inboxOf(kind: string): Inbox {
+  if (kind === "memory") return memoryInbox();
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-strangers-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return sqliteInbox(join(folder, "inbox.db"));
+}
+
+function scene(kind: string, judge: Judge) {
+  const setup = setUp({
+    inbox: inboxOf(kind),
+    client: { authorize: async (signature) => judge(signature) },
+  });
+  setup.seeAll();
+  let sent = 0;
+  const post = (signature: string) => {
+    const headers = { "content-type": "application/json", "X-svc-authorization": signature };
+    return setup.post({ body: `{"status":"complete","report_id":"${++sent}"}`, headers });
+  };
+  const rest = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second++) {
+      setup.emulator.clock.advance(1_000);
+      await turns(kind === "memory" ? 4 : 30);
+    }
+  };
+  return { ...setup, post, rest };
+}
+
+describe.each(["memory", "sqlite"])(
+  "What concerns single signatures, with the inbox in %s,",
+  (kind) => {
+    it.each([400, 401, 403, 404, 422])(
+      "such as %i for 20 of them, stops no other",
+      async (status) => {
+        const { post, rest, receiver, seen, lines, advanceUntil } = scene(kind, (signature) =>
+          signature.startsWith("junk") ? refuse(status) : "valid",
+        );
+        for (let junk = 0; junk < 20; junk++) await post(`junk-${junk}`);
+        await rest(1);
+        for (let genuine = 0; genuine < 30; genuine++) {
+          await post(`genuine-${genuine}`);
+          await rest(2);
+        }
+        await advanceUntil(() => seen.length === 30);
+        expect((await receiver.health()).service).toBe("ok");
+        expect(await receiver.inbox.counts()).toMatchObject({ handled: 30, held: 20, received: 0 });
+        const [one] = await receiver.inbox.list({ state: "held", limit: 1 });
+        expect(one).toMatchObject({ reason: { code: "not_verified" } });
+        // Before any was judged it may have been the key.
+        const loud = lines.filter(({ level }) => level === "error");
+        expect(loud.length).toBeLessThanOrEqual(1);
+      },
+    );
+
+    it("such as an error of the app's own authorize, stops no other", async () => {
+      const { post, rest, seen, receiver, advanceUntil } = scene(kind, (signature) => {
+        if (signature.startsWith("junk")) throw new Error("unknown tenant");
+        return "valid";
+      });
+      for (let second = 0; second < 40; second++) {
+        for (let junk = 0; junk < 10; junk++) await post(`junk-${second}-${junk}`);
+        await post(`genuine-${second}`);
+        await rest(1);
+      }
+      await advanceUntil(() => seen.length === 40);
+      expect((await receiver.health()).service).toBe("ok");
+    });
+
+    it("such as 403 for ten times as many as are judged, never blames the key once one was judged", async () => {
+      const { post, rest, seen, lines, receiver, advanceUntil } = scene(kind, (signature) =>
+        signature.startsWith("junk") ? refuse(403) : "valid",
+      );
+      await post("genuine");
+      await advanceUntil(() => seen.length === 1);
+      await post("junk");
+      await advanceUntil(() => lines.length > 0);
+      await post("genuine-1");
+      await advanceUntil(() => seen.length === 2);
+      for (let second = 0; second < 60; second++) {
+        for (let junk = 0; junk < 10; junk++) await post(`junk-${second}-${junk}`);
+        if (second % 10 === 0) await post(`genuine-${second}`);
+        await rest(1);
+      }
+      await advanceUntil(() => seen.length === 8);
+      expect(lines.filter(({ level }) => level === "error")).toEqual([]);
+      expect((await receiver.health()).service).toBe("ok");
+    });
+  },
+);
+
+describe("a key that is refused", () => {
+  it("is blamed and pauses the stage also when signatures were judged before", async () => {
+    let isRefused = false;
+    let calls = 0;
+    const { post, rest, seen, lines, receiver } = scene("memory", () => {
+      calls++;
+      return isRefused ? refuse(401) : "valid";
+    });
+    for (let sent = 0; sent < 5; sent++) await post(`before-${sent}`);
+    await rest(1);
+    isRefused = true;
+    calls = 0;
+    for (let sent = 0; sent < 40; sent++) await post(`after-${sent}`);
+    await rest(60);
+    expect(calls).toBeLessThanOrEqual(16 + 16 + 5);
+    expect((await receiver.health()).service).toBe("refused");
+    expect(lines.filter(({ level }) => level === "error").length).toBeGreaterThanOrEqual(1);
+    expect(await receiver.inbox.counts()).toMatchObject({ received: 40, held: 0 });
+    isRefused = false;
+    await rest(35);
+    expect(seen.length).toBe(45);
+  });
+});

@@ -1,0 +1,337 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { context, type Link, SpanStatusCode, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import {
+  type Client,
+  createClient,
+  createReceiver,
+  incomingFromRequest,
+  type Receiver,
+} from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { telemetry } from "@reporthook/opentelemetry";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { Headers } from "node-fetch";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { patient } from "../support/patient.ts";
+
+const apiKey = "a-key-that-nobody-may-see";
+const traceId = "0af7651916cd43dd8448eb211c80319c";
+const sender = { traceId, spanId: "b7ad6b7169203331" };
+const traceparent = `00-${sender.traceId}-${sender.spanId}-01`;
+
+const spans = new InMemorySpanExporter();
+const tracing = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
+const exported = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+const reader = new PeriodicExportingMetricReader({
+  exporter: exported,
+  exportIntervalMillis: 3_600_000,
+  exportTimeoutMillis: 60_000,
+});
+const measuring = new MeterProvider({ readers: [reader] });
+const undici = new UndiciInstrumentation();
+const emulator = createEmulator({ apiKey });
+let client: Client;
+let serviceUrl = "";
+
+beforeAll(async () => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  undici.setTracerProvider(tracing);
+  undici.enable();
+  serviceUrl = (await emulator.listen()).url;
+  client = createClient({ baseUrl: serviceUrl, apiKey });
+});
+afterAll(async () => {
+  undici.disable();
+  context.disable();
+  await measuring.shutdown();
+  await tracing.shutdown();
+  await emulator.close();
+});
+let receiver: Receiver;
+beforeEach(() => {
+  spans.reset();
+});
+afterEach(() => receiver?.close());
+
+const telemetryHere = () =>
+  telemetry({ tracer: tracing.getTracer("test"), meter: measuring.getMeter("test") });
+
+async function send(headers: Record<string, string> = {}, of = receiver): Promise<string> {
+  const { body, ...notification } = emulator.notification("report.complete");
+  const request = new Request("https://app.example/hook?callback_token=t", {
+    ...{ method: "POST", body, headers: { ...notification.headers, ...headers } },
+  });
+  const { id } = (await (await of.fetch(request)).json()) as { readonly id: string };
+  return id;
+}
+
+function named(name: string): ReadableSpan[] {
+  return spans.getFinishedSpans().filter((span) => span.name === name);
+}
+
+function linked({ links }: ReadableSpan): object[] {
+  return links.map(({ context: { traceId, spanId } }: Link) => ({ traceId, spanId }));
+}
+
+test("one delivery is a span to receive, one to verify and one for each attempt to handle it", async () => {
+  receiver = createReceiver({
+    ...{ client, name: "spans", logger: false, retry: { minMs: 1, maxMs: 1 }, ...telemetryHere() },
+  });
+  const active: (string | undefined)[] = [];
+  receiver.on("report.complete", (_event, { attempt }) => {
+    active.push(trace.getActiveSpan()?.spanContext().spanId);
+    if (attempt === 1) throw new RangeError(`not yet with ${apiKey}`);
+  });
+  const id = await send({ traceparent });
+  await receiver.idle({ timeoutMs: 60_000 });
+
+  const [receive] = named("receive spans");
+  const [verify] = named("verify spans");
+  const processed = named("process spans");
+  expect(receive?.parentSpanContext).toMatchObject(sender);
+  expect(receive?.attributes).toMatchObject({
+    "messaging.system": "reporthook",
+    "messaging.destination.name": "spans",
+    "messaging.message.id": id,
+    "reporthook.outcome": "accepted",
+  });
+  expect(verify?.attributes).toMatchObject({
+    "reporthook.verdict": "valid",
+    "reporthook.attempt": 1,
+  });
+  expect(
+    processed.map((span) => [span.attributes["reporthook.attempt"], span.status.code]),
+  ).toEqual([
+    [1, SpanStatusCode.ERROR],
+    [2, SpanStatusCode.UNSET],
+  ]);
+  expect(processed[0]?.attributes["error.type"]).toBe("RangeError");
+  expect(processed[0]?.events[0]?.attributes).toMatchObject({
+    "exception.message": "not yet with [api key]",
+  });
+  expect(JSON.stringify(processed.map(({ events, status }) => [events, status]))).not.toContain(
+    apiKey,
+  );
+  expect(active).toEqual(processed.map((span) => span.spanContext().spanId));
+
+  // Linked, not parented, to what the sender began.
+  for (const span of [verify, ...processed]) {
+    expect(span?.parentSpanContext).toBe(undefined);
+    expect(span?.spanContext().traceId).not.toBe(traceId);
+    expect(span && linked(span)).toEqual([sender]);
+  }
+  expect((await receiver.inbox.get(id))?.headers["traceparent"]).toBe(traceparent);
+});
+
+test("a request whose headers are of another realm is received, and linked", async () => {
+  receiver = createReceiver({ client, name: "realm", logger: false, ...telemetryHere() });
+  const { body, headers } = emulator.notification("report.complete");
+  const request = new Request("https://app.example/hook", { method: "POST", body, headers });
+  const foreign = new Headers(headers) as unknown as globalThis.Headers;
+  const answer = await receiver.mount()({ ...incomingFromRequest(request), headers: foreign });
+  expect(answer.status).toBe(200);
+  await receiver.idle({ timeoutMs: 60_000 });
+  const [receive] = named("receive realm");
+  const [verify] = named("verify realm");
+  expect(verify && linked(verify)).toMatchObject([{ spanId: receive?.spanContext().spanId }]);
+});
+
+test("the link outlives the process that acknowledged, also when the sender began no trace", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "telemetry-"));
+  const inbox = () => sqliteInbox(join(folder, "inbox.db"));
+  const options = { client, name: "later", logger: false as const, ...patient };
+  const first = createReceiver({
+    ...options,
+    ...telemetryHere(),
+    inbox: inbox(),
+    autostart: false,
+  });
+  await send({}, first);
+  await first.close();
+  receiver = createReceiver({ ...options, ...telemetryHere(), inbox: inbox() });
+  receiver.on("*", () => {});
+  await receiver.start();
+  await receiver.idle({ timeoutMs: 60_000 });
+
+  const [receive] = named("receive later");
+  const { traceId, spanId } = receive?.spanContext() ?? {};
+  for (const name of ["verify later", "process later"]) {
+    expect(named(name).map(linked)).toEqual([[{ traceId, spanId }]]);
+  }
+  await receiver.close();
+  await rm(folder, { recursive: true });
+});
+
+test("what the function of the option signature throws is shown without the key", async () => {
+  const signature = (): never => {
+    throw new Error(`no secret at ${serviceUrl}/?api_key=${apiKey}`);
+  };
+  const options = { client, name: "function", logger: false as const, signature };
+  receiver = createReceiver({ ...options, ...telemetryHere() });
+  // The client takes out what it has used.
+  await client.authorize("s").catch(() => {});
+  const answer = await receiver.fetch(
+    new Request("https://app.example/hook", emulator.notification("report")),
+  );
+  expect(answer.status).toBe(503);
+  const [receive] = named("receive function");
+  expect(receive?.status.message).toMatch(/option signature failed: .*\?api_key=\[api key\]$/);
+});
+
+test("the authorize call shows up without its key, though fetch itself is instrumented", async () => {
+  receiver = createReceiver({ client, name: "key", logger: false, ...telemetryHere() });
+  await send();
+  await receiver.idle({ timeoutMs: 60_000 });
+  emulator.fault("authorize", { status: 500, times: 1 });
+  await send();
+  await expect.poll(() => named("verify key").length).toBeGreaterThan(1);
+  const seen = JSON.stringify(spans.getFinishedSpans().map(plain));
+  expect(seen).not.toContain(apiKey);
+  expect(seen).not.toContain("callback_token");
+  expect(named("POST")).toEqual([]);
+
+  // Nor without the telemetry of ours; any other call with a key in its address would.
+  await client.authorize("a signature");
+  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).not.toContain(apiKey);
+  await fetch(`${serviceUrl}/elsewhere?api_key=${apiKey}`);
+  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).toContain(apiKey);
+  emulator.reset();
+  await receiver.idle({ timeoutMs: 60_000 });
+});
+
+test("a span says why there is no verdict, and not the signature", async () => {
+  const repeats = async (signature: string): Promise<never> => {
+    throw Object.assign(new Error(`no connection for ${signature}`), { code: `E-${signature}` });
+  };
+  receiver = createReceiver({
+    ...{ client: { authorize: repeats }, name: "own", logger: false, ...telemetryHere() },
+  });
+  const signature = "a-signature-of-some-length";
+  await receiver.start();
+  await send({ "X-svc-authorization": signature });
+  await expect.poll(() => named("verify own").length).toBe(1);
+  const [verify] = named("verify own");
+  expect(verify?.attributes).toMatchObject({ "error.type": "Error", "reporthook.verdict": "none" });
+  expect(verify?.status.message).toContain("no connection for");
+  expect(JSON.stringify(spans.getFinishedSpans().map(plain))).not.toContain(signature);
+});
+
+test("metrics say what was acknowledged, judged, handled, and what waits", async () => {
+  receiver = createReceiver({
+    ...{ client, name: "metrics", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
+    signature({ headers }) {
+      if (headers["x-fails"] !== undefined) throw new Error("no");
+      return headers["x-svc-authorization"];
+    },
+  });
+  let fail = (): void => {};
+  receiver.on("*", () => fail());
+  const failures = [
+    () => {},
+    () => {
+      throw new TypeError("no");
+    },
+    () => {
+      throw undefined;
+    },
+  ];
+  for (const failing of failures) {
+    fail = failing;
+    await send();
+    await receiver.idle({ timeoutMs: 60_000 });
+  }
+  await receiver.fetch(new Request("https://app.example/hook"));
+  const unsigned = emulator.notification("report.complete", { signature: "none" });
+  await receiver.fetch(new Request("https://app.example/hook", unsigned));
+  await send({ "X-fails": "yes" });
+
+  expect(await points("reporthook.deliveries")).toEqual({
+    ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=verified": 3 },
+    ...{ "reporthook.outcome=handled": 1, "reporthook.outcome=dead": 2 },
+    ...{ "reporthook.outcome=held": 1, "reporthook.outcome=inbox_unavailable": 1 },
+    "reporthook.outcome=method_not_allowed": 1,
+  });
+  expect(await points("reporthook.acknowledge.duration")).toEqual({
+    ...{ "reporthook.outcome=accepted": 4, "reporthook.outcome=method_not_allowed": 1 },
+    "reporthook.outcome=inbox_unavailable": 1,
+  });
+  expect(await points("reporthook.authorize.duration")).toEqual({ "reporthook.verdict=valid": 3 });
+  expect(await points("messaging.process.duration")).toEqual({
+    ...{ "messaging.operation.name=process": 1 },
+    "messaging.operation.name=process,error.type=TypeError": 1,
+    "messaging.operation.name=process,error.type=_OTHER": 1,
+  });
+  expect(await points("reporthook.deliveries.waiting")).toEqual({
+    ...{ "reporthook.state=received": 0, "reporthook.state=verified": 0 },
+  });
+  expect(await points("reporthook.deliveries.oldest")).toEqual({ "": 0 });
+});
+
+/** The values of a metric (of a histogram: how many) of the receiver "metrics", by their other attributes. */
+async function points(name: string): Promise<Record<string, number>> {
+  const { resourceMetrics } = await reader.collect();
+  const metrics = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
+  const metric = metrics.find(({ descriptor }) => descriptor.name === name);
+  const found: Record<string, number> = {};
+  for (const { attributes, value } of metric?.dataPoints ?? []) {
+    const {
+      "messaging.system": system,
+      "messaging.destination.name": receiver,
+      ...rest
+    } = attributes;
+    if (system !== "reporthook" || receiver !== "metrics") continue;
+    const key = Object.entries(rest).map(([attribute, of]) => `${attribute}=${of}`);
+    found[key.join(",")] = typeof value === "number" ? value : value.count;
+  }
+  return found;
+}
+
+function plain({ name, attributes, events, status, links }: ReadableSpan): object {
+  return { name, attributes, events, status, links };
+}
+
+test("a delivery is parked as always, whatever odd things a handler throws", async () => {
+  receiver = createReceiver({
+    ...{ client, name: "spans", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
+  });
+  const failing = (name: string) =>
+    Object.defineProperty(new Error("x"), name, {
+      get() {
+        throw new Error("no");
+      },
+    });
+  const thrown = [
+    Object.assign(new Error("x"), { stack: null }),
+    Object.assign(new Error("x"), { stack: [], message: {}, name: apiKey }),
+    Object.assign(new Error("x"), { code: Object.create(null) }),
+    Object.assign(new Error("x"), { code: `E_${apiKey}` }),
+    failing("code"),
+    failing("message"),
+  ];
+  const left = [...thrown];
+  receiver.on("report.complete", () => {
+    throw left.shift();
+  });
+  for (const _ of thrown) await send({});
+  await receiver.idle({ timeoutMs: 60_000 });
+  expect((await receiver.inbox.counts()).dead).toBe(thrown.length);
+  const shown = named("process spans").map(({ events, status }) => [events, status]);
+  expect(shown.length).toBe(thrown.length);
+  expect(JSON.stringify(shown)).not.toContain(apiKey);
+});

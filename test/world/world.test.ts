@@ -1,0 +1,85 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { isQuick } from "../../packages/core/test-support/needs.ts";
+import { mutations } from "./mutations.ts";
+import { buildProduct, type Product } from "./product.ts";
+import { type Result, runWorld } from "./run.ts";
+
+// The long run is `pnpm test:world`; WORLD_SEED repeats one world, and prints what happens in it.
+const chosen = process.env["WORLD_SEED"];
+const seeds = Number(process.env["WORLD_SEEDS"] ?? (isQuick ? 30 : 150));
+const first = Number(process.env["WORLD_FROM"] ?? 1);
+/** By one of these a fault has to be noticed, unless it names another. */
+const firstOnes = Array.from({ length: 50 }, (_, index) => index + 1);
+const limitMs = 300_000;
+/** Worlds that once broke a promise. */
+const rare = mutations.flatMap(({ seed }) => seed ?? []);
+
+/** How to repeat a world, what is broken in it, and what happened. */
+function failure({ seed, broken, trace }: Result): string {
+  const again = `Repeat it with: WORLD_SEED=${seed} pnpm test:world`;
+  return [again, ...broken, "", ...trace].join("\n");
+}
+
+/** The first world in which something is broken. */
+async function firstBroken(product: Product, worlds: readonly number[]): Promise<Result | null> {
+  for (const seed of worlds) {
+    const result = await runWorld(seed, product);
+    if (result.broken.length > 0) return result;
+  }
+  return null;
+}
+
+describe("A simulated world", () => {
+  let product: Product;
+  beforeAll(async () => {
+    product = await buildProduct();
+  });
+
+  if (chosen !== undefined) {
+    test(`of seed ${chosen} breaks no promise`, { timeout: limitMs }, async () => {
+      const result = await runWorld(Number(chosen), product);
+      console.log(result.trace.join("\n"));
+      if (result.broken.length > 0) throw new Error(failure(result));
+    });
+    return;
+  }
+
+  test(`of any of ${seeds} seeds breaks no promise`, {
+    timeout: limitMs + seeds * 1_000,
+  }, async () => {
+    const startedAt = performance.now();
+    const failures: Result[] = [];
+    for (let done = 1; done <= seeds && failures.length < 5; done++) {
+      const result = await runWorld(first + done - 1, product);
+      if (result.broken.length > 0) failures.push(result);
+      if (done % 500 !== 0) continue;
+      const seconds = Math.round((performance.now() - startedAt) / 1_000);
+      console.log(`${done} of ${seeds} worlds, ${seconds} s: ${failures.length} broke a promise`);
+    }
+    const others = failures.slice(1).map(({ seed, broken }) => `seed ${seed}: ${broken[0]}`);
+    const [worst] = failures;
+    if (worst !== undefined) throw new Error([failure(worst), ...others].join("\n"));
+  });
+
+  test.each(rare)("of seed %d breaks no promise", async (seed) => {
+    const result = await runWorld(seed, product);
+    if (result.broken.length > 0) throw new Error(failure(result));
+  });
+
+  test("of one seed is always the same", { timeout: limitMs }, async () => {
+    for (const seed of [1, 2, 3]) {
+      const { trace } = await runWorld(seed, product);
+      expect((await runWorld(seed, product)).trace).toEqual(trace);
+    }
+  });
+});
+
+if (chosen === undefined && !isQuick)
+  describe("A simulated world notices a receiver that", () => {
+    test.each(mutations)("$name", { timeout: limitMs }, async (mutation) => {
+      const { seed } = mutation;
+      const worlds = seed === undefined ? firstOnes : [seed];
+      const noticed = await firstBroken(await buildProduct(mutation), worlds);
+      expect(noticed, `not in the worlds ${worlds.join(", ")}`).not.toBeNull();
+    });
+  });
