@@ -102,11 +102,16 @@ describe("packages", () => {
 });
 
 describe("folders", () => {
-  // The two threads of sqlite still share files.
-  const withFolders = packages.filter((name) => foldersOf(name).size > 0 && name !== "sqlite");
+  const withFolders = packages.filter((name) => foldersOf(name).size > 0);
 
   it.each(withFolders)("of %s import from folders below them only", (name) => {
     expect(circleIn(foldersOf(name))).toBeNull();
+  });
+
+  it("of sqlite's two threads share the protocol and the database, and import nothing from each other", () => {
+    const folders = foldersOf("sqlite");
+    expect([...(folders.get("main-thread") ?? [])].sort()).toEqual(["database", "protocol"]);
+    expect([...(folders.get("writer-thread") ?? [])].sort()).toEqual(["database", "protocol"]);
   });
 
   it("are found, with their imports", () => {

@@ -85,7 +85,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "hands out again what is at the end of its way",
-    file: `${sqlite}/writer-thread/claim/queue.ts`,
+    file: `${sqlite}/protocol/queues.ts`,
     is: 'if (typeof queue !== "number" || queue >= queues.verify.leased) return null;',
     becomes: 'if (typeof queue !== "number") return { stage: "handle", isDue: true, rank: 0 };',
   },

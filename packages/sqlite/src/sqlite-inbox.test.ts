@@ -20,7 +20,7 @@ import {
 } from "../../core/src/testing/inbox/fixture.ts";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
-import { beatMs } from "./writer-thread/claim/leases.ts";
+import { beatMs } from "./protocol/protocol.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true }));

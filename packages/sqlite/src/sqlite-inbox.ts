@@ -26,17 +26,17 @@ import { loadDriver } from "./database/driver.ts";
 import { LaneConsumer, type Source } from "./main-thread/consumer.ts";
 import { checkThread } from "./main-thread/spawn.ts";
 import { Connection } from "./main-thread/thread-client.ts";
-import type {
-  HandedOut,
-  LaneState,
-  Numbers,
-  Pruned,
-  Released,
-  ThreadOptions,
+import { countsOf, loadOf, none } from "./protocol/kinds.ts";
+import {
+  atOnce,
+  type HandedOut,
+  type LaneState,
+  type Numbers,
+  type Pruned,
+  type Released,
+  type ThreadOptions,
 } from "./protocol/protocol.ts";
 import { keptOf } from "./protocol/row.ts";
-import { atOnce } from "./writer-thread/admin/admin.ts";
-import { countsOf, loadOf, none } from "./writer-thread/counters.ts";
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {

@@ -2,10 +2,11 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
 import { type Database, loadDriver, sqliteCode } from "./database/driver.ts";
-import { explain, OpenFile } from "./database/file-guard.ts";
+import { OpenFile } from "./database/file-guard.ts";
 import { LogFile } from "./database/log-file.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
+import { explain } from "./writer-thread/errors.ts";
 import { Engine } from "./writer-thread/writer.ts";
 
 /** How often the thread looks for what nobody asked for, in milliseconds. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { lastNumber } from "../writer-thread/last-number.ts";
+import { lastNumber } from "../writer-thread/counters.ts";
 import { type Database, loadDriver } from "./driver.ts";
 import { migrations, prepareSchema } from "./migrations.ts";
 

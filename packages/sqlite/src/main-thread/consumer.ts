@@ -10,16 +10,16 @@ import {
   record,
   stopped,
 } from "@reporthook/core/store";
+import { kindOf } from "../protocol/kinds.ts";
 import {
   isFailure,
   type LaneState,
   type Recorded,
   type RecordResult,
 } from "../protocol/protocol.ts";
-import { errorOf } from "../protocol/results.ts";
+import { errorOf, type Leased } from "../protocol/results.ts";
 import { changesOf } from "../protocol/row.ts";
-import { kindOf } from "../writer-thread/counters.ts";
-import { Ahead, type Leased } from "./prefetch.ts";
+import { Ahead } from "./prefetch.ts";
 
 /** What a consumer needs of its inbox. */
 export interface Source {

@@ -1,7 +1,8 @@
 import { newKept } from "@reporthook/core/store";
 import { describe, expect, it, vi } from "vitest";
 import { virtualClock } from "../../../core/src/testing/virtual-clock.ts";
-import { Ahead, type Leased } from "./prefetch.ts";
+import type { Leased } from "../protocol/results.ts";
+import { Ahead } from "./prefetch.ts";
 
 const giveBack = vi.fn();
 

@@ -1,13 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
-import { type Kept, quietTimeout } from "@reporthook/core/store";
-
-/** One that was leased. */
-export interface Leased {
-  readonly seq: number;
-  readonly owner: number;
-  readonly kept: Kept;
-}
+import { quietTimeout } from "@reporthook/core/store";
+import type { Leased } from "../protocol/results.ts";
 
 interface Waiting extends Leased {
   /** Since when, or since the event loop stood still. */

@@ -2,6 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, type Kept, newKept } from "@reporthook/core/store";
+import { kindOf } from "../protocol/kinds.ts";
 import type {
   AddResult,
   Call,
@@ -16,10 +17,8 @@ import type {
   Request,
   ThreadOptions,
 } from "../protocol/protocol.ts";
-import { isFailure } from "../protocol/protocol.ts";
+import { beatMs, isFailure, lostAfterMs } from "../protocol/protocol.ts";
 import { addedOf, errorOf, type LeasedToLane, leasedOf, storedUnder } from "../protocol/results.ts";
-import { beatMs, lostAfterMs } from "../writer-thread/claim/leases.ts";
-import { kindOf } from "../writer-thread/counters.ts";
 import { Outbox } from "./request-batch.ts";
 import { startThread } from "./spawn.ts";
 

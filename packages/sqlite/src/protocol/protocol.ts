@@ -2,6 +2,13 @@ import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/
 import type { Retention } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
 
+/** An owner whose beat stands still for so long (milliseconds of real time) has lost its leases. */
+export const lostAfterMs: number = 5_000;
+/** How often an owner that holds leases beats, in milliseconds. */
+export const beatMs: number = 1_000;
+/** How many deliveries a person or time changes in one transaction. */
+export const atOnce: number = 500;
+
 /** What the thread is started with. */
 export interface ThreadOptions {
   readonly path: string;

@@ -1,11 +1,17 @@
 import { type Added, type ErrorCode, ReporthookError } from "@reporthook/core";
 import type { Kept } from "@reporthook/core/store";
-import type { Leased } from "../main-thread/prefetch.ts";
 import type { AddResult, Failure, Handed } from "./protocol.ts";
 import { keptOf } from "./row.ts";
 
 /** What became of a delivery that did not fail. */
 export type Stored = Exclude<AddResult, Failure>;
+
+/** One that was leased. */
+export interface Leased {
+  readonly seq: number;
+  readonly owner: number;
+  readonly kept: Kept;
+}
 
 /** What the thread leased to a lane. */
 export interface LeasedToLane extends Leased {

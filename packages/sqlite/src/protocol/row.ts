@@ -1,7 +1,7 @@
 import type { Attempt, Entry, KeptHeaders, Reason, State, Verification } from "@reporthook/core";
 import { isUnsigned, type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { placeOf } from "../writer-thread/claim/queue.ts";
+import { placeOf } from "./queues.ts";
 
 /** The columns that work on a delivery changes, in the order of {@link changesOf}. */
 export const changing: readonly string[] = [

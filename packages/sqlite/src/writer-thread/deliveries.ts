@@ -1,12 +1,12 @@
 import type { Stage } from "@reporthook/core";
 import type { Database, Statement, Value } from "../database/driver.ts";
+import { ever } from "../protocol/kinds.ts";
 import type { AddResult, Alike, Recorded } from "../protocol/protocol.ts";
+import { queues } from "../protocol/queues.ts";
 import { changing } from "../protocol/row.ts";
 import { asGiven, ManyRows, type Rows } from "./bulk-insert.ts";
-import { queues } from "./claim/queue.ts";
-import { ever, type Tally } from "./counters.ts";
+import { lastNumber, type Tally } from "./counters.ts";
 import type { DedupeWindow } from "./dedupe/window.ts";
-import { lastNumber } from "./last-number.ts";
 import type { Receivers } from "./receiver-ids.ts";
 
 /** What deliveries are written with. */

@@ -6,10 +6,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { OpenFile } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/migrations.ts";
+import { kindOf } from "../protocol/kinds.ts";
 import type { Alike, Handed, LaneState, Recorded, Reply, Request } from "../protocol/protocol.ts";
+import { beatMs, lostAfterMs } from "../protocol/protocol.ts";
 import { changesOf, keptOf } from "../protocol/row.ts";
-import { beatMs, lostAfterMs } from "./claim/leases.ts";
-import { kindOf } from "./counters.ts";
 import { Engine } from "./writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-engine-"));

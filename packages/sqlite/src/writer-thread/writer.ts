@@ -1,6 +1,6 @@
 import { ReporthookError } from "@reporthook/core";
 import type { Database, Statement } from "../database/driver.ts";
-import { failureOf, failureOfAll, type OpenFile } from "../database/file-guard.ts";
+import type { OpenFile } from "../database/file-guard.ts";
 import type {
   AddResult,
   Alike,
@@ -15,16 +15,18 @@ import type {
   Request,
   ThreadOptions,
 } from "../protocol/protocol.ts";
+import { queues, waitingIn } from "../protocol/queues.ts";
 import { keptAsIn } from "../protocol/row.ts";
 import { Shelf } from "./admin/admin.ts";
 import { answer } from "./answer.ts";
 import { HandOut } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
-import { Queue, queues, waitingIn } from "./claim/queue.ts";
+import { Queue } from "./claim/queue.ts";
 import { takeBack } from "./claim/take-back.ts";
 import { Tally } from "./counters.ts";
 import { DedupeWindow } from "./dedupe/window.ts";
 import { Deliveries, type Files } from "./deliveries.ts";
+import { failureOf, failureOfAll } from "./errors.ts";
 import { Receivers } from "./receiver-ids.ts";
 
 /** Runs a step as it is, or in a transaction of its own that fails alone. */

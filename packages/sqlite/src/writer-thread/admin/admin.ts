@@ -15,15 +15,13 @@ import {
   states,
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
-import type { Pruned, Released } from "../../protocol/protocol.ts";
+import { countsOf, kindOf } from "../../protocol/kinds.ts";
+import { atOnce, type Pruned, type Released } from "../../protocol/protocol.ts";
+import { queues } from "../../protocol/queues.ts";
 import { changesOf, keptAs, keptOf } from "../../protocol/row.ts";
-import { queues } from "../claim/queue.ts";
-import { countsOf, kindOf } from "../counters.ts";
 import type { Deliveries, Files } from "../deliveries.ts";
 import { Look } from "./query.ts";
 
-/** How many are changed in one transaction. */
-export const atOnce: number = 500;
 const mostRejected = 10_000;
 /** Work that has ended the process so often is not begun again. */
 const mostStarts = 5;

@@ -1,9 +1,10 @@
 import type { Row } from "../../database/driver.ts";
 import type { Handed } from "../../protocol/protocol.ts";
+import type { Waiting } from "../../protocol/queues.ts";
 import type { Receivers } from "../receiver-ids.ts";
 import { type Lane, Lanes } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
-import type { Queue, Waiting } from "./queue.ts";
+import type { Queue } from "./queue.ts";
 
 /** Who takes a delivery at once. */
 export interface Taking {

@@ -1,10 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Database, Statement } from "../../database/driver.ts";
-
-/** An owner whose beat stands still for so long (milliseconds of real time) has lost its leases. */
-export const lostAfterMs: number = 5_000;
-/** How often an owner that holds leases beats, in milliseconds. */
-export const beatMs: number = 1_000;
+import { beatMs, lostAfterMs } from "../../protocol/protocol.ts";
 
 /**
  * Who works on deliveries, in this process and in others. An owner beats while it holds leases; others watch the beat, by

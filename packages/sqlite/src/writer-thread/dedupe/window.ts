@@ -1,7 +1,7 @@
 import { dayMs } from "@reporthook/core/store";
 import type { Database, Statement } from "../../database/driver.ts";
 import { asGiven, ManyRows } from "../bulk-insert.ts";
-import { lastNumber } from "../last-number.ts";
+import { lastNumber } from "../counters.ts";
 import {
   type Generation,
   type Hash,

@@ -1,0 +1,55 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ReporthookError } from "@reporthook/core";
+import { describe } from "@reporthook/core/store";
+import { sqliteCode } from "../database/driver.ts";
+import type { Failure } from "../protocol/protocol.ts";
+
+const unwritable = "the file or its folder can't be written: give the app the right to";
+
+const wayOut: Readonly<Record<number, string>> = {
+  5: "another process holds the file for too long: look for a long transaction, or a backup that locks it",
+  8: unwritable,
+  10: "the disk fails or is full: free space, or look at the system's log",
+  11: "the file is damaged: stop the app, keep a copy, restore a backup or recover it with sqlite3's .recover",
+  13: "the disk is full: free space",
+  26: "the file is no SQLite database: name another path",
+};
+
+/** What to tell of a failure: the way out, and SQLite's own words. */
+export function explain(error: unknown, path: string): ReporthookError {
+  if (error instanceof ReporthookError) return error;
+  const code = sqliteCode(error);
+  const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
+  const text = way === undefined ? describe(error) : `${way} (${describe(error)})`;
+  return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
+}
+
+/** The same, in a form that survives the way between threads. */
+export function failureOf(error: unknown, path: string): Failure {
+  const { code, message } = explain(error, path);
+  return { code, failed: message };
+}
+
+/** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. Null for others. */
+export function failureOfAll(error: unknown, path: string): Failure | null {
+  const isLocked = sqliteCode(error) === 5;
+  return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
+}
+
+/** Why a file can't be opened, which SQLite does not tell. */
+function whyUnopened(path: string): string {
+  const folder = dirname(path);
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      return `this is a folder: name a file in it, like ${join(path, "inbox.db")}`;
+    }
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      return `the folder ${folder} is not there: create it, or name another path`;
+    }
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return unwritable;
+  }
+  return "the file can't be opened: give the app the right to read and write it, and look at its limit of open files";
+}
