@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import { missingProgram } from "../durability/needs.ts";
 import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
 const service = { REPORTS_URL: "http://127.0.0.1:9", REPORTS_API_KEY: "a-key-of-the-tests" };
@@ -202,8 +203,8 @@ describe("the API key is never printed", () => {
   );
 });
 
-const hasScript = spawnSync("script", ["--version"]).error === undefined;
-describe.skipIf(!hasScript)("on a terminal (needs the program `script`)", () => {
+const noScript = missingProgram("script", "bsdutils");
+describe.skipIf(noScript !== null)(`on a terminal (skipped: ${noScript})`, () => {
   const painted = "\u001b[3";
   const onTerminal = (line: string, env: Record<string, string> = {}, columns = 100): string => {
     const { PATH = "", HOME = "" } = process.env;

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { memoryInbox } from "@reporthook/core";
 import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { missingProgram, testWith } from "./durability/needs.ts";
 import { startShop as startAfter } from "./moving-over/after.ts";
 import { startShop as startBefore } from "./moving-over/before.ts";
 
@@ -108,7 +109,7 @@ describe.each([
   });
 });
 
-test("the page shows the commit as it is", async () => {
+testWith(missingProgram("git"))("the page shows the commit as it is", async () => {
   const files = ["test/docs/moving-over/before.ts", "test/docs/moving-over/after.ts"];
   const args = ["diff", "--no-index", "--no-color", "--unified=2", ...files];
   const { stdout } = await promisify(execFile)("git", args, { cwd: root }).catch(

@@ -15,7 +15,7 @@ import {
   startPostgres,
   startRedis,
 } from "../../packages/bullmq/test-support/servers.ts";
-import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { widest } from "../cli/process.ts";
 import { patient } from "../support/patient.ts";
 
@@ -25,8 +25,6 @@ afterAll(() => {
   for (const child of started) child.kill("SIGKILL");
   rmSync(folder, { recursive: true });
 });
-
-const hasScript = spawnSync("script", ["--version"]).error === undefined;
 
 interface Tour {
   readonly child: ChildProcess;
@@ -136,7 +134,7 @@ describe("the tour", () => {
     expect(bogus.text()).toBe("\nUnknown option '--bogus'; --help shows what there is\n");
   });
 
-  testWith(hasScript ? null : "no script here: apt-get install bsdutils")(
+  testWith(missingProgram("script", "bsdutils"))(
     "shows a spinner on a terminal, without colour where NO_COLOR is set",
     async () => {
       const onTerminal = (db: string, env: Record<string, string>): string => {

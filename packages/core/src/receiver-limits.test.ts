@@ -130,9 +130,13 @@ describe("the answer", () => {
     const { port } = server.address() as AddressInfo;
     const { headers, body } = emulator.notification("report.complete");
     const status = await new Promise((resolve, reject) => {
-      const sent = request({ port, method: "POST", path: "/hook?x=%20", headers }, (response) => {
-        response.resume().on("end", () => resolve(response.statusCode));
-      });
+      const sent = request(
+        `http://127.0.0.1:${port}/hook?x=%20`,
+        { method: "POST", headers },
+        (response) => {
+          response.resume().on("end", () => resolve(response.statusCode));
+        },
+      );
       sent.on("error", reject).end(body);
     });
     expect(status).toBe(200);

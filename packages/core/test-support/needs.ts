@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type TestFunction, test } from "vitest";
 
@@ -22,10 +22,16 @@ export function testWith(
   };
 }
 
+/** Says that a program is not here and which packages of Debian have it, or null. */
+export function missingProgram(name: string, packages: string = name): string | null {
+  const { status } = spawnSync(name, ["--version"]);
+  return status === 0 ? null : `no ${name} here: apt-get install ${packages}`;
+}
+
 /** What is missing to stand between SQLite and the C library, or null. */
 export function missingForShim(): string | null {
   if (process.platform !== "linux") return "LD_PRELOAD needs Linux";
-  return runs("gcc", "--version") ? null : "no gcc here: apt-get install gcc libc6-dev";
+  return missingProgram("gcc", "gcc libc6-dev");
 }
 
 /** What is missing to mount file systems, or null. */
@@ -43,13 +49,4 @@ const sysAdmin = 1n << 21n;
 /** Runs a program of the machine; throws when it is not there or fails. */
 export function run(command: string, ...args: string[]): void {
   execFileSync(command, args, { stdio: "ignore" });
-}
-
-function runs(command: string, ...args: string[]): boolean {
-  try {
-    run(command, ...args);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -145,7 +145,8 @@ test("listen() gives a URL that can be called when the host is a wildcard or IPv
   ] as const) {
     const emulator = createEmulator();
     const listening = await emulator.listen(0, host).catch((error) => error as { code: string });
-    if ("code" in listening && listening.code === "EADDRNOTAVAIL") continue; // no IPv6 here
+    // A machine without IPv6, or without a file of host names.
+    if ("code" in listening && /EADDRNOTAVAIL|ENOTFOUND/.test(listening.code)) continue;
     expect(listening).toEqual({ url: expect.stringContaining(`http://${name}:`) });
     await emulator.close();
   }
