@@ -1,20 +1,28 @@
 import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { isQuick, testWith } from "../../packages/core/test-support/needs.ts";
 
 const guard = fileURLToPath(new URL("../../scripts/guard.cjs", import.meta.url));
+const installed = fileURLToPath(new URL("../../scripts/installed.cjs", import.meta.url));
+
+/** Says that it is another version. */
+const as = (version: string): string =>
+  `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
+
+function run(node: string, args: readonly string[], more: Record<string, string> = {}) {
+  const env = { ...process.env, ...more };
+  const { status, stderr } = spawnSync(node, args, { env, encoding: "utf8" });
+  return [status, stderr];
+}
 
 function guarded(task: string, agent: string, version = process.versions.node) {
-  const as = `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ["--eval", `${as} require(${JSON.stringify(guard)})`],
-    {
-      env: { ...process.env, npm_lifecycle_event: task, npm_config_user_agent: agent },
-      encoding: "utf8",
-    },
-  );
-  return [status, stderr];
+  const env = { npm_lifecycle_event: task, npm_config_user_agent: agent };
+  const script = `${as(version)} require(${JSON.stringify(guard)})`;
+  return run(process.execPath, ["--eval", script], env);
 }
 
 test.each(["20.19.0", "24.1.0"])("pnpm on Node %s may go on", (version) => {
@@ -35,19 +43,81 @@ test.each(["20.18.3", "18.20.0", "8.1.0"])("Node %s is told which it must be", (
   expect(guarded("test", "pnpm/10.26.0", version)).toEqual([1, said]);
 });
 
-test.each([
-  ["packages/core/src/index.ts", "@reporthook/core needs Node 20.19 or later, not 18.20.4"],
-  ["packages/cli/src/main.ts", "reporthook needs Node 20.19 or later, not 18.20.4"],
-])("%s tells an older Node which it must be", (file, said) => {
-  const as = `Object.defineProperty(process.versions, "node", { value: "18.20.4" });`;
+const fromSource = ["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"];
+const programs = [
+  ["packages/core/src/index.ts", "@reporthook/core needs Node 20.19 or later, not 18."],
+  ["packages/cli/src/main.ts", "reporthook needs Node 20.19 or later, not 18."],
+] as const;
+
+test.each(programs)("%s tells an older Node which it must be", (file, said) => {
   const url = JSON.stringify(new URL(`../../${file}`, import.meta.url));
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [
-      ...["--conditions=@reporthook/source", "--import", "tsx", "--input-type=module"],
-      ...["--eval", `${as} await import(${url});`],
-    ],
-    { encoding: "utf8" },
-  );
-  expect([status, stderr]).toEqual([1, expect.stringContaining(said)]);
+  const args = [...fromSource, "--eval", `${as("18.20.4")} await import(${url});`];
+  expect(run(process.execPath, args)).toEqual([1, expect.stringContaining(said)]);
+});
+
+/** The Node 18 of the registry. */
+function node18(): string | null {
+  const get = ["--yes", "--package", "node@18", "--", "node", "-p", "process.execPath"];
+  const env = { ...process.env, npm_config_fetch_retries: "0" };
+  const { status, stdout } = spawnSync("npx", get, { env, encoding: "utf8", timeout: 120_000 });
+  return status === 0 ? stdout.trim() : null;
+}
+const real = isQuick ? null : node18();
+const missing = isQuick
+  ? "Node 18: pnpm test:all"
+  : real === null
+    ? "no Node 18 from the registry"
+    : null;
+
+testWith(missing)("a real Node 18 is told so by the clone, core and the command line", async () => {
+  const env = { npm_config_user_agent: "pnpm/10.26.0" };
+  for (const [task, command] of [
+    ["preinstall", "install"],
+    ["start", "start"],
+    ["test", "test"],
+  ]) {
+    const answer = run(real ?? "", [guard], { ...env, npm_lifecycle_event: task ?? "" });
+    const said = `needs Node 20\\.19 or later, not 18\\..* run: npx --yes pnpm@10 ${command}\n\n$`;
+    expect(answer).toEqual([1, expect.stringMatching(new RegExp(said))]);
+  }
+  for (const [file, said] of programs) {
+    const url = JSON.stringify(new URL(`../../${file}`, import.meta.url));
+    const answer = run(real ?? "", [...fromSource, "--eval", `await import(${url});`]);
+    expect(answer).toEqual([1, expect.stringContaining(said)]);
+  }
+});
+
+const lock = "pnpm-lock.yaml";
+const packages = "node_modules/.modules.yaml";
+const page = "packages/dashboard/src/page.generated.ts";
+
+test.each([
+  ["a clone", { [lock]: 2 }, "install --loglevel warn\n"],
+  [
+    "one whose packages are older",
+    { [lock]: 2, [packages]: 1, [page]: 1 },
+    "install --loglevel warn\n",
+  ],
+  [
+    "one whose installation was broken off",
+    { [lock]: 1, [packages]: 2 },
+    "install --loglevel warn\n",
+  ],
+  ["one that has all", { [lock]: 1, [packages]: 2, [page]: 2 }, ""],
+])("before a script, %s is installed as it needs", (_, files, expected) => {
+  const folder = mkdtempSync(join(tmpdir(), "reporthook-installed-"));
+  for (const [name, changed] of Object.entries(files)) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "");
+    utimesSync(file, changed, changed);
+  }
+  const pnpm = join(folder, "pnpm.cjs");
+  writeFileSync(pnpm, "console.log(...process.argv.slice(2));");
+  const { stdout } = spawnSync(process.execPath, [installed], {
+    cwd: folder,
+    env: { npm_execpath: pnpm },
+    encoding: "utf8",
+  });
+  expect(stdout).toBe(expected);
 });
