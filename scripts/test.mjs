@@ -1,6 +1,7 @@
-// `pnpm test` and `pnpm test:all`: says what comes, then runs vitest, with all that is given passed on to it.
+// `pnpm test` and `pnpm test:all`: says what comes, then runs vitest, with all that is given passed on to it. Fails when a process is left.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { endLeft } from "./left.mjs";
 
 const [asked, ...given] = process.argv.slice(2);
 // What is named runs whole.
@@ -13,12 +14,21 @@ const told = {
 if (lane === asked) console.log(`\n${told[lane]}`);
 
 const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
+// On Linux in a session, by which the processes that a test has left are found at the end.
+const detached = process.platform === "linux";
 const child = spawn(process.execPath, [vitest, "run", ...given], {
   env: { ...process.env, TEST_LANE: lane },
-  stdio: "inherit",
+  stdio: ["ignore", "inherit", "inherit"],
+  detached,
 });
-// The terminal's Ctrl-C reaches both: vitest ends, and then this does.
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
-child.on("exit", (code) => {
+// The terminal's Ctrl-C reaches this alone.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => process.kill(detached ? -child.pid : child.pid, signal));
+}
+child.on("exit", async (code) => {
   process.exitCode = code ?? 1;
+  const left = detached ? await endLeft(child.pid) : [];
+  if (left.length === 0) return;
+  process.exitCode = 1;
+  console.error(["Processes were left by the tests:", ...left].join("\n"));
 });
