@@ -1,45 +1,44 @@
 #!/bin/sh
-# The README's two commands on a Debian that has Node 20 and nothing else: as root, with the clone in a closed folder, and as another user.
-# Run as root in a clone, with an empty folder as TMPDIR; it fetches the Debian with debootstrap.
+# The README's two commands on a Debian that has Node and nothing else: as root, in a closed folder, and as another user.
+# Run as root in a clone; what it has committed is tried. debootstrap fetches the Debian.
 set -eu
-debian=$TMPDIR/debian
+cd "$(dirname "$0")/.."
+debian=$(mktemp -d)
 trap 'rm -rf "$debian"' EXIT
 
 if ! command -v debootstrap >/dev/null; then
   apt-get update -qq
   apt-get install -qq --no-install-recommends debootstrap >/dev/null
 fi
-chmod 755 "$TMPDIR"
 debootstrap --variant=minbase bookworm "$debian" >/dev/null
 echo "127.0.0.1 localhost" >"$debian/etc/hosts"
 
-# Node and its npm, of this machine.
-modules=$debian/usr/local/lib/node_modules
-mkdir "$modules"
-cp "$NODE" "$debian/usr/local/bin/node"
-cp -R "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$modules/npm"
+# Node and npm are those of this machine.
+cp "$(command -v node)" "$debian/usr/local/bin/node"
+npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
+mkdir "$debian/usr/local/lib/node_modules"
+cp -R "$npm" "$debian/usr/local/lib/node_modules/npm"
 for name in npm npx; do
   ln -s "../lib/node_modules/npm/bin/$name-cli.js" "$debian/usr/local/bin/$name"
 done
-# Without these, a network that reads along lets npm reach nothing.
-certificates=/etc/extra-certificates.pem
-cp "${NODE_EXTRA_CA_CERTS:-/dev/null}" "$debian$certificates"
+# Where a proxy reads along, npm has to know its certificate.
+cp "${NODE_EXTRA_CA_CERTS:-/dev/null}" "$debian/etc/certificates.pem"
 
 for user in root nobody; do
-  home=$debian/root
-  [ "$user" = root ] || home=$debian/home/$user
-  mkdir -p -m 700 "$home"
-  git clone --quiet --no-hardlinks . "$home/clone"
-  chown -R "$(id -u "$user"):$(id -g "$user")" "$home"
-  for command in "start --exit" test; do
+  home=/root
+  [ "$user" = root ] || home=/home/$user
+  mkdir -p -m 700 "$debian$home"
+  git clone --quiet --no-hardlinks . "$debian$home/clone"
+  chown -R "$(id -u "$user"):$(id -g "$user")" "$debian$home"
+  for task in "start --exit" test; do
     begin=$(date +%s)
+    # shellcheck disable=SC2016
     unshare --mount --pid --fork --kill-child sh -euc '
-      debian=$1 user=$2 home=$3 certificates=$4 command=$5
-      mount -t proc none "$debian/proc"
-      mount -t tmpfs none "$debian/dev/shm"
-      exec env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$home" NODE_EXTRA_CA_CERTS="$certificates" \
-        chroot --userspec="$user" "$debian" sh -c "cd && cd clone && exec npx --yes pnpm@10 $command"
-    ' sh "$debian" "$user" "${home#"$debian"}" "$certificates" "$command"
-    echo "pnpm $command as $user: $(($(date +%s) - begin)) s"
+      mount -t proc none "$1/proc"
+      mount -t tmpfs none "$1/dev/shm"
+      exec env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$3" NODE_EXTRA_CA_CERTS=/etc/certificates.pem \
+        /usr/sbin/chroot --userspec="$2" "$1" sh -c "cd && cd clone && exec npx --yes pnpm@10 $4"
+    ' sh "$debian" "$user" "$home" "$task"
+    echo "pnpm $task as $user: $(($(date +%s) - begin)) s"
   done
 done

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { memoryInbox } from "@reporthook/core";
 import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { missingProgram, testWith } from "./durability/needs.ts";
+import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { startShop as startAfter } from "./moving-over/after.ts";
 import { startShop as startBefore } from "./moving-over/before.ts";
 
