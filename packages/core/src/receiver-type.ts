@@ -30,7 +30,7 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
   start(): Promise<void>;
   /**
    * Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish, and the inbox has what is left of them
-   * to close, at least 2,000. Idempotent. Rejects `inbox_failed` when the inbox can't be closed, or not in that time.
+   * to close, at least 2,000. Idempotent. Inside a handler it resolves at once, for it waits for handlers. Rejects `inbox_failed` when the inbox can't be closed, or not in that time.
    */
   close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   /**

@@ -26,6 +26,7 @@ import { warnOfRefusals } from "./observe/refusals.ts";
 import type { ReceiverOptions } from "./options/options.ts";
 import { settingsOf } from "./options/settings.ts";
 import type { AnyHandler, Registration } from "./process/handlers.ts";
+import { isInsideHandler } from "./process/inside-handler.ts";
 import { register } from "./process/register.ts";
 import { createEngine } from "./process/runner.ts";
 import { createWorker } from "./process/stages.ts";
@@ -284,8 +285,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     start: engine.start,
     async close({ timeoutMs = 25_000 } = {}) {
       checkMs("close: timeoutMs", timeoutMs);
+      const isInside = isInsideHandler();
       closed ??= bind(shutDown)(timeoutMs);
-      await closed;
+      if (isInside) closed.catch(engine.onError);
+      else await closed;
     },
     async idle({ timeoutMs = 5_000 } = {}) {
       checkMs("idle: timeoutMs", timeoutMs);

@@ -3,6 +3,7 @@ import { type EventName, type EventOf, type HandlerContext, matches } from "../e
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Scope, within } from "../lib/timeout.ts";
+import { runHandlers } from "./inside-handler.ts";
 
 /** A handler as it is kept: its names decide which events it is given. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
@@ -49,34 +50,20 @@ export async function dispatch(
       "handler_timeout",
       `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
     );
+  const runAll = (scope: Scope): Promise<void> => {
+    const context: HandlerContext = {
+      get signal() {
+        return scope.signal;
+      },
+      attempt,
+    };
+    const calls = handlers.map((handler) => () => handler(event, context));
+    return runHandlers(calls, () => scope.over, failures);
+  };
   try {
-    await within({ clock, ms, late, parent }, (scope) =>
-      runAll(handlers, event, { scope, attempt }, failures),
-    );
+    await within({ clock, ms, late, parent }, runAll);
   } catch (error) {
     return [...failures, error];
   }
   return failures;
-}
-
-async function runAll(
-  handlers: readonly AnyHandler[],
-  event: EventOf,
-  { scope, attempt }: { readonly scope: Scope; readonly attempt: number },
-  failures: unknown[],
-): Promise<void> {
-  const context: HandlerContext = {
-    get signal() {
-      return scope.signal;
-    },
-    attempt,
-  };
-  for (const handler of handlers) {
-    if (scope.over) return;
-    try {
-      await handler(event, context);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
 }

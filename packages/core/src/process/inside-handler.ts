@@ -1,0 +1,40 @@
+const mark = "reporthook runs handlers";
+
+type RunHandlers = (
+  handlers: readonly (() => unknown)[],
+  isOver: () => boolean,
+  failures: unknown[],
+) => Promise<void>;
+
+// A computed name, which no minifier changes: isInsideHandler() looks for it.
+const named: { readonly [mark]: RunHandlers } = {
+  async [mark](handlers, isOver, failures) {
+    for (const handler of handlers) {
+      if (isOver()) return;
+      try {
+        await handler();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  },
+};
+
+/** Runs handlers one after the other until `isOver`; what one throws is added to `failures`. */
+export const runHandlers: RunHandlers = named[mark];
+
+/**
+ * Whether a handler calls this, or waits for the function that does: V8 shows in a stack who waits for whom. False where an engine
+ * does not. An AsyncLocalStorage would know it everywhere, but costs each app on Node 20 and 22 a sixth more CPU for each delivery.
+ */
+export function isInsideHandler(): boolean {
+  const { stackTraceLimit } = Error;
+  try {
+    Error.stackTraceLimit = 200;
+    return String(new Error().stack).includes(mark);
+  } catch {
+    return false;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
