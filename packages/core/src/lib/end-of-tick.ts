@@ -1,7 +1,8 @@
 import { isTiedToRequests } from "./platform.ts";
+import { realImmediate } from "./real-timers.ts";
 
-// The real one, where there is one: a virtual clock has no turns.
-const nextTurn = isTiedToRequests() ? undefined : globalThis.setImmediate;
+// Not the clock's: a virtual one has no turns.
+const nextTurn = isTiedToRequests() ? undefined : realImmediate;
 let waiting: (() => void)[] = [];
 
 /**

@@ -3,9 +3,10 @@ import { setUp } from "../../test-support/receiver-setup.ts";
 
 describe("mustBeThere()", () => {
   it("has a promise of signature answered 503, with a line that names the option", async () => {
-    const { send, lines } = setUp({
+    const { send, lines, seeAll } = setUp({
       signature: () => Promise.reject(new Error("later")) as never,
     });
+    seeAll();
     expect((await send("report.complete")).status).toBe(503);
     expect(String(lines[0]?.fields["error"])).toContain(
       "TypeError: createReceiver: signature must answer at once, not with a promise",

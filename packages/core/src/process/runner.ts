@@ -7,6 +7,7 @@ import { quietTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
+import { later } from "../lib/real-timers.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { isDoneIn } from "../lib/timeout.ts";
 import { observe } from "../observe/hooks.ts";
@@ -206,7 +207,7 @@ export function createEngine(settings: Settings, worker: Worker, around?: Around
             `Receiver ${name} is not idle after ${timeoutMs} ms: ${what}`,
           );
         }
-        await new Promise((resolve) => realTimeout(resolve, pollMs));
+        await new Promise<void>((resolve) => later(resolve, pollMs));
       }
     } finally {
       clearRealTimeout(timer);

@@ -1,6 +1,7 @@
 import { StopController } from "../../lib/abort.ts";
 import { quietTimeout } from "../../lib/clock.ts";
 import { describe } from "../../lib/describe.ts";
+import { later, realImmediate } from "../../lib/real-timers.ts";
 import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
 import type { Consumer, Policy, Work } from "../inbox.ts";
 import { jobOf, type Kept } from "../stored-delivery.ts";
@@ -11,7 +12,7 @@ type Finish = (kept: Kept, outcome: Outcome, startedAt: number, now: number) => 
 
 const inARow = 100;
 // Real turns of the event loop: a backlog must let it breathe on a virtual clock too.
-const { setTimeout: realTimeout, setImmediate: nextTurn = realTimeout } = globalThis;
+const nextTurn = realImmediate ?? later;
 
 /** Hands out what is due, as many at once as the policy allows. */
 export function consumeMemory(
