@@ -36,6 +36,7 @@ for user in root nobody; do
     unshare --mount --pid --fork --kill-child sh -euc '
       mount -t proc none "$1/proc"
       mount -t tmpfs none "$1/dev/shm"
+      mount -t devpts -o newinstance,ptmxmode=0666 none "$1/dev/pts"
       exec env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$3" NODE_EXTRA_CA_CERTS=/etc/certificates.pem \
         /usr/sbin/chroot --userspec="$2" "$1" sh -c "cd && cd clone && exec npx --yes pnpm@10 $4"
     ' sh "$debian" "$user" "$home" "$task"
