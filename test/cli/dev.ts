@@ -116,6 +116,15 @@ describe("reporthook dev", () => {
     await end(dev);
   });
 
+  it("tells at once that it refuses the API key of an app, and which it must be", async () => {
+    const { dev, url } = await startDev("--forward", "http://127.0.0.1:9/hook");
+    const client = createClient({ baseUrl: url, apiKey: "another-key" });
+    await expect(client.authorize("a signature")).rejects.toThrow("401");
+    await dev.printed(/refused +an app's API key \(401\): [\s\S]* REPORTS_API_KEY=test-api-key\n/);
+    await end(dev);
+    expect(dev.out()).not.toContain("another-key");
+  });
+
   it("prints a JSON value a line with --json", async () => {
     const dev = startCli(["dev", "--json", "--port", "0", "--db", "json.db"], { cwd: folder });
     const ready = JSON.parse(await dev.printed("\n"));

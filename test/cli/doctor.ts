@@ -7,6 +7,7 @@ import { reporthook } from "@reporthook/express";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check, Times } from "../../packages/cli/src/checks.ts";
+import { checkKey } from "../../packages/cli/src/signed.ts";
 import { cli, cliJson, widest } from "./process.ts";
 
 let emulator: Emulator;
@@ -17,8 +18,10 @@ const closing: (() => Promise<void>)[] = [];
 const seen: string[] = [];
 
 /** The webhook of an app that uses the emulator as its service. */
-function webhook(options: Partial<ReceiverOptions> = {}): RequestHandler {
-  const apiKey = "test-api-key";
+function webhook(
+  options: Partial<ReceiverOptions> = {},
+  apiKey: string = "test-api-key",
+): RequestHandler {
   const client = createClient({ baseUrl: service, apiKey });
   const receiver = createReceiver({ client, inbox: memoryInbox(), logger: false, ...options });
   receiver.on("*", ({ type }) => void seen.push(type));
@@ -38,6 +41,7 @@ beforeAll(async () => {
   app.use("/all", webhook({ verify: "before-ack" }));
   app.post("/refuses", webhook({ unsignedTests: "refuse" }));
   app.post("/parser", express.json(), webhook());
+  app.post("/other-key", webhook({}, "another-key"));
   app.post("/eaten", swallow, webhook());
   app.post("/slow", (_, res) => void setTimeout(() => res.json({}), 1_100));
   app.post("/yes", (_, res) => void res.json({}));
@@ -148,6 +152,24 @@ describe("reporthook doctor", () => {
     expect(value.checks).toMatchObject([{ name: "reachable", result: "fail" }]);
   });
 
+  it("fails when the service refuses the API key of the app, and says so before the rest of what is signed", async () => {
+    const { code, results, checks } = await diagnose("/other-key", "--signed");
+    expect([code, results]).toMatchObject([1, { "API key": "fail", signed: "pass" }]);
+    const names = checks.map(({ name }) => name);
+    expect(names.indexOf("API key")).toBe(names.indexOf("signed") - 1);
+    const { says, mend } = checks.find(({ name }) => name === "API key") ?? {};
+    expect([says, mend]).toEqual([
+      expect.stringContaining("(401)"),
+      expect.stringContaining(`REPORTS_API_KEY of the service at ${service}`),
+    ]);
+  });
+
+  it("fails when the app has not asked the service", async () => {
+    const { headers } = emulator.notification("report");
+    const { result, mend } = await checkKey(service, headers, 0);
+    expect([result, mend]).toEqual(["fail", expect.stringContaining(`REPORTS_URL=${service}`)]);
+  });
+
   it("sends signed ones only where an emulator with the same key is asked about them", async () => {
     const from = seen.length;
     const { code, results, checks } = await diagnose("/all", "--signed");
@@ -155,6 +177,8 @@ describe("reporthook doctor", () => {
     expect(results).toMatchObject({ signed: "pass", duplicate: "pass", forged: "pass" });
     expect(checks.at(-1)?.says).toContain("401");
     expect(seen.slice(from)).toContain("report.complete");
+
+    expect(results).toMatchObject({ "API key": "pass" });
 
     const env = { REPORTS_URL: service, REPORTS_API_KEY: "another-key" };
     const args = ["doctor", "--signed", "--to", `${base}/good`];

@@ -204,7 +204,8 @@ describe("the API key is never printed", () => {
 });
 
 const noScript = missingProgram("script", "bsdutils");
-describe.skipIf(noScript !== null)(`on a terminal (skipped: ${noScript})`, () => {
+const onTerminals = `on a terminal${noScript === null ? "" : ` (skipped: ${noScript})`}`;
+describe.skipIf(noScript !== null)(onTerminals, () => {
   const painted = "\u001b[3";
   const onTerminal = (line: string, env: Record<string, string> = {}, columns = 100): string => {
     const { PATH = "", HOME = "" } = process.env;

@@ -20,6 +20,7 @@ const styles: Readonly<Record<Happening["what"], Style>> = {
   failed: "yellow",
   parked: "red",
   rejected: "dim",
+  refused: "red",
   sent: "green",
   warning: "yellow",
 };
@@ -75,14 +76,15 @@ export function letters(forwards: boolean): string[] {
 /** What happened, in a line or two. */
 export function happeningLines(
   happening: Happening,
-  setting: Setting["to"],
+  { apiKey, to: setting }: Omit<Setting, "playground">,
   terminal: Terminal,
 ): string[] {
   const { what } = happening;
   const time = new Date().toTimeString().slice(0, 8);
   const label = terminal.paint(styles[isLost(happening) ? "failed" : what], what.padEnd(8));
   const lead = `${time}  ${label}  `;
-  const lines = hang(lead, textOf(happening, terminal), terminal, 20);
+  const text = happening.what === "refused" ? refusedText(apiKey) : textOf(happening, terminal);
+  const lines = hang(lead, text, terminal, 20);
   if (what !== "parked" || "forward" in setting) return lines;
   const release = `${program()} inbox release ${happening.entry.id}`;
   const db = `--db ${quoted(setting.db)}`;
@@ -95,7 +97,15 @@ function quoted(path: string): string {
   return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-function textOf(happening: Happening, terminal: Terminal): string {
+function refusedText(apiKey: string): string {
+  const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
+  return `an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
+}
+
+function textOf(
+  happening: Exclude<Happening, { readonly what: "refused" }>,
+  terminal: Terminal,
+): string {
   if (happening.what === "warning") return happening.message;
   if (happening.what === "sent") return sentText(happening.sent, terminal);
   const { what, entry } = happening;
@@ -103,7 +113,7 @@ function textOf(happening: Happening, terminal: Terminal): string {
 }
 
 function stepText(
-  what: Exclude<Happening["what"], "warning" | "sent">,
+  what: Exclude<Happening["what"], "warning" | "sent" | "refused">,
   entry: (Happening & { readonly what: "received" })["entry"],
 ): string {
   const { type, reportId, reason, lastError, nextAttemptAt } = entry;

@@ -56,11 +56,11 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
   }
   if (forward === undefined && db === undefined) makeFolder();
   const to = forward === undefined ? { db: db ?? defaultFile } : { forward };
+  const apiKey = emulatorKey();
   const tell = (happening: Happening): void => {
     terminal.emit({ at: new Date(), ...happening });
-    for (const line of happeningLines(happening, to, terminal)) terminal.print(line);
+    for (const line of happeningLines(happening, { apiKey, to }, terminal)) terminal.print(line);
   };
-  const apiKey = emulatorKey();
   const playground = await terminal.during("Starting", () =>
     startPlayground({ port, host, apiKey, to, tell }),
   );

@@ -6,7 +6,6 @@ import {
   checkOversized,
   checkParser,
   checkReachable,
-  checkSigned,
   checkTransport,
   sendTest,
   type Times,
@@ -16,6 +15,7 @@ import { emulatorFromEnvironment, emulatorKey, program } from "./environment.ts"
 import { Failure } from "./errors.ts";
 import { hang } from "./layout.ts";
 import { integer, jsonOption, url, withExamples } from "./options.ts";
+import { checkSigned, type Service } from "./signed.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
 interface DoctorOptions {
@@ -64,7 +64,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 
 async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   const { to, requests, signed } = options;
-  if (signed) await mustBeEmulator(terminal);
+  const service = signed ? await emulatorAsked(terminal) : null;
   for (const line of announcement(options, terminal)) terminal.print(line);
   const checks: Check[] = [];
   const note = (check: Check): void => {
@@ -89,8 +89,8 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     note(await during("Other methods", () => checkMethods(to)));
     note(await during("Malformed JSON", () => checkParser(to)));
     note(await during("An oversized body", () => checkOversized(to)));
-    if (signed) {
-      const found = await during("Signed notifications", () => checkSigned(to, emulatorKey()));
+    if (service !== null) {
+      const found = await during("Signed notifications", () => checkSigned(to, service));
       for (const check of found) note(check);
     }
   }
@@ -131,12 +131,15 @@ function checkLines({ name, result, says, mend }: Check, terminal: Terminal): st
 }
 
 /** Signed ones are for an emulator: asks the service named whether it knows our signature. */
-async function mustBeEmulator(terminal: Terminal): Promise<void> {
+async function emulatorAsked(terminal: Terminal): Promise<Service> {
   const { client, baseUrl } = emulatorFromEnvironment();
-  const { headers } = createEmulator({ apiKey: emulatorKey() }).notification("report");
+  const apiKey = emulatorKey();
+  const { headers } = createEmulator({ apiKey }).notification("report");
   const signature = headers["X-svc-authorization"] ?? "";
   const ask = (): Promise<string> => client.authorize(signature).catch(() => "none");
-  if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") return;
+  if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") {
+    return { baseUrl, apiKey };
+  }
   throw new Failure(
     "no_emulator",
     `--signed is for an emulator with our API key, which ${baseUrl} is not: start ${program()} dev, or leave --signed out`,

@@ -25,6 +25,8 @@ export type Happening =
     }
   /** A notification went to an app. */
   | { readonly what: "sent"; readonly sent: Sent }
+  /** A program called the service with another API key. */
+  | { readonly what: "refused"; readonly path: string }
   | { readonly what: "warning"; readonly message: string };
 
 /** How a playground is made. */
@@ -79,7 +81,11 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
       ? forwardTo(to.forward, (sent) => tell({ what: "sent", sent }))
       : nodeHandler(receiver as Receiver);
   const atDashboard = receiver && onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
-  const atService = serveFetch(emulator.fetch);
+  const atService = serveFetch(async (url, init) => {
+    const answer = await emulator.fetch(url, init);
+    if (answer.status === 401) tell({ what: "refused", path: new URL(String(url)).pathname });
+    return answer;
+  });
   const completing = new Map<string, NodeJS.Timeout>();
   let told = 0;
 

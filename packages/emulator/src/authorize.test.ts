@@ -80,3 +80,23 @@ test.each(["GET", "PUT", "OPTIONS"])(
     expect(response.headers.get("allow")).toBe("POST");
   },
 );
+
+test("/emulator/asked tells what was answered about a signature, until reset()", async () => {
+  const emulator = createEmulator({ apiKey: KEY });
+  const signature = signatureOf(emulator) ?? "";
+  const answers = async (of: string): Promise<unknown> => {
+    const headers = { "X-svc-authorization": of };
+    const init = { method: "POST", headers };
+    return (await emulator.fetch("http://emulator.invalid/emulator/asked", init)).json();
+  };
+  expect(await answers(signature)).toEqual({ answers: [] });
+  await ask(emulator, signature, "wrong");
+  await ask(emulator, signature);
+  await ask(emulator, "another");
+  expect(await answers(signature)).toEqual({ answers: [401, 200] });
+  for (let i = 0; i < 999; i++) await ask(emulator, `forged ${i}`);
+  expect(await answers(signature)).toEqual({ answers: [] });
+  expect(await answers("another")).toEqual({ answers: [406] });
+  emulator.reset();
+  expect(await answers("another")).toEqual({ answers: [] });
+});

@@ -23,3 +23,42 @@ export async function authorize(
   const verdict = signer.check(signature);
   return { status: STATUS[verdict], body: { signature: verdict } };
 }
+
+/** What was answered about signatures: the statuses, in order. */
+export interface Asked {
+  note(call: Call, answer: () => Promise<Answer>): Promise<Answer>;
+  /** Answers with those about the signature of the call. */
+  answer(call: Call): Promise<Answer>;
+  clear(): void;
+}
+
+const mostSignatures = 1_000;
+
+/** Remembers the newest 1,000 signatures, for whoever wants to know whether an app asks, and with the right key. */
+export function createAsked(): Asked {
+  const statuses = new Map<string, number[]>();
+
+  return {
+    async note(call, answer) {
+      const signature = call.header(SIGNATURE_HEADER)?.trim() ?? "";
+      const noted = statuses.get(signature) ?? [];
+      statuses.delete(signature);
+      statuses.set(signature, noted);
+      const [oldest] = statuses.keys();
+      if (statuses.size > mostSignatures && oldest !== undefined) statuses.delete(oldest);
+      try {
+        const given = await answer();
+        noted.push(given.status);
+        return given;
+      } catch (error) {
+        if (error instanceof Refused) noted.push(error.answer.status);
+        throw error;
+      }
+    },
+    async answer(call) {
+      const signature = call.header(SIGNATURE_HEADER)?.trim() ?? "";
+      return { status: 200, body: { answers: statuses.get(signature) ?? [] } };
+    },
+    clear: () => statuses.clear(),
+  };
+}

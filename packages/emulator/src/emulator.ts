@@ -1,4 +1,4 @@
-import { authorize } from "./authorize.ts";
+import { authorize, createAsked } from "./authorize.ts";
 import { createClock, type VirtualClock } from "./clock.ts";
 import { createFaults, type FaultOptions, type FaultTarget } from "./faults.ts";
 import { createFetch } from "./in-process.ts";
@@ -87,6 +87,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const { clock, rewind } = createClock();
   const signer = createSigner(apiKey, clock.now);
   const faults = createFaults();
+  const asked = createAsked();
   const notification = createCompose(signer);
   const outbox = createOutbox({ clock, faults, deliver });
 
@@ -106,7 +107,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     {
       path: "/v1/webhooks/authorize",
       target: "authorize",
-      run: (call) => authorize(call, isKey, signer),
+      run: (call) => asked.note(call, () => authorize(call, isKey, signer)),
     },
     {
       path: "/v3/batch/webhooks/test",
@@ -118,6 +119,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
       target: "request-report",
       run: (call) => requestReport(call, isKey, store),
     },
+    { path: "/emulator/asked", run: asked.answer },
   ];
   const service = createService(operations, clock, faults);
   const fetch = createFetch(service.answer);
@@ -157,6 +159,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
       outbox.clear();
       store.clear();
       faults.clear();
+      asked.clear();
       rewind();
     },
     close: () => (closing ??= shutDown()),

@@ -4,10 +4,10 @@ import type { VirtualClock } from "./clock.ts";
 import type { Faults, FaultTarget } from "./faults.ts";
 import { keepAlive } from "./keep-alive.ts";
 
-/** An operation of the service by its path, and the name its faults go by. */
+/** An operation of the service by its path, and the name its faults go by; the emulator's own has none. */
 export interface Operation {
   readonly path: string;
-  readonly target: FaultTarget;
+  readonly target?: FaultTarget;
   run(call: Call): Promise<Answer>;
 }
 
@@ -42,7 +42,7 @@ export function createService(
     if (call.method !== "POST") {
       throw new Refused(405, ["Every operation is a POST."], { allow: "POST" });
     }
-    const { delayMs, drop, status } = faults.take(operation.target) ?? {};
+    const { delayMs, drop, status } = (operation.target && faults.take(operation.target)) ?? {};
     if (delayMs) await pause(clock, delayMs, signal);
     if (drop) throw new Dropped("A fault dropped the request.");
     if (status !== undefined) return { status, body: { errors: ["A fault set this status."] } };
