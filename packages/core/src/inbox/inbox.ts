@@ -165,7 +165,10 @@ export interface Inbox {
   open(): Promise<void>;
   /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
   add(delivery: NewDelivery, arrival: Arrival): Promise<Added>;
-  /** Hands out entries of a stage, leased, and records what became of them. */
+  /**
+   * Hands out entries of a stage, leased, and records what became of them. Of those without a signature the latest 1,000
+   * handled and the latest 1,000 dead are kept.
+   */
   consume(stage: Stage, work: Work, policy: Policy): Consumer;
   get(id: string, receiver?: string): Promise<EntryDetails | null>;
   /** Oldest first, unless told. */

@@ -8,6 +8,7 @@ import type { Settings } from "../options/settings.ts";
 type UnsignedOptions = Pick<Settings, "clock" | "logger" | "unsignedTests" | "unsigned">;
 
 const mostWaiting = 100;
+// In each process: it bounds the work that handlers are given there. The inbox bounds what is kept.
 const perSecond = 10;
 
 /** Where an unsigned notification begins; null when it is refused, by the options or because there are too many. */
