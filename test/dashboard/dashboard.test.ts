@@ -241,6 +241,21 @@ describe("the page", () => {
     }),
   );
 
+  testInBrowser("offers to handle again only what is kept whole", () =>
+    onStage({ handlers: failingHandlers }, async (page, { send, url }) => {
+      const [signature, again] = ["none" as const, page.getByRole("button", { name: /again/ })];
+      for (const [id, buttons] of [
+        [await send("test_webhook_endpoint"), 1],
+        [await send("test_webhook_endpoint", { signature }), 0],
+      ] as const) {
+        await page.goto(`${url}?delivery=${id}`);
+        await page.getByText(/^Handled at attempt/).waitFor();
+        expect(await again.count()).toBe(buttons);
+      }
+      await page.getByText("It is not kept, as of none that").waitFor();
+    }),
+  );
+
   testInBrowser("lets the app end while it is open", () =>
     onStage({}, async (page, stage) => {
       await page.goto(stage.url);

@@ -36,7 +36,7 @@ export function ReleaseAll({
 
 /** What may be done with one. */
 export function Actions({
-  delivery: { id, state, nextAttemptAt, verification, reason },
+  delivery: { id, state, nextAttemptAt, verification, reason, body },
   sameReason,
 }: {
   readonly delivery: WireDelivery;
@@ -86,7 +86,7 @@ export function Actions({
           Retry now
         </button>
       )}
-      {state === "handled" && (
+      {state === "handled" && body !== null && (
         <button
           type="button"
           onClick={() => release("Handle 1 delivery again?", "1 delivery released.")}

@@ -151,7 +151,7 @@ function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
         {body !== null && <Copy text={body.text}>Copy</Copy>}
       </div>
       {body === null ? (
-        <p>It is not kept: of rejected ones no body is.</p>
+        <p>It is not kept, as of none that is rejected, or was handled without a signature.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached with the keyboard.
         <section class="body" tabIndex={0} aria-label="What it said">
