@@ -1,5 +1,9 @@
+import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
+import { type ClientHttp2Session, connect as connectHttp2, type Http2Server } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import type { Mountable, MountHost, Served } from "@reporthook/core/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
@@ -52,4 +56,52 @@ export function socketHost(
   skip: Readonly<Record<string, string>> = {},
 ): MountHost {
   return { methods, raw, skip, serve: (receiver, { consumed }) => serve(receiver, consumed) };
+}
+
+/** The same over HTTP/2 without TLS. */
+export function http2Host(
+  methods: MountHost["methods"],
+  path: string,
+  serve: (receiver: Mountable, consumed: boolean) => Http2Server,
+): MountHost {
+  return {
+    methods,
+    multiplexed: true,
+    async serve(receiver, { consumed }) {
+      const server = serve(receiver, consumed);
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+      const session = connectHttp2(url);
+      return {
+        url,
+        fetch: (request) => fetchHttp2(session, request),
+        async close() {
+          session.destroy();
+          server.close();
+          await once(server, "close");
+        },
+      };
+    },
+  };
+}
+
+async function fetchHttp2(session: ClientHttp2Session, request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const pseudo = { ":method": request.method, ":path": pathname + search };
+  const stream = session.request({ ...pseudo, ...Object.fromEntries(request.headers) });
+  // Closed, Node's client would first say that the body is whole.
+  const cutOff = (error: Error): void => void stream.destroy(error);
+  if (request.body === null) stream.end();
+  else
+    Readable.fromWeb(request.body as import("node:stream/web").ReadableStream)
+      .on("error", cutOff)
+      .pipe(stream);
+  const [{ ":status": status, ...headers }] = await Promise.race([
+    once(stream, "response"),
+    once(stream, "close").then(() => Promise.reject(new Error("closed without an answer"))),
+  ]);
+  const body = await buffer(stream);
+  stream.close();
+  // Without symbols, which Node puts there.
+  return new Response(body, { status, headers: Object.entries<string>(headers) });
 }

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from "node:http";
+import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { text } from "node:stream/consumers";
 import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import Router from "@koa/router";
-import { nodeHandler } from "@reporthook/core/node";
+import { type NodeRequest, type NodeResponse, nodeHandler } from "@reporthook/core/node";
 import type { Mountable, MountHost } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
 import type { reporthook as toHono } from "@reporthook/hono";
@@ -13,7 +13,7 @@ import Koa3 from "koa";
 import mount from "koa-mount";
 import { honoApp, path } from "./fetch-hosts.ts";
 import { express4, Koa2 } from "./frameworks.ts";
-import { listen, served, socketHost } from "./mount-hosts.ts";
+import { http2Host, listen, served, socketHost } from "./mount-hosts.ts";
 
 function onExpress(
   express: typeof express5,
@@ -28,17 +28,21 @@ function onExpress(
   });
 }
 
-function onKoa(
-  Koa: typeof Koa3,
-  methods: MountHost["methods"],
-  attach: (app: Koa3, handler: ReturnType<typeof toKoa>) => void,
-): MountHost {
-  return socketHost(methods, (receiver, consumed) => {
-    const app = new Koa();
-    if (consumed) app.use((ctx, next) => text(ctx.req).then(() => next()));
-    attach(app, toKoa(receiver));
-    return listen(app.callback(), path);
-  });
+type AttachToKoa = (app: Koa3, handler: ReturnType<typeof toKoa>) => void;
+
+function koaApp(Koa: typeof Koa3, receiver: Mountable, consumed: boolean, attach: AttachToKoa) {
+  const app = new Koa();
+  // It tells of each sender that goes away.
+  app.silent = true;
+  if (consumed) app.use((ctx, next) => text(ctx.req).then(() => next()));
+  attach(app, toKoa(receiver));
+  return app.callback();
+}
+
+function onKoa(Koa: typeof Koa3, methods: MountHost["methods"], attach: AttachToKoa): MountHost {
+  return socketHost(methods, (receiver, consumed) =>
+    listen(koaApp(Koa, receiver, consumed, attach), path),
+  );
 }
 
 function onHono(
@@ -51,13 +55,28 @@ function onHono(
   });
 }
 
+function plainNode(receiver: Mountable, consumed: boolean) {
+  const handler = nodeHandler(receiver);
+  return (req: NodeRequest, res: NodeResponse): void => {
+    const read: Promise<unknown> = consumed ? text(req) : Promise.resolve();
+    void read.then(() => handler(req, res));
+  };
+}
+
 /** Every way to mount a receiver over a real socket. */
 export const nodeHosts: Record<string, MountHost> = {
-  "node:http": socketHost("all", (receiver, consumed) => {
-    const handler = nodeHandler(receiver);
-    const read = (req: IncomingMessage): Promise<unknown> =>
-      consumed ? text(req) : Promise.resolve();
-    return listen((req, res) => void read(req).then(() => handler(req, res)), path);
+  "node:http": socketHost("all", (receiver, consumed) =>
+    listen(plainNode(receiver, consumed), path),
+  ),
+  "node:http2": http2Host("all", path, (receiver, consumed) =>
+    createHttp2Server(plainNode(receiver, consumed)),
+  ),
+  "Koa 3 on HTTP/2": http2Host("all", path, (receiver, consumed) =>
+    createHttp2Server(koaApp(Koa3, receiver, consumed, (app, handler) => app.use(handler))),
+  ),
+  "Hono on Node, HTTP/2": http2Host("post", path, (receiver, consumed) => {
+    const { fetch } = honoApp(receiver, consumed, (app, handler) => app.post(path, handler));
+    return createAdaptorServer({ fetch, createServer: createHttp2Server }) as Http2Server;
   }),
   "Hono on Node, app.post": onHono("post", (app, handler) => app.post(path, handler)),
   "Hono on Node, app.all": onHono("all", (app, handler) => app.all(path, handler)),

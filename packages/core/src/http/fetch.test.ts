@@ -175,6 +175,11 @@ describe("incomingFromRequest()", () => {
         });
       };
       expect(await left(collect, host)).toBe("0123");
+      const collectAll = async (req: IncomingMessage) => {
+        collect(req);
+        await once(req, "end");
+      };
+      expect(await left(collectAll, host)).toBe("0123");
     }
   });
 

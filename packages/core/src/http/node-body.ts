@@ -46,7 +46,9 @@ export function readOrLeft(
   read: () => BodyReading,
 ): BodyReading {
   // Hosts may take for the body what is still being collected.
-  if (isRead(req) && rawBodyOf(req) !== null) return readRest(req, req, limit);
+  if (isRead(req) && !req.readableEnded && rawBodyOf(req) !== null) {
+    return readRest(req, req, limit);
+  }
   let reading = read();
   let stopped = false;
   const result = Promise.resolve(reading.result).then((body) => {

@@ -152,6 +152,14 @@ export const answerCases: readonly Definition[] = [
       ),
   },
   {
+    name: "200 accepted for unsigned JSON of a vendor's type",
+    run: (host) =>
+      onBench(host, {}, async ({ takes }) => {
+        const headers = { "content-type": "application/vnd.my_app+json" };
+        await takes("accepted", { signature: null, headers });
+      }),
+  },
+  {
     name: "200 accepted for what is signed, whatever its content type",
     run: (host) =>
       onBench(host, {}, async ({ takes, receiver }) => {

@@ -1,3 +1,4 @@
+import { aheadCases } from "./ahead.ts";
 import { answerCases } from "./answers.ts";
 import { bodyCases } from "./bodies.ts";
 import { callbackCases } from "./callback.ts";
@@ -20,6 +21,7 @@ export function mountContract(host: MountHost): MountCase[] {
     ...bodyCases,
     ...callbackCases,
     ...wireCases,
+    ...aheadCases,
     ...contextCases,
   ];
   for (const name of Object.keys(host.skip ?? {})) {

@@ -8,7 +8,7 @@ import { createReceiver } from "../../receiver.ts";
 import type { Receiver } from "../../receiver-type.ts";
 import { same } from "../assert.ts";
 import { problemDocuments } from "../problem-documents.ts";
-import type { MountHost, Served } from "./host.ts";
+import type { Mountable, MountHost, Served } from "./host.ts";
 
 /** A case as the files of cases write it. */
 export interface Definition {
@@ -56,6 +56,8 @@ export interface BenchOptions {
   /** Replaces the inbox' `add`. */
   readonly add?: Inbox["add"];
   readonly consumed?: boolean;
+  /** Called as soon as a request has reached the receiver, before its body is read. */
+  readonly onRequest?: () => void;
 }
 
 /** A report that is complete. */
@@ -80,6 +82,7 @@ export async function onBench(
   run: (bench: Bench) => Promise<void>,
 ): Promise<void> {
   const stored: NewDelivery[] = [];
+  const { multiplexed = false } = host;
   const inline = options.receiver?.ack === "handled";
   const receiver = createReceiver({
     client: stubService,
@@ -89,7 +92,9 @@ export async function onBench(
     limits: { ...patient, ...options.receiver?.limits },
   });
   options.prepare?.(receiver);
-  const served = await host.serve(receiver, { consumed: options.consumed ?? false });
+  const { consumed = false, onRequest } = options;
+  const mounted = onRequest === undefined ? receiver : telling(receiver, onRequest);
+  const served = await host.serve(mounted, { consumed });
   const send = (request: Sent = {}): Promise<Got> => sendTo(served, request);
   try {
     await run({
@@ -100,7 +105,8 @@ export async function onBench(
       send,
       async refuses(code, request) {
         expectProblem(await send(request), code, {
-          bodiless: request?.method === "HEAD" && host.raw !== undefined,
+          bodiless: request?.method === "HEAD" && (host.raw !== undefined || multiplexed),
+          multiplexed,
         });
       },
       async takes(status, request) {
@@ -140,12 +146,13 @@ export async function sendTo(served: Served, request: Sent): Promise<Got> {
 export function expectProblem(
   got: Got,
   code: ProblemCode,
-  { bodiless = false }: { readonly bodiless?: boolean } = {},
+  { bodiless = false, multiplexed = false }: { bodiless?: boolean; multiplexed?: boolean } = {},
 ): void {
-  const { status, headers, body } = problemDocuments[code];
+  const { status, headers: written, body } = problemDocuments[code];
+  const headers = multiplexed && "connection" in written ? {} : written;
   const type = "application/problem+json";
   // Those that are not listed must not be there.
-  const names = [...new Set([...Object.keys(headers), "allow", "retry-after"])];
+  const names = [...new Set([...Object.keys(written), "allow", "retry-after"])];
   same(
     [got.status, got.headers.get("content-type"), ...names.map((name) => got.headers.get(name))],
     [status, type, ...names.map((name) => headers[name] ?? null)],
@@ -159,6 +166,22 @@ export function expectLength(served: Served, got: Got): void {
   if (served.fetch !== undefined) return;
   const bytes = new TextEncoder().encode(got.text).byteLength;
   same(got.headers.get("content-length"), String(bytes), "content-length");
+}
+
+function telling(receiver: Receiver, onRequest: () => void): Mountable {
+  return {
+    mount() {
+      const answer = receiver.mount();
+      return (incoming, context) => {
+        onRequest();
+        return answer(incoming, context);
+      };
+    },
+    fetch(request, context) {
+      onRequest();
+      return receiver.fetch(request, context);
+    },
+  };
 }
 
 function watched(inbox: Inbox, stored: NewDelivery[], instead?: Inbox["add"]): Inbox {

@@ -18,6 +18,8 @@ export interface MountHost {
   readonly methods: "all" | "post";
   /** Mounts it and serves it; with `consumed`, something ahead reads the body and leaves nothing. */
   serve(receiver: Mountable, options: { readonly consumed: boolean }): Promise<Served>;
+  /** Whether requests share a connection, as in HTTP/2: then no answer has it closed. */
+  readonly multiplexed?: boolean;
   /** Sends this text over a new connection to `url` and resolves to all that came back once the server has closed it. */
   readonly raw?: (url: string, text: string) => Promise<string>;
   /** Cases that can't hold here, by name, each with its reason. */

@@ -1,5 +1,5 @@
 import type { ProblemCode } from "../../http/answer.ts";
-import { same } from "../assert.ts";
+import { patiently, same } from "../assert.ts";
 import {
   type Bench,
   completeReport,
@@ -42,6 +42,63 @@ export const wireCases: readonly Definition[] = [
         await refusesPart(bench, "body_timeout", "Content-Length: 100", '{"status":', {
           body: streamOf('{"status":'),
         });
+      }),
+  },
+  {
+    name: "413 body_too_large reaches the sender of an unsigned chunked body, and the next request is answered",
+    run: (host) =>
+      onBench(host, {}, async (bench) => {
+        const body = "x".repeat(20_000);
+        const chunked = `4e20\r\n${body}\r\n0\r\n\r\n`;
+        const inProcess = { signature: null, body: streamOf(body) };
+        await refusesPart(
+          bench,
+          "body_too_large",
+          "Transfer-Encoding: chunked",
+          chunked,
+          inProcess,
+        );
+        await bench.takes("accepted");
+      }),
+  },
+  {
+    name: "a body that is cut off is not stored, and the next one is",
+    async run(host) {
+      let reached = (): void => {};
+      const arrived = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
+      await onBench(host, { onRequest: () => reached() }, async (bench) => {
+        const { send, takes, stored, receiver } = bench;
+        const body = cutOff(
+          completeReport.slice(0, 20),
+          patiently(arrived, "the receiver is called before the body has come", 60_000),
+        );
+        // Who cuts off may get to see an answer, or none.
+        const got = await send({ body }).catch(() => null);
+        if (got !== null) same(got.status, 408, "the status");
+        const id = await takes("accepted");
+        await receiver.idle({ timeoutMs: 60_000 });
+        same(
+          [stored.map((one) => one.id), (await receiver.inbox.get(id))?.state],
+          [[id], "handled"],
+          "what is stored",
+        );
+      });
+    },
+  },
+  {
+    name: "a signature header that comes twice with one value counts once",
+    run: (host) =>
+      onBench(host, {}, async ({ served, receiver, takes }) => {
+        if (host.raw === undefined) await takes("accepted", { signature: "valid-1, valid-1" });
+        else {
+          const two = "X-svc-authorization: valid-1\r\nX-Svc-Authorization: valid-1";
+          const [got] = await exchange(host, served, [post(served, two, completeReport, "close")]);
+          same(got?.status, 200, "the status");
+        }
+        await receiver.idle({ timeoutMs: 60_000 });
+        same((await receiver.inbox.counts()).handled, 1, "handled");
       }),
   },
   {
@@ -95,9 +152,8 @@ async function refusesPart(
   inProcess: Sent,
 ): Promise<void> {
   if (host.raw === undefined) return refuses(code, inProcess);
-  const [got] = await exchange(host, served, [
-    `${head(served)}X-svc-authorization: valid-1\r\n${length}\r\n\r\n${part}`,
-  ]);
+  const signed = inProcess.signature === null ? "" : "X-svc-authorization: valid-1\r\n";
+  const [got] = await exchange(host, served, [`${head(served)}${signed}${length}\r\n\r\n${part}`]);
   if (got === undefined) throw new Error("There is no answer");
   expectProblem(got, code);
   expectLength(served, got);
@@ -135,11 +191,25 @@ async function exchange(
   return answers;
 }
 
-/** A body that sends these chunks and then neither goes on nor ends. */
+/** A body that sends these chunks and then neither goes on nor ends; that it is cancelled it takes ill, as some hosts do. */
 function streamOf(...chunks: readonly string[]): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
+    },
+    cancel() {
+      throw new Error("This body can't be cancelled");
+    },
+  });
+}
+
+/** A body that breaks off after this text, once `arrived` resolves. */
+function cutOff(text: string, arrived: Promise<void>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+    async pull(controller) {
+      await arrived;
+      controller.error(new Error("cut off"));
     },
   });
 }

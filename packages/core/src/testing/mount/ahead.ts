@@ -1,0 +1,117 @@
+import { builtin } from "../../lib/platform.ts";
+import { same } from "../assert.ts";
+import { type Bench, completeReport, type Definition, onBench } from "./fixture.ts";
+
+/** The members used of a request of Node. */
+interface NodeRequest {
+  readonly headers: Readonly<Record<string, unknown>>;
+  on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
+}
+
+interface Channels {
+  subscribe(channel: string, listener: (message: object) => void): void;
+  unsubscribe(channel: string, listener: (message: object) => void): void;
+}
+
+/** A report that comes in more than one piece, and is below every parser's limit. */
+const longReport = `{"status":"complete","report_id":"r-1","x":"${"x".repeat(60_000)}"}`;
+
+/** What something ahead of the receiver does to the request of Node, on whatever framework. */
+const aheads: Readonly<Record<string, (req: NodeRequest) => void>> = {
+  "the body is stored where something ahead still collects it as text": (req) => {
+    const kept = Object.assign(req, { rawBody: "" });
+    req.on("data", (chunk) => {
+      kept.rawBody += new TextDecoder().decode(chunk);
+    });
+  },
+  "the body is stored where something ahead has a getter for it that throws": (req) => {
+    Object.defineProperty(req, "body", {
+      configurable: true,
+      get() {
+        throw new Error("no look at the body");
+      },
+      // A parser that comes next leaves its own.
+      set(value) {
+        Object.defineProperty(req, "body", { value, writable: true });
+      },
+    });
+  },
+};
+
+/** What comes before the receiver, as apps have it. */
+export const aheadCases: readonly Definition[] = [
+  ...Object.entries(aheads).map(
+    ([name, ahead]): Definition => ({
+      name,
+      needs: "sockets",
+      run: (host) =>
+        onBench(host, {}, async ({ takes, stored }) => {
+          await onRequests(ahead, (headers) => takes("accepted", { headers, body: longReport }));
+          same(textOf(stored[0]?.body), longReport, "the stored body");
+        }),
+    }),
+  ),
+  {
+    name: "the body is stored where its bytes are of another realm",
+    run: (host) =>
+      onBench(host, {}, async (bench) => {
+        const bytes = foreign(completeReport);
+        if (bytes === null) return;
+        if (host.raw === undefined) await takesForeign(bench, bytes);
+        else {
+          await onRequests(
+            (req) => void Object.assign(req, { rawBody: bytes }),
+            (headers) => bench.takes("accepted", { headers }),
+          );
+        }
+        same(textOf(bench.stored[0]?.body), completeReport, "the stored body");
+      }),
+  },
+];
+
+/** Without a socket, where the request is handed over as it is. */
+async function takesForeign({ served }: Bench, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  const request = new Request(served.url, {
+    method: "POST",
+    headers: { "content-length": String(bytes.byteLength), "x-svc-authorization": "valid-1" },
+    body: completeReport,
+  });
+  Object.assign(request, { arrayBuffer: async () => bytes.buffer });
+  same((await served.fetch?.(request))?.status, 200, "the status");
+}
+
+/** Does something to the requests that carry the headers which `send` is given, as soon as Node has their heads. */
+async function onRequests(
+  ahead: (req: NodeRequest) => void,
+  send: (headers: Readonly<Record<string, string>>) => Promise<unknown>,
+): Promise<void> {
+  const { subscribe, unsubscribe } = builtin<Channels>("node:diagnostics_channel");
+  const channel = "http.server.request.start";
+  const mark = crypto.randomUUID();
+  const listener = (message: object): void => {
+    const { request } = message as { readonly request: NodeRequest };
+    if (request.headers["x-case"] === mark) ahead(request);
+  };
+  subscribe?.(channel, listener);
+  try {
+    await send({ "x-case": mark });
+  } finally {
+    unsubscribe?.(channel, listener);
+  }
+}
+
+/** Bytes of another realm, or null where there is none. */
+function foreign(text: string): Uint8Array<ArrayBuffer> | null {
+  const { runInNewContext } = builtin<{ runInNewContext(code: string): unknown }>("node:vm");
+  const bytes = [...new TextEncoder().encode(text)];
+  try {
+    const made = runInNewContext?.(`Uint8Array.of(${bytes.join()})`);
+    return made === undefined ? null : (made as Uint8Array<ArrayBuffer>);
+  } catch {
+    return null;
+  }
+}
+
+function textOf(bytes: Uint8Array | undefined): string {
+  return new TextDecoder().decode(bytes);
+}
