@@ -8,50 +8,62 @@ export const mutations: readonly Mutation[] = [
   {
     name: "acknowledges what could not be stored",
     file: `${core}/receive/store.ts`,
-    is: 'return { status: "failed", error };',
-    becomes: 'return { status: "added", id: delivery.id };',
+    of: "accept",
+    becomes: `
+      const added = await deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
+      return added === "late" ? { status: "added", id: delivery.id } : added;`,
   },
   {
     name: "takes longer to answer than the sender waits",
-    file: `${core}/receiver.ts`,
-    is: "const deadline = new Deadline(clock, clock.now(), limits.ackMs);",
-    becomes: "const deadline = new Deadline(clock, clock.now(), 30_000);",
+    file: `${core}/lib/deadline.ts`,
+    of: "#left",
+    becomes: "return 30_000;",
   },
   {
     name: "takes no verdict for a good one",
     file: `${core}/process/authorize.ts`,
-    is: "return noVerdict(error);",
-    becomes: 'return error instanceof Error ? { verdict: "valid" } : noVerdict(error);',
+    of: "noVerdict",
+    becomes: 'return { verdict: "valid" };',
   },
   {
     name: "takes a report without a signature for a test",
     file: `${core}/receive/unsigned.ts`,
-    is: 'const test = claims.type === "test_webhook_endpoint";',
-    becomes: "const test = true;",
+    of: "isTest",
+    becomes: "return true;",
   },
   {
     name: "gives a verdict up at the first call that goes unanswered",
-    file: `${core}/process/stages.ts`,
-    is: "job.attempts + 1 >= releasedAttempts : age >= giveUpMs)) {",
-    becomes: "job.attempts + 1 >= releasedAttempts : age >= 0)) {",
+    file: `${core}/process/without-verdict.ts`,
+    of: "isGivenUp",
+    becomes: "return !job.released;",
   },
   {
     name: "counts a delivery as handled when one of its handlers succeeded",
-    file: `${core}/process/stages.ts`,
-    is: 'if (failures.length === 0) return { to: "handled", type, reportId };',
-    becomes: 'if (failures.length < handlers.length) return { to: "handled", type, reportId };',
+    file: `${core}/process/handlers.ts`,
+    of: "dispatch",
+    becomes: `
+      const failures: unknown[] = [];
+      const late = (): Error => new Error("late");
+      const { signal } = new AbortController();
+      const calls = handlers.map((handler) => () => handler(event, { signal, attempt }));
+      await within({ clock, ms, late, parent }, (scope) =>
+        runHandlers(calls, () => scope.over, failures),
+      ).catch((error) => failures.push(error));
+      return failures.length < handlers.length ? [] : failures;`,
   },
   {
     name: "asks no more once its key was refused",
     file: `${core}/process/circuit-breaker.ts`,
-    is: "    pauseMs = ms;\n",
-    becomes: '    if (closed === "refused") ms = 1e9;\n    pauseMs = ms;\n',
+    of: "#probeIn",
+    becomes: `
+      this.#pauseMs = this.#open === "refused" ? 1e9 : ms;
+      this.#probeAt = this.#clock.now() + this.#pauseMs;`,
   },
   {
     name: "takes one signature that is refused for a refused key",
     file: `${core}/process/circuit-breaker.ts`,
-    is: "const refusalsInARow = 2;",
-    becomes: "const refusalsInARow = 1;",
+    of: "refusalsInARow",
+    becomes: "1",
   },
   {
     name: "leaves what it stores to the operating system",

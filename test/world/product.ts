@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "vite";
+import { plant } from "./plant.ts";
 import { compile, type Script } from "./realm.ts";
 
-/** A fault in the product: one place of one of its files, and what stands there instead. */
+/** A fault in the product: in one of its files, by the name of what it is in; or a text that occurs in the file once. */
 export interface Mutation {
   readonly name: string;
   /** From the workspace's root on. */
   readonly file: string;
-  /** Occurs in the file once. */
-  readonly is: string;
+  readonly of?: string;
+  readonly is?: string;
   readonly becomes: string;
   /** The world that has to notice it, where that takes a rare coincidence. */
   readonly seed?: number;
@@ -29,7 +30,7 @@ export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts")
 
 /** Builds the product from its sources. */
 export async function buildProduct(mutation?: Mutation): Promise<Product> {
-  if (mutation !== undefined) assertOnce(mutation);
+  if (mutation !== undefined) mutated(mutation, readFileSync(pathOf(mutation.file), "utf8"));
   const [app, thread] = await Promise.all([
     bundle(pathOf("test/world/product-entry.ts"), mutation),
     bundle(pathOf("packages/sqlite/src/writer-thread.ts"), mutation),
@@ -37,10 +38,11 @@ export async function buildProduct(mutation?: Mutation): Promise<Product> {
   return { app: compile(app, appFile), thread: compile(thread, threadFile) };
 }
 
-function assertOnce({ name, file, is }: Mutation): void {
-  const times = readFileSync(pathOf(file), "utf8").split(is).length - 1;
-  if (times !== 1)
-    throw new Error(`${name}: ${JSON.stringify(is)} occurs ${times} times in ${file}`);
+function mutated({ name, file, of, is, becomes }: Mutation, code: string): string {
+  if (of !== undefined) return plant(code, { of, becomes });
+  const parts = code.split(is ?? "");
+  if (parts.length === 2) return parts.join(becomes);
+  throw new Error(`${name}: ${JSON.stringify(is)} occurs ${parts.length - 1} times in ${file}`);
 }
 
 async function bundle(entry: string, mutation: Mutation | undefined): Promise<string> {
@@ -63,11 +65,11 @@ async function bundle(entry: string, mutation: Mutation | undefined): Promise<st
   return chunk.code;
 }
 
-function mutate({ file, is, becomes }: Mutation): Plugin {
-  const path = pathOf(file);
+function mutate(mutation: Mutation): Plugin {
+  const path = pathOf(mutation.file);
   return {
     name: "mutate",
     enforce: "pre",
-    transform: (code, id) => (id === path ? code.replace(is, () => becomes) : null),
+    transform: (code, id) => (id === path ? mutated(mutation, code) : null),
   };
 }

@@ -125,7 +125,7 @@ describe("an outage of the service", () => {
       for (const { reason } of parked) {
         expect(reason).toMatchObject({
           code: "expired",
-          message: expect.stringMatching("its fault"),
+          message: expect.stringMatching("while the service was unavailable"),
         });
       }
       const old = await service.sendOld(10 * minute);

@@ -56,7 +56,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
   const deliveries = receiverInbox(of, async () => {});
   return {
     async health() {
-      const health = await watch("unknown", { closing: false, closed: false });
+      const health = await watch();
       if (!health.inbox.ok || health.counts.received === 0) return health;
       // The app asks the service; what came of it stands with what waits.
       const waiting = await deliveries.list({ state: "received", limit: 20 });

@@ -17,31 +17,43 @@ export interface Health {
   readonly counts: Counts;
 }
 
+/** How far a receiver is, and how the service answered last: its parts write it down here for each other. */
+export interface Status {
+  service: Health["service"];
+  /** The work was asked to begin: it is too late for `on`. */
+  started: boolean;
+  closing: boolean;
+  /** The work has ended, and every request is answered. */
+  closed: boolean;
+}
+
+/** The {@link Status} of a new receiver. */
+export function newStatus(): Status {
+  return { service: "unknown", started: false, closing: false, closed: false };
+}
+
 // Longer than an inbox takes to find out that it fails.
 const answerMs = 4_000;
 // Longer than a server is let count.
 const countMs = 60_000;
-
-/** Asks how a receiver is doing, given what is known of the service and whether it closes. Rejects never. */
-export type AskHealth = (
-  service: Health["service"],
-  state: { readonly closing: boolean; readonly closed: boolean },
-) => Promise<Health>;
 
 /**
  * Asks an inbox how it is doing, unless it is closed: that would open it again. One that gives no answer within 4 seconds
  * fails. One that only takes longer to count, as with millions of deliveries on PostgreSQL, does not: what it counted
  * last is told.
  */
-export function watchHealth({
-  inbox,
-  name,
-  clock,
-}: {
-  readonly inbox: Inbox;
-  readonly name: string;
-  readonly clock: Clock;
-}): AskHealth {
+export function watchHealth(
+  {
+    inbox,
+    name,
+    clock,
+  }: {
+    readonly inbox: Inbox;
+    readonly name: string;
+    readonly clock: Clock;
+  },
+  status: Readonly<Status> = newStatus(),
+): () => Promise<Health> {
   let counted: Counted = { at: null, oldest: null, counts: noCounts() };
   let counting: Promise<void> | undefined;
 
@@ -61,19 +73,20 @@ export function watchHealth({
     return isJoined ? done.catch(() => false) : done;
   }
 
-  return async (service, state) => {
+  return async () => {
+    const { service } = status;
     const began = clock.now();
     const late = `The inbox gave no answer within ${answerMs} ms`;
     try {
-      if (state.closed) return failing({ ok: true }, service);
+      if (status.closed) return failing({ ok: true }, service);
       const health = await within({ clock, ms: answerMs, late }, () => inbox.health());
-      if (!health.ok || state.closed) return failing(health, service);
+      if (!health.ok || status.closed) return failing(health, service);
       const isNew = await isCounted(Math.max(0, began + answerMs - clock.now()));
-      if (state.closed) return failing(health, service);
+      if (status.closed) return failing(health, service);
       const { at, oldest, counts } = counted;
       const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
       const told = isNew ? health : { ...health, error: outdated(at) };
-      return { ready: !state.closing, inbox: told, service, oldestWaitingMs, counts };
+      return { ready: !status.closing, inbox: told, service, oldestWaitingMs, counts };
     } catch (error) {
       return failing({ ok: false, error: describe(error) }, service);
     }

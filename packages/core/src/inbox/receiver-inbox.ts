@@ -1,3 +1,4 @@
+import { ReporthookError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { check, onlyKnown } from "../lib/validate.ts";
 import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
@@ -23,13 +24,17 @@ export interface ReceiverInbox {
   discard(id: string): Promise<void>;
 }
 
-/** Makes that view of an inbox; `prune` comes before what looks for something, and all is asked within `ask`. */
+/** Makes that view of an inbox; `prune` comes before every query. */
 export function receiverInbox(
   { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
   prune: () => Promise<void>,
-  ask: <T>(what: () => Promise<T>) => Promise<T> = (what) => what(),
+  status: { readonly closed: boolean } = { closed: false },
 ): ReceiverInbox {
-  const kept = <T>(look: () => Promise<T>): Promise<T> => ask(() => prune().then(look));
+  const ask = async <T>(query: () => Promise<T>): Promise<T> => {
+    if (!status.closed) return query();
+    throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
+  };
+  const kept = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
   return {
     list: async (query = {}) => {
       checkList(query);

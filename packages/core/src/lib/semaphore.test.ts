@@ -1,45 +1,46 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createPlaces } from "./semaphore.ts";
+import { createSemaphore } from "./semaphore.ts";
 
 const { signal } = new AbortController();
 
-describe("createPlaces()", () => {
+describe("createSemaphore()", () => {
   it("gives as many as there are at once, then by rank", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.integer(), { maxLength: 30 }),
         async (count, ranks) => {
-          const places = createPlaces(count);
-          for (let place = 0; place < count; place++) expect(places.take(0, signal)).toBe(true);
+          const semaphore = createSemaphore(count);
+          for (let place = 0; place < count; place++)
+            expect(semaphore.acquire(0, signal)).toBe(true);
           const order: number[] = [];
           const taking = ranks.map(async (rank) => {
-            expect(await places.take(rank, signal)).toBe(true);
+            expect(await semaphore.acquire(rank, signal)).toBe(true);
             order.push(rank);
-            places.leave();
+            semaphore.release();
           });
           expect(order).toEqual([]);
-          places.leave();
+          semaphore.release();
           await Promise.all(taking);
           expect(order).toEqual([...ranks].sort((a, b) => a - b));
-          expect(places.take(0, signal)).toBe(true);
+          expect(semaphore.acquire(0, signal)).toBe(true);
         },
       ),
     );
   });
 
   it("gives none to whoever has gone", async () => {
-    const places = createPlaces(1);
-    expect(places.take(0, AbortSignal.abort())).toBe(false);
-    expect(places.take(0, signal)).toBe(true);
+    const semaphore = createSemaphore(1);
+    expect(semaphore.acquire(0, AbortSignal.abort())).toBe(false);
+    expect(semaphore.acquire(0, signal)).toBe(true);
     const controller = new AbortController();
-    const [first, second] = [places.take(1, controller.signal), places.take(2, signal)];
+    const [first, second] = [semaphore.acquire(1, controller.signal), semaphore.acquire(2, signal)];
     controller.abort();
     expect(await first).toBe(false);
-    places.leave();
+    semaphore.release();
     expect(await second).toBe(true);
-    places.leave();
-    expect(places.take(0, signal)).toBe(true);
+    semaphore.release();
+    expect(semaphore.acquire(0, signal)).toBe(true);
   });
 });

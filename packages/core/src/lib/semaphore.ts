@@ -1,21 +1,21 @@
 import { onAbort, type StopSignal } from "./abort.ts";
 import { Heap } from "./heap.ts";
 
-/** A number of places, for what may run only so many at once. */
-export interface Places {
-  /** Takes one, at once while there is one; else when one is left, by rank, the smallest first. False: `signal` was aborted. */
-  take(rank: number, signal: StopSignal): boolean | Promise<boolean>;
-  /** Leaves one, to whoever waits. */
-  leave(): void;
+/** A counting semaphore that serves waiters by rank. */
+export interface Semaphore {
+  /** Acquires a permit, at once while one is free; else the waiter with the smallest rank is next. False: `signal` was aborted. */
+  acquire(rank: number, signal: StopSignal): boolean | Promise<boolean>;
+  /** Releases a permit to the next waiter. */
+  release(): void;
 }
 
-/** Makes `count` free ones. */
-export function createPlaces(count: number): Places {
+/** Makes a {@link Semaphore} with `count` free permits. */
+export function createSemaphore(count: number): Semaphore {
   let free = count;
   const waiting = new Heap<() => boolean>();
 
   return {
-    take(rank, signal) {
+    acquire(rank, signal) {
       if (signal.aborted) return false;
       if (free > 0) {
         free--;
@@ -23,15 +23,15 @@ export function createPlaces(count: number): Places {
       }
       return new Promise((resolve) => {
         let waits = true;
-        const end = (taken: boolean): boolean => {
+        const end = (acquired: boolean): boolean => {
           if (!waits) return false;
           waits = false;
           undo();
-          resolve(taken);
+          resolve(acquired);
           return true;
         };
         const next = (): boolean => end(true);
-        // Those with the highest rank may wait long: they are not kept for it.
+        // A waiter with a high rank may wait long: an aborted one must not stay in memory.
         const undo = onAbort(signal, () => {
           waiting.remove(next);
           end(false);
@@ -39,7 +39,7 @@ export function createPlaces(count: number): Places {
         waiting.push(rank, next);
       });
     },
-    leave() {
+    release() {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
         if (next()) return;
       }

@@ -1,215 +1,215 @@
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../testing/virtual-clock.ts";
-import { createGate, type Gate, type Pass } from "./circuit-breaker.ts";
+import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 
-const passed = (gate: Gate): Pass => {
-  const pass = gate.pass();
-  if (pass === null) throw new Error("did not pass");
-  return pass;
+const permitted = (breaker: CircuitBreaker): Permit => {
+  const permit = breaker.permit();
+  if (permit === null) throw new Error("did not permit");
+  return permit;
 };
 
 /** Several calls at once, each of another signature. */
-function refuse(gate: Gate, ...signatures: string[]): void {
-  const passes = signatures.map(() => passed(gate));
-  for (const [index, pass] of passes.entries()) pass.refused(signatures[index] ?? "", 0);
+function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
+  const permits = signatures.map(() => permitted(breaker));
+  for (const [index, permit] of permits.entries()) permit.refused(signatures[index] ?? "", 0);
 }
 
-function closedByRefusals() {
+function openByRefusals() {
   const clock = virtualClock();
-  const gate = createGate(clock);
-  refuse(gate, "a");
-  return { clock, gate };
+  const breaker = new CircuitBreaker(clock);
+  refuse(breaker, "a");
+  return { clock, breaker };
 }
 
-function closedBySilence() {
+function openBySilence() {
   const clock = virtualClock();
-  const gate = createGate(clock);
-  const passes = Array.from({ length: 8 }, () => passed(gate));
-  for (const pass of passes) pass.silent(0);
-  return { gate, clock, stale: passes[0] as Pass };
+  const breaker = new CircuitBreaker(clock);
+  const permits = Array.from({ length: 8 }, () => permitted(breaker));
+  for (const permit of permits) permit.silent(0);
+  return { breaker, clock, stale: permits[0] as Permit };
 }
 
-describe("a gate that meets refusals", () => {
-  it("closes for the first one where none was judged yet, else for two different signatures in a row", () => {
-    expect(closedByRefusals().gate.closed).toBe("refused");
-    const gate = createGate(virtualClock());
-    passed(gate).judged();
-    for (let again = 0; again < 20; again++) refuse(gate, "a");
-    expect([gate.closed, gate.closedMs]).toEqual([null, 0]);
-    refuse(gate, "b");
-    expect(gate.closed).toBe("refused");
-    expect(gate.pass()).toBeNull();
+describe("CircuitBreaker and refusals", () => {
+  it("opens at the first refusal where no verdict ever came, else at two different signatures in a row", () => {
+    expect(openByRefusals().breaker.open).toBe("refused");
+    const breaker = new CircuitBreaker(virtualClock());
+    permitted(breaker).judged();
+    for (let again = 0; again < 20; again++) refuse(breaker, "a");
+    expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
+    refuse(breaker, "b");
+    expect(breaker.open).toBe("refused");
+    expect(breaker.permit()).toBeNull();
   });
 
-  it("begins again to count when one was judged between", () => {
-    const gate = createGate(virtualClock());
-    passed(gate).judged();
-    const other = passed(gate);
-    refuse(gate, "a");
+  it("starts to count again after a verdict", () => {
+    const breaker = new CircuitBreaker(virtualClock());
+    permitted(breaker).judged();
+    const other = permitted(breaker);
+    refuse(breaker, "a");
     other.judged();
-    refuse(gate, "b");
-    expect(gate.closed).toBeNull();
-    refuse(gate, "c");
-    expect(gate.closed).toBe("refused");
+    refuse(breaker, "b");
+    expect(breaker.open).toBeNull();
+    refuse(breaker, "c");
+    expect(breaker.open).toBe("refused");
   });
 
-  it("stays open for 5 minutes after a verdict in the midst of refusals", () => {
+  it("stays closed for 5 minutes after a verdict amid refusals", () => {
     const clock = virtualClock();
-    const gate = createGate(clock);
-    passed(gate).judged();
-    refuse(gate, "a");
-    passed(gate).judged();
-    for (let sent = 0; sent < 1_000; sent++) refuse(gate, `${sent}`);
+    const breaker = new CircuitBreaker(clock);
+    permitted(breaker).judged();
+    refuse(breaker, "a");
+    permitted(breaker).judged();
+    for (let sent = 0; sent < 1_000; sent++) refuse(breaker, `${sent}`);
     clock.advance(299_999);
-    refuse(gate, "x");
-    expect(gate.closed).toBeNull();
+    refuse(breaker, "x");
+    expect(breaker.open).toBeNull();
     clock.advance(1);
-    refuse(gate, "y");
-    expect(gate.closed).toBe("refused");
+    refuse(breaker, "y");
+    expect(breaker.open).toBe("refused");
   });
 
-  it("lets one probe through after a pause that doubles, and nobody waits in it", () => {
-    const { clock, gate } = closedByRefusals();
+  it("permits one probe after a pause that doubles; nobody waits in it", () => {
+    const { clock, breaker } = openByRefusals();
     for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
       clock.advance(pauseMs * 0.75 - 1);
-      expect(gate.pass()).toBeNull();
+      expect(breaker.permit()).toBeNull();
       clock.advance(pauseMs * 0.25 + 1);
-      const probe = passed(gate);
-      expect(gate.pass()).toBeNull();
+      const probe = permitted(breaker);
+      expect(breaker.permit()).toBeNull();
       probe.refused("d", 0);
     }
     clock.advance(30_000);
-    passed(gate).judged();
-    expect(gate.pass()).not.toBeNull();
+    permitted(breaker).judged();
+    expect(breaker.permit()).not.toBeNull();
   });
 
-  it("probes each second at first where a key has worked", () => {
+  it("probes each second at first where the key has worked", () => {
     const clock = virtualClock();
-    const gate = createGate(clock);
-    passed(gate).judged();
-    refuse(gate, "a", "b");
+    const breaker = new CircuitBreaker(clock);
+    permitted(breaker).judged();
+    refuse(breaker, "a", "b");
     for (let probes = 0; probes < 16; probes++) {
       clock.advance(1_000);
-      passed(gate).refused(`${probes}`, 0);
+      permitted(breaker).refused(`${probes}`, 0);
     }
     clock.advance(1_000);
-    expect(gate.pass()).not.toBeNull();
+    expect(breaker.permit()).not.toBeNull();
     clock.advance(1_000);
-    expect(gate.pass()).toBeNull();
+    expect(breaker.permit()).toBeNull();
   });
 
-  it("has others come again soon after a probe, and then with the next", () => {
-    const { clock, gate } = closedByRefusals();
+  it("calls others back soon after a probe, and then with the next one", () => {
+    const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
-    passed(gate).refused("d", 0);
-    expect(gate.closedMs).toBe(1_000);
+    permitted(breaker).refused("d", 0);
+    expect(breaker.openMs).toBe(1_000);
     clock.advance(1_000);
-    expect(gate.closedMs).toBeGreaterThanOrEqual(500);
-    expect(gate.closedMs).toBeLessThanOrEqual(1_000);
+    expect(breaker.openMs).toBeGreaterThanOrEqual(500);
+    expect(breaker.openMs).toBeLessThanOrEqual(1_000);
   });
 
-  it("lets another probe through while one hangs", () => {
-    const { clock, gate } = closedByRefusals();
+  it("permits another probe while one hangs", () => {
+    const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
-    passed(gate);
+    permitted(breaker);
     clock.advance(2_000);
-    passed(gate).judged();
-    expect(gate.closed).toBeNull();
+    permitted(breaker).judged();
+    expect(breaker.open).toBeNull();
   });
 
   it("waits as long as the service asked, at most 5 minutes", () => {
     const clock = virtualClock();
-    const gate = createGate(clock);
-    passed(gate).refused("a", 3_600_000);
+    const breaker = new CircuitBreaker(clock);
+    permitted(breaker).refused("a", 3_600_000);
     clock.advance(299_999);
-    expect(gate.pass()).toBeNull();
+    expect(breaker.permit()).toBeNull();
     clock.advance(1);
-    passed(gate).refused("d", 60_000);
+    permitted(breaker).refused("d", 60_000);
     clock.advance(59_999);
-    expect(gate.pass()).toBeNull();
+    expect(breaker.permit()).toBeNull();
     clock.advance(1);
-    expect(gate.pass()).not.toBeNull();
+    expect(breaker.permit()).not.toBeNull();
   });
 
-  it("lengthens no pause for calls that were under way when it closed", () => {
+  it("does not lengthen a pause for calls under way when it opened", () => {
     const clock = virtualClock();
-    const gate = createGate(clock);
-    const late = passed(gate);
-    refuse(gate, "a");
+    const breaker = new CircuitBreaker(clock);
+    const late = permitted(breaker);
+    refuse(breaker, "a");
     clock.advance(1_000);
     expect(late.stale).toBe(true);
     late.refused("d", 60_000);
-    expect(gate.pass()).not.toBeNull();
+    expect(breaker.permit()).not.toBeNull();
   });
 
-  it("opens in time when the clock is set back, and never once it is stopped", () => {
+  it("probes in time when the clock is set back, and never once stopped", () => {
     const clock = virtualClock();
     let offset = 0;
-    const gate = createGate({ ...clock, now: () => clock.now() + offset });
-    refuse(gate, "a");
+    const breaker = new CircuitBreaker({ ...clock, now: () => clock.now() + offset });
+    refuse(breaker, "a");
     offset = -3_600_000;
     clock.advance(1_000);
-    expect(gate.pass()).not.toBeNull();
-    gate.stop();
-    expect([gate.pass(), gate.closed, clock.pending]).toEqual([null, null, 0]);
+    expect(breaker.permit()).not.toBeNull();
+    breaker.stop();
+    expect([breaker.permit(), breaker.open, clock.pending]).toEqual([null, null, 0]);
   });
 });
 
-describe("a gate that meets silence", () => {
-  it("closes after five silent calls in a row, and not when there was an answer between", () => {
-    const gate = createGate(virtualClock());
-    const pass = passed(gate);
-    pass.silent(0);
-    pass.answered();
-    for (let silent = 0; silent < 4; silent++) pass.silent(0);
-    expect([gate.closedMs, pass.stale]).toEqual([0, false]);
-    pass.silent(0);
-    expect([gate.closed, pass.stale]).toEqual(["silent", true]);
-    expect(gate.pass()).toBeNull();
+describe("CircuitBreaker and silence", () => {
+  it("opens after five silent calls in a row, unless an answer came between", () => {
+    const breaker = new CircuitBreaker(virtualClock());
+    const permit = permitted(breaker);
+    permit.silent(0);
+    permit.answered();
+    for (let silent = 0; silent < 4; silent++) permit.silent(0);
+    expect([breaker.openMs, permit.stale]).toEqual([0, false]);
+    permit.silent(0);
+    expect([breaker.open, permit.stale]).toEqual(["silent", true]);
+    expect(breaker.permit()).toBeNull();
   });
 
-  it("stays open for a minute after an answer in the midst of silence", () => {
+  it("stays closed for a minute after an answer amid silence", () => {
     const clock = virtualClock();
-    const gate = createGate(clock);
-    passed(gate).silent(0);
-    passed(gate).answered();
-    for (let silent = 0; silent < 100; silent++) passed(gate).silent(0);
+    const breaker = new CircuitBreaker(clock);
+    permitted(breaker).silent(0);
+    permitted(breaker).answered();
+    for (let silent = 0; silent < 100; silent++) permitted(breaker).silent(0);
     clock.advance(60_000);
-    passed(gate).silent(0);
-    expect(gate.closed).toBe("silent");
+    permitted(breaker).silent(0);
+    expect(breaker.open).toBe("silent");
   });
 
   it("probes at most every ten seconds", () => {
-    const { gate, clock } = closedBySilence();
+    const { breaker, clock } = openBySilence();
     for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
       clock.advance(pauseMs * 0.75 - 1);
-      expect(gate.pass()).toBeNull();
+      expect(breaker.permit()).toBeNull();
       clock.advance(pauseMs * 0.25 + 1);
-      passed(gate).silent(0);
-      expect(gate.pass()).toBeNull();
+      permitted(breaker).silent(0);
+      expect(breaker.permit()).toBeNull();
     }
     clock.advance(10_000);
-    passed(gate).judged();
-    expect([gate.closed, gate.closedMs]).toEqual([null, 0]);
+    permitted(breaker).judged();
+    expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
   });
 
   it("waits as long as the service asked, at most a minute", () => {
-    const { gate, clock } = closedBySilence();
+    const { breaker, clock } = openBySilence();
     clock.advance(1_000);
-    passed(gate).silent(3_600_000);
+    permitted(breaker).silent(3_600_000);
     clock.advance(59_999);
-    expect(gate.pass()).toBeNull();
+    expect(breaker.permit()).toBeNull();
     clock.advance(1);
-    expect(gate.pass()).not.toBeNull();
+    expect(breaker.permit()).not.toBeNull();
   });
 
-  it("opens at any answer, and goes over to a refused key", () => {
-    const late = closedBySilence();
+  it("closes at any answer, and changes to a refused key", () => {
+    const late = openBySilence();
     late.stale.answered();
-    expect(late.gate.closed).toBeNull();
-    const { gate, clock } = closedBySilence();
+    expect(late.breaker.open).toBeNull();
+    const { breaker, clock } = openBySilence();
     clock.advance(1_000);
-    passed(gate).refused("a", 0);
-    expect(gate.closed).toBe("refused");
+    permitted(breaker).refused("a", 0);
+    expect(breaker.open).toBe("refused");
   });
 });

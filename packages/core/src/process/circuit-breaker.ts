@@ -1,161 +1,164 @@
 import { type Clock, quietTimeout } from "../lib/clock.ts";
 import { jitter } from "./backoff.ts";
 
-/** Why a gate is closed: the service refuses our key, or does not answer. */
-export type Closed = "refused" | "silent";
+/** Why a breaker is open: the service refuses the API key, or does not answer. */
+export type Outage = "refused" | "silent";
 
-/** Lets authorize calls through until it is closed for a while; then one probe after each pause. */
-export interface Gate {
-  /** Leave to ask, or null while it is closed: nobody waits here, each comes again after {@link Gate.closedMs}. */
-  pass(): Pass | null;
-  /** Why it is closed; null while it is open. */
-  readonly closed: Closed | null;
-  /** Milliseconds until it is worth coming again; 0 while it is open. */
-  readonly closedMs: number;
-  /** For good: nothing passes any more. */
-  stop(): void;
-}
-
-/** Leave to ask; its holder says how it went. What says nothing of the service, such as a 500, is not told. */
-export interface Pass {
-  /** Whether the gate was closed since: there is a new one to be had. */
+/** Leave to make one call; its holder reports the answer. An answer that says nothing of the service, such as a 500, is not reported. */
+export interface Permit {
+  /** Whether the breaker has opened since: ask for another permit. */
   readonly stale: boolean;
-  /** There was a verdict: opens the gate for everyone. */
+  /** There was a verdict: closes the breaker. */
   judged(): void;
-  /** There was an answer that is no verdict: the service is not silent. */
+  /** There was an answer without a verdict: the service is not silent. */
   answered(): void;
-  /** 401 or 403: closes the gate once different signatures were refused and none was judged between. */
+  /** 401 or 403: opens the breaker once different signatures were refused and none was judged between them. */
   refused(signature: string, retryAfterMs: number): void;
-  /** There was no answer: closes the gate once there was none several times in a row. */
+  /** No answer: opens the breaker after several in a row. */
   silent(retryAfterMs: number): void;
 }
 
-/** How many calls in a row go unanswered before the service counts as silent. */
+/** Unanswered calls in a row after which the service counts as silent. */
 const silencesInARow = 5;
-/** How many different signatures are refused in a row before it is the key; the first one tells, where a key never worked. */
+/** Different signatures refused in a row after which it is the key; one is enough where the key never worked. */
 const refusalsInARow = 2;
-/** A verdict in the midst of refusals, or of silence, says that these concern single signatures: for so long the gate stays open. */
+/** Milliseconds without opening after a verdict amid refusals, or amid silence: those concern single signatures. */
 const trustMs = { refused: 300_000, silent: 60_000 };
-// A silent service is probed as often as a single delivery would be, and never asked to wait beyond a signature's life.
-const longestMs = { refused: 30_000, silent: 10_000 };
-const longestAskedMs = { refused: 300_000, silent: 60_000 };
-/** Pauses that stay short where a key has worked before: many signatures that are refused alone may hide one that is judged. */
+// A silent service is probed as often as a single delivery would be retried, and never left alone beyond a signature's life.
+const pauseMaxMs = { refused: 30_000, silent: 10_000 };
+const retryAfterMaxMs = { refused: 300_000, silent: 60_000 };
+/** Pauses that stay short where the key has worked before: many refused signatures may hide one that would be judged. */
 const shortPauses = 16;
-/** How long a probe's answer is waited for before the next one. */
-const answerMs = 1_000;
+/** Milliseconds to wait for a probe's answer before the next probe. */
+const probeAnswerMs = 1_000;
+const never = Number.NEGATIVE_INFINITY;
 
-/** Makes an open {@link Gate}. */
-export function createGate(clock: Clock): Gate {
-  let closed: Closed | null = null;
-  let judgedOnce = false;
-  let pauses = 0;
-  let pauseMs = 0;
-  let probeAt = 0;
-  let probedAt = Number.NEGATIVE_INFINITY;
-  let stopped = false;
-  let timer: unknown;
-  const refusals = new Set<string>();
-  let silences = 0;
-  const trustedUntil = { refused: Number.NEGATIVE_INFINITY, silent: Number.NEGATIVE_INFINITY };
+/**
+ * Stops authorize calls while the service refuses the API key or is silent.
+ *
+ * States: closed (every call is permitted), open (no call), half-open (one probe after each pause), stopped (for good).
+ */
+export class CircuitBreaker {
+  readonly #clock: Clock;
+  #open: Outage | null = null;
+  #stopped = false;
+  #hasWorked = false;
+  #pauses = 0;
+  #pauseMs = 0;
+  #probeAt = 0;
+  #probedAt = never;
+  #timer: unknown;
+  readonly #refused = new Set<string>();
+  #silences = 0;
+  readonly #trustedUntil = { refused: never, silent: never };
 
-  function open(): void {
-    clock.clearTimeout(timer);
-    closed = null;
-    pauses = 0;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  function close(why: Closed, askedMs: number): void {
-    if (stopped) return;
-    closed = why;
-    pause(askedMs);
+  /** Why no call is permitted; null while the breaker is closed, or stopped. */
+  get open(): Outage | null {
+    return this.#stopped ? null : this.#open;
   }
 
-  function pause(askedMs: number): void {
-    const why = closed ?? "silent";
-    const short = why === "refused" && judgedOnce ? shortPauses : 0;
-    const ms = jitter(Math.min(1_000 * 2 ** Math.max(0, pauses++ - short), longestMs[why]));
-    waitFor(Math.max(ms, Math.min(askedMs, longestAskedMs[why])));
+  /** Milliseconds until it is worth asking again; 0 while closed. */
+  get openMs(): number {
+    if (this.open === null) return 0;
+    const now = this.#clock.now();
+    const ms = Math.max(0, Math.min(this.#probeAt - now, this.#pauseMs));
+    const sinceProbe = now - this.#probedAt;
+    return sinceProbe >= 0 && sinceProbe < probeAnswerMs
+      ? Math.min(ms, probeAnswerMs - sinceProbe)
+      : ms;
   }
 
-  function waitFor(ms: number): void {
-    pauseMs = ms;
-    probeAt = clock.now() + ms;
-    clock.clearTimeout(timer);
-    // By the clock and by the timer: of a clock that is set back only the timer knows.
-    timer = quietTimeout(
-      clock,
-      () => {
-        probeAt = Number.NEGATIVE_INFINITY;
-      },
-      ms,
-    );
+  /** A permit for one call; null while open: nobody waits here, each asks again after {@link openMs}. */
+  permit(): Permit | null {
+    if (this.#stopped) return null;
+    if (this.#open === null) return this.#newPermit(false);
+    if (this.#clock.now() < this.#probeAt) return null;
+    this.#probedAt = this.#clock.now();
+    this.#pause(this.#open, 0);
+    return this.#newPermit(true);
   }
 
-  function failed(why: Closed, isProbe: boolean, isEnough: boolean, askedMs: number): void {
-    if (closed === null) {
-      if (isEnough && clock.now() >= trustedUntil[why]) close(why, askedMs);
-    } else if (isProbe) {
-      closed = why;
-      const ms = Math.min(askedMs, longestAskedMs[why]);
-      if (ms > probeAt - clock.now()) waitFor(ms);
-    }
+  /** Permits no call any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#clock.clearTimeout(this.#timer);
   }
 
-  function passOf(isProbe: boolean): Pass {
-    // What was known when it was given: an answer that was under way is none in the midst of what came meanwhile.
-    const amidst = { refused: refusals.size > 0, silent: silences > 0 };
+  #newPermit(isProbe: boolean): Permit {
+    // As it is now: an answer under way says nothing of refusals and silences that come meanwhile.
+    const amid = { refusals: this.#refused.size > 0, silence: this.#silences > 0 };
+    const isStale = (): boolean => !isProbe && this.#open !== null;
     const answered = (): void => {
-      if (amidst.silent && silences > 0) trustedUntil.silent = clock.now() + trustMs.silent;
-      silences = 0;
-      if (closed === "silent") open();
+      if (amid.silence && this.#silences > 0) this.#trust("silent");
+      this.#silences = 0;
+      if (this.#open === "silent") this.#close();
     };
     return {
       get stale() {
-        return !isProbe && closed !== null;
+        return isStale();
       },
       answered,
-      judged() {
+      judged: () => {
         answered();
-        if (amidst.refused && refusals.size > 0)
-          trustedUntil.refused = clock.now() + trustMs.refused;
-        judgedOnce = true;
-        refusals.clear();
-        open();
+        if (amid.refusals && this.#refused.size > 0) this.#trust("refused");
+        this.#hasWorked = true;
+        this.#refused.clear();
+        this.#close();
       },
-      refused(signature, askedMs) {
+      refused: (signature, retryAfterMs) => {
         answered();
-        const enough = judgedOnce ? refusalsInARow : 1;
+        const enough = this.#hasWorked ? refusalsInARow : 1;
         // More would tell no more.
-        if (refusals.size < enough) refusals.add(signature);
-        failed("refused", isProbe, refusals.size >= enough, askedMs);
+        if (this.#refused.size < enough) this.#refused.add(signature);
+        this.#failed("refused", isProbe, this.#refused.size >= enough, retryAfterMs);
       },
-      silent(askedMs) {
-        failed("silent", isProbe, ++silences >= silencesInARow, askedMs);
+      silent: (retryAfterMs) => {
+        this.#failed("silent", isProbe, ++this.#silences >= silencesInARow, retryAfterMs);
       },
     };
   }
 
-  return {
-    pass() {
-      if (stopped) return null;
-      if (closed === null) return passOf(false);
-      if (clock.now() < probeAt) return null;
-      probedAt = clock.now();
-      pause(0);
-      return passOf(true);
-    },
-    get closed() {
-      return stopped ? null : closed;
-    },
-    get closedMs() {
-      if (closed === null || stopped) return 0;
-      const ms = Math.max(0, Math.min(probeAt - clock.now(), pauseMs));
-      const sinceProbe = clock.now() - probedAt;
-      return sinceProbe >= 0 && sinceProbe < answerMs ? Math.min(ms, answerMs - sinceProbe) : ms;
-    },
-    stop() {
-      stopped = true;
-      clock.clearTimeout(timer);
-    },
-  };
+  #failed(why: Outage, isProbe: boolean, isEnough: boolean, retryAfterMs: number): void {
+    if (this.#open === null) {
+      if (isEnough && this.#clock.now() >= this.#trustedUntil[why]) this.#pause(why, retryAfterMs);
+    } else if (isProbe) {
+      this.#open = why;
+      const ms = Math.min(retryAfterMs, retryAfterMaxMs[why]);
+      if (ms > this.#probeAt - this.#clock.now()) this.#probeIn(ms);
+    }
+  }
+
+  #trust(why: Outage): void {
+    this.#trustedUntil[why] = this.#clock.now() + trustMs[why];
+  }
+
+  #close(): void {
+    this.#clock.clearTimeout(this.#timer);
+    this.#open = null;
+    this.#pauses = 0;
+  }
+
+  #pause(why: Outage, retryAfterMs: number): void {
+    if (this.#stopped) return;
+    this.#open = why;
+    const short = why === "refused" && this.#hasWorked ? shortPauses : 0;
+    const doublings = Math.max(0, this.#pauses++ - short);
+    const ms = jitter(Math.min(1_000 * 2 ** doublings, pauseMaxMs[why]));
+    this.#probeIn(Math.max(ms, Math.min(retryAfterMs, retryAfterMaxMs[why])));
+  }
+
+  #probeIn(ms: number): void {
+    this.#pauseMs = ms;
+    this.#probeAt = this.#clock.now() + ms;
+    this.#clock.clearTimeout(this.#timer);
+    // By the clock and by the timer: only the timer notices a clock that is set back.
+    const probe = (): void => {
+      this.#probeAt = never;
+    };
+    this.#timer = quietTimeout(this.#clock, probe, ms);
+  }
 }

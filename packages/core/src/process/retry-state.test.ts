@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { memoOf, whyExpired } from "./retry-state.ts";
+import { retryStateOf, whyExpired } from "./retry-state.ts";
 
-describe("memoOf()", () => {
+describe("retryStateOf()", () => {
   it("reads what was remembered, nothing at first", () => {
-    expect(memoOf({ memo: null })).toEqual({});
-    expect(memoOf({ memo: '{"outage":true,"odd":2}' })).toEqual({ outage: true, odd: 2 });
+    expect(retryStateOf({ memo: null })).toEqual({});
+    expect(retryStateOf({ memo: '{"outage":true,"odd":2}' })).toEqual({ outage: true, odd: 2 });
   });
 });
 
 describe("whyExpired()", () => {
   const received = { memo: null, receivedAt: new Date(1_000), attempts: 0 };
   const never = Number.NEGATIVE_INFINITY;
-  const silent = "The service did not answer before the signature was 5 minutes old: its fault.";
+  const silent = "The signature expired while the service was unavailable.";
   const refused =
-    "Verification was paused meanwhile, because the service refused the API key: check apiKey.";
-  const failed = "Authorize was answered too late, after attempts that failed.";
+    "The signature expired while verification was paused, because the service refused the API key: check apiKey.";
+  const failed = "The signature expired while authorize calls failed.";
   const old = "The signature was older than 5 minutes when authorize was asked.";
 
   it.each([

@@ -1,44 +1,47 @@
 import type { WithoutVerdict } from "../client/authorizer.ts";
 import type { Job } from "../inbox/delivery.ts";
-import type { Closed } from "./circuit-breaker.ts";
+import type { Outage } from "./circuit-breaker.ts";
 
 /** What is remembered of a delivery between two authorize calls. */
-export interface Memo {
-  /** A call was made promptly and went unanswered, or none was made because the service was silent. */
+export interface RetryState {
+  /** The service was silent while this signature was young. */
   readonly outage?: boolean;
-  /** How many answers concerned this one signature, as far as is known: 400, 401, 403, 404 or 422. */
+  /** Answers that concerned this one signature, as far as is known: 400, 401, 403, 404 or 422. */
   readonly odd?: number;
-  /** When it was refused first, in milliseconds since the epoch. */
+  /** When the signature was first refused, in milliseconds since the epoch. */
   readonly refusedAt?: number;
 }
 
-/** What is known of all. */
-interface Known {
+/** Why there is no verdict; `not asked`: the circuit breaker was open. */
+export type NoVerdict = WithoutVerdict | "not asked";
+
+/** What is known of the service. */
+export interface ServiceState {
   readonly now: number;
-  /** Why nobody is asked but probes. */
-  readonly closed: Closed | null;
-  /** When the service judged a signature last. */
+  /** Why the circuit breaker is open; null while it is closed. */
+  readonly open: Outage | null;
+  /** When the service last gave a verdict; `-Infinity` when it never did. */
   readonly judgedAt: number;
 }
 
 const promptMs = 60_000;
 
-/** Whether another signature was judged since this one was refused first: then it is not the key. */
-export function isJudgedSince({ refusedAt }: Memo, judgedAt: number): boolean {
-  return refusedAt !== undefined && judgedAt >= refusedAt;
+/** What was remembered of a delivery; nothing at first. */
+export function retryStateOf({ memo }: Pick<Job, "memo">): RetryState {
+  return memo === null ? {} : (JSON.parse(memo) as RetryState);
 }
 
-/** What is remembered after a call without a verdict, or when none was made. */
-export function memoAfter(
+/** What is to be remembered after a call without a verdict, or when no call was made. */
+export function nextRetryState(
   job: Pick<Job, "memo" | "receivedAt">,
-  why: WithoutVerdict | "not asked",
-  { now, closed, judgedAt }: Known,
-): Memo {
-  const before = memoOf(job);
+  why: NoVerdict,
+  { now, open, judgedAt }: ServiceState,
+): RetryState {
+  const before = retryStateOf(job);
   const isSilence =
-    why === "silent" || why === "failed" || (why === "not asked" && closed === "silent");
+    why === "silent" || why === "failed" || (why === "not asked" && open === "silent");
   const isPrompt = now - job.receivedAt.getTime() < promptMs;
-  // A refusal of its own is the first, and each after another signature was judged.
+  // Refusals count as its own: the first one, and each after another signature was judged.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
   const isOdd = why === "odd" || (why === "refused" && isOwn);
   const refusedAt = before.refusedAt ?? (why === "refused" ? now : undefined);
@@ -49,23 +52,23 @@ export function memoAfter(
   };
 }
 
-/** What was remembered; nothing at first. */
-export function memoOf({ memo }: Pick<Job, "memo">): Memo {
-  return memo === null ? {} : (JSON.parse(memo) as Memo);
+/** Whether another signature was judged since this one was first refused: then the key is not to blame. */
+export function isJudgedSince({ refusedAt }: RetryState, judgedAt: number): boolean {
+  return refusedAt !== undefined && judgedAt >= refusedAt;
 }
 
-/** Whose fault it is that a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */
+/** Why a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */
 export function whyExpired(
   job: Pick<Job, "memo" | "receivedAt" | "attempts">,
   refusedAt: number,
 ): string {
-  const why =
-    memoOf(job).outage === true
-      ? "The service did not answer before the signature was 5 minutes old: its fault"
-      : refusedAt > job.receivedAt.getTime()
-        ? "Verification was paused meanwhile, because the service refused the API key: check apiKey"
-        : job.attempts > 0
-          ? "Authorize was answered too late, after attempts that failed"
-          : "The signature was older than 5 minutes when authorize was asked";
-  return `${why}.`;
+  if (retryStateOf(job).outage === true) {
+    return "The signature expired while the service was unavailable.";
+  }
+  if (refusedAt > job.receivedAt.getTime()) {
+    return "The signature expired while verification was paused, because the service refused the API key: check apiKey.";
+  }
+  return job.attempts > 0
+    ? "The signature expired while authorize calls failed."
+    : "The signature was older than 5 minutes when authorize was asked.";
 }

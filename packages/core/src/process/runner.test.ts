@@ -51,7 +51,7 @@ describe("pruning", () => {
     await starting;
     expect(prune).toHaveBeenCalledTimes(1);
     await receiver.close();
-    await receiver.inbox.list();
+    await expect(receiver.inbox.list()).rejects.toMatchObject({ code: "closed" });
     expect(prune).toHaveBeenCalledTimes(1);
   });
 

@@ -1,15 +1,17 @@
 import type { Decision, ProblemCode } from "../http/answer.ts";
-import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
-import { createPlaces } from "../lib/semaphore.ts";
+import { createSemaphore } from "../lib/semaphore.ts";
 import { type Scope, within } from "../lib/timeout.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { Settings } from "../options/settings.ts";
-import type { Worker } from "../process/stages.ts";
+import type { HandleStage } from "../process/handle-stage.ts";
+import type { VerifyStage } from "../process/verify-stage.ts";
 
 /** The two stages inside the request. Never rejects. */
 export interface Inline {
@@ -19,10 +21,12 @@ export interface Inline {
   handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<Decision>;
 }
 
-/** What they need of the engine. */
-interface Reporting {
+/** What they need. */
+interface InlineParts {
+  readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
+  readonly reporter: Reporter;
+  /** Aborted when `close` runs out of time. */
   readonly signal: StopSignal;
-  report(job: Job, outcome: Outcome): void;
 }
 
 // What is kept free for storing, when authorize is asked first.
@@ -36,10 +40,9 @@ export function createInline(
     limits,
     logger,
   }: Pick<Settings, "clock" | "concurrency" | "limits" | "logger">,
-  worker: Worker,
-  { signal: parent, report }: Reporting,
+  { stages, reporter, signal: parent }: InlineParts,
 ): Inline {
-  const handling = createPlaces(concurrency.handle);
+  const handling = createSemaphore(concurrency.handle);
   // By id, which all copies of a notification share: they wait for the outcome of the first.
   const running = new Map<string, Promise<Decision>>();
 
@@ -50,17 +53,18 @@ export function createInline(
   ): Promise<Decision> {
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
-      const outcome = await worker.verify(job, signal);
-      report(job, outcome);
-      if (outcome.to === "rejected") return arrivalAfter(outcome) as Decision;
+      const outcome = await stages.verify.run(job, signal);
+      reporter.settled(job, outcome);
+      const refused = refusalAfter(outcome);
+      if (refused !== null) return { refused };
       if (outcome.to === "held") return { refused: "expired_signature" };
       if (outcome.to !== "verified") return { refused: "not_handled" };
       job = jobAt(delivery, outcome);
     }
-    const taking = handling.take(delivery.receivedAt, signal);
+    const taking = handling.acquire(delivery.receivedAt, signal);
     if (!(isPromise(taking) ? await taking : taking)) return { refused: "not_handled" };
-    const outcome = await worker.handle(job, signal).finally(handling.leave);
-    report(job, outcome);
+    const outcome = await stages.handle.run(job, signal).finally(handling.release);
+    reporter.settled(job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }
       : { refused: "not_handled" };
@@ -88,7 +92,7 @@ export function createInline(
       const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
       try {
         return await within({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
-          worker.verify(jobAt(delivery), signal),
+          stages.verify.run(jobAt(delivery), signal),
         );
       } catch {
         return null;
@@ -113,18 +117,14 @@ function copyOf(first: Decision): Decision {
   return "status" in first ? { ...first, status: "duplicate" } : first;
 }
 
-/** `verify: "before-ack"`: where the delivery begins, or how it is refused; without a verdict in time it is received. */
-export function arrivalAfter(outcome: Outcome): Arrival | { refused: ProblemCode } {
-  switch (outcome.to) {
-    case "verified":
-      return outcome;
-    case "held":
-      return { ...outcome, to: "held" };
-    case "rejected":
-      return {
-        refused: outcome.reason.code === "expired" ? "expired_signature" : "invalid_signature",
-      };
-    default:
-      return { to: "received" };
-  }
+/** How a rejected delivery is refused inside its request; null when it is not rejected. */
+export function refusalAfter(outcome: Outcome): ProblemCode | null {
+  if (outcome.to !== "rejected") return null;
+  return outcome.reason.code === "expired" ? "expired_signature" : "invalid_signature";
+}
+
+/** `verify: "before-ack"`: where the delivery begins; without a verdict in time it is received. */
+export function arrivalAfter(outcome: Outcome): Arrival {
+  if (outcome.to === "verified") return outcome;
+  return outcome.to === "held" ? { ...outcome, to: "held" } : { to: "received" };
 }

@@ -39,7 +39,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
   }
 
   return (claims, headerNames, load) => {
-    const test = claims.type === "test_webhook_endpoint";
+    const test = isTest(claims);
     if ((test ? unsignedTests : unsigned) === "refuse") {
       byOption(
         { headers: headerNames },
@@ -66,4 +66,8 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
       reportId,
     };
   };
+}
+
+function isTest({ type }: Recognition): boolean {
+  return type === "test_webhook_endpoint";
 }

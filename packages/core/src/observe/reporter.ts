@@ -1,0 +1,66 @@
+import type { Arrival, Entry, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import { entryOf, jobAt, newKept } from "../inbox/stored-delivery.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import { shownFields } from "../lib/thrown.ts";
+import { type Observe, observe, tell } from "./hooks.ts";
+import type { Around } from "./instrumentation.ts";
+import { logOutcome } from "./log-lines.ts";
+
+/** What reporting needs. */
+export interface ReporterOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Removes the API key from a text. */
+  readonly clean: (text: string) => string;
+  readonly observe: Observe;
+  readonly ack: "stored" | "handled";
+}
+
+/** The one place that reports what becomes of a delivery: to the hooks, to the log and to telemetry. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  readonly #hooks: Observe;
+  readonly #around: Around | undefined;
+
+  constructor(options: ReporterOptions, around: Around | undefined) {
+    const { parked, ...withoutParked } = options.observe;
+    this.#options = options;
+    // Nothing is parked where nothing is kept.
+    this.#hooks = options.ack === "stored" ? options.observe : withoutParked;
+    this.#around = around;
+  }
+
+  /** Logs what should not have failed; for what a hook throws, too. */
+  readonly unexpected = (error: unknown): void => {
+    const { clean, logger } = this.#options;
+    logger.error(shownFields(error, clean), "Work on a delivery failed unexpectedly.");
+  };
+
+  /** A delivery is stored; `outcome` is that of `verify: "before-ack"`, if it was asked. */
+  stored(delivery: NewDelivery, arrival: Arrival, outcome: Outcome | null): void {
+    this.#showNew(this.#hooks.acknowledged, delivery, arrival);
+    if (outcome !== null) this.settled(jobAt(delivery), outcome);
+    if (arrival.to !== "held" || outcome?.to === "held") return;
+    const fields = { id: delivery.id, reason: arrival.reason.code };
+    this.#options.logger.info?.(fields, "A delivery is held on arrival.");
+    this.#around?.settled(jobAt(delivery), { ...arrival, error: null });
+    this.#showNew(this.#hooks.parked, delivery, arrival);
+  }
+
+  /** A stage has ended with this outcome. */
+  settled(job: Job, outcome: Outcome): void {
+    const { ack, clock, logger } = this.#options;
+    observe(this.#hooks, job, outcome, clock.now(), this.unexpected);
+    logOutcome(logger, ack === "stored", job, outcome);
+    this.#around?.settled(job, outcome);
+  }
+
+  #showNew(
+    hook: ((entry: Entry) => void) | undefined,
+    delivery: NewDelivery,
+    arrival: Arrival,
+  ): void {
+    if (hook) tell(hook, entryOf(newKept(delivery, arrival, null)), this.unexpected);
+  }
+}

@@ -1,0 +1,47 @@
+import { isTiedToRequests } from "../lib/platform.ts";
+
+/** A request that waits for the first attempt to handle its delivery. */
+interface Waiter {
+  readonly over: Promise<void>;
+  readonly end: () => void;
+}
+
+const waitMaxMs = 25_000;
+// The real timers, whatever a test replaces later.
+const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
+
+/** For `waitUntil` of serverless hosts: requests that wait for the first attempt to handle their delivery. */
+export class FirstAttempts {
+  readonly #waiters = new Map<string, Waiter>();
+
+  /** Resolves after the first attempt to handle this delivery, when none is to come, or after 25 seconds. */
+  async wait(id: string): Promise<void> {
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#waiters.set(id, { over, end });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = realTimeout(resolve, waitMaxMs);
+      (timer as { unref?: () => void }).unref?.();
+    });
+    // This request may run the retry of another delivery, which would end with it.
+    const others = () => Promise.all([...this.#waiters.values()].map((waiter) => waiter.over));
+    await Promise.race([isTiedToRequests() ? over.then(others) : over, late]);
+    clearRealTimeout(timer);
+    this.settle(id);
+  }
+
+  /** The first attempt is over, or none is to come. */
+  settle(id: string): void {
+    if (this.#waiters.size === 0) return;
+    this.#waiters.get(id)?.end();
+    this.#waiters.delete(id);
+  }
+
+  /** No attempt is to come any more. */
+  settleAll(): void {
+    for (const id of this.#waiters.keys()) this.settle(id);
+  }
+}

@@ -1,0 +1,135 @@
+import { DoNotRetry, ReporthookError, RetryAfter } from "../errors.ts";
+import type { EventOf } from "../events/events.ts";
+import {
+  again,
+  type Job,
+  leave,
+  type Outcome,
+  type Recognized,
+  stopped,
+} from "../inbox/delivery.ts";
+import type { StopSignal } from "../lib/abort.ts";
+import { describe } from "../lib/describe.ts";
+import { isPromise } from "../lib/is-promise.ts";
+import { account, shownError, withError } from "../lib/thrown.ts";
+import { within } from "../lib/timeout.ts";
+import type { Around } from "../observe/instrumentation.ts";
+import type { Settings } from "../options/settings.ts";
+import { handlerDelay } from "./backoff.ts";
+import { dispatch, handlersFor, type Registration } from "./handlers.ts";
+import { createNoHandler, type NoHandler } from "./no-handler.ts";
+import { toEvent } from "./to-event.ts";
+
+type Needed =
+  | ("clock" | "logger" | "parse" | "schemas" | "reusedSignature" | "retry")
+  | ("handlerTimeoutMs" | "clean");
+
+/** What handling needs. */
+export interface HandleOptions extends Pick<Settings, Needed> {
+  readonly registrations: readonly Registration[];
+  readonly around?: Around | undefined;
+}
+
+// A hundred years: no Date can store a later time.
+const waitMaxMs = 3_155_760_000_000;
+
+/** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
+export class HandleStage {
+  readonly #options: HandleOptions;
+  readonly #noHandler: NoHandler;
+
+  constructor(options: HandleOptions) {
+    this.#options = options;
+    this.#noHandler = createNoHandler(options);
+  }
+
+  /** The work begins: warns when no handler is registered. */
+  begin(): void {
+    this.#noHandler.atStart();
+  }
+
+  /** Handles one delivery. An unexpected failure is an attempt like any other: retries must come to an end. */
+  run(job: Job, signal: StopSignal): Promise<Outcome> {
+    return this.#handle(job, signal).catch((error: unknown) =>
+      signal.aborted ? stopped : this.#afterFailure(job, [error]),
+    );
+  }
+
+  async #handle(job: Job, signal: StopSignal): Promise<Outcome> {
+    let event: EventOf | null;
+    try {
+      const making = toEvent(job, this.#options);
+      event = isPromise(making) ? await this.#inTime(making, signal) : making;
+    } catch (error) {
+      return signal.aborted ? stopped : this.#notUnderstood(error);
+    }
+    if (event === null) {
+      return leave("dead", "not_understood", "The body is not a JSON object.");
+    }
+    if (this.#isHeldForReuse(job)) {
+      const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
+      return leave("held", "reused_signature", message);
+    }
+    const { type } = event;
+    const recognized = { type, reportId: "reportId" in event ? event.reportId : null };
+    const handlers = handlersFor(this.#options.registrations, event, job.released);
+    if (handlers.length === 0) return this.#noHandler.outcomeOf(job, recognized);
+    const { around, clock, handlerTimeoutMs: timeoutMs } = this.#options;
+    const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
+    const run = () => dispatch(handlers, event, bounds);
+    const failures = await (around === undefined ? run() : around.handle(job, run));
+    if (failures.length === 0) return { to: "handled", ...recognized };
+    if (signal.aborted) return stopped;
+    return this.#afterFailure(job, failures, recognized);
+  }
+
+  #inTime<T>(validating: Promise<T>, signal: StopSignal): Promise<T> {
+    const { clock, handlerTimeoutMs: ms } = this.#options;
+    const late = `The schema took longer than handlerTimeoutMs (${ms} ms)`;
+    return within({ clock, ms, late, parent: signal }, () => validating);
+  }
+
+  #notUnderstood(error: unknown): Outcome {
+    const { clean } = this.#options;
+    const text = describe(error, clean);
+    const isMismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
+    if (isMismatch) return leave("dead", "schema_mismatch", text, text);
+    const outcome = leave("dead", "not_understood", text, account(error, clean));
+    return withError(outcome, shownError(error, clean));
+  }
+
+  #isHeldForReuse({ released, sameSignatureAs }: Job): boolean {
+    return this.#options.reusedSignature === "hold" && sameSignatureAs !== null && !released;
+  }
+
+  #afterFailure(
+    job: Job,
+    failures: readonly unknown[],
+    recognized: Partial<Recognized> = {},
+  ): Outcome {
+    const failure =
+      failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed");
+    const outcome = { ...this.#retryOrPark(job, failures, failure), ...recognized };
+    return withError(outcome, shownError(failure, this.#options.clean));
+  }
+
+  #retryOrPark(job: Job, failures: readonly unknown[], failure: unknown): Outcome {
+    const { clean, retry } = this.#options;
+    const text = account(failure, clean);
+    const attempts = job.attempts + 1;
+    const final = failures.find(DoNotRetry.is);
+    if (final !== undefined) return leave("dead", "do_not_retry", describe(final, clean), text);
+    if (attempts >= retry.attempts) {
+      const message = `${attempts} attempts failed. Last: ${describe(failure, clean)}`;
+      return leave("dead", "attempts_used_up", message, text);
+    }
+    const when = failures.find(RetryAfter.is)?.when;
+    const afterMs = when === undefined ? handlerDelay(attempts, retry) : this.#msUntil(when);
+    return again(afterMs, text, { counts: true });
+  }
+
+  #msUntil(when: number | Date): number {
+    const ms = typeof when === "number" ? when : when.getTime() - this.#options.clock.now();
+    return Math.min(Math.max(0, ms), waitMaxMs);
+  }
+}

@@ -1,0 +1,36 @@
+import { describe } from "../lib/describe.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { Settings } from "../options/settings.ts";
+
+/** Has the inbox delete what it no longer keeps. */
+export class Pruner {
+  readonly #settings: Pick<Settings, "ack" | "clean" | "clock" | "inbox">;
+  readonly #failed: Logger["error"];
+  #prunedAt = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+
+  constructor(settings: Pick<Settings, "ack" | "clean" | "clock" | "inbox" | "logger">) {
+    this.#settings = settings;
+    this.#failed = oncePerMinute(settings.clock, settings.logger.error);
+  }
+
+  /** Prunes, at most once in `everyMs` milliseconds. Never rejects. */
+  async prune(everyMs = 60_000): Promise<void> {
+    const { ack, clean, clock, inbox } = this.#settings;
+    const now = clock.now();
+    if (ack !== "stored" || this.#stopped || Math.abs(now - this.#prunedAt) < everyMs) return;
+    this.#prunedAt = now;
+    try {
+      await inbox.prune(new Date(now));
+    } catch (error) {
+      if (this.#stopped) return;
+      const fields = { error: describe(error, clean) };
+      this.#failed(fields, "What is no longer kept could not be deleted. Trying again.");
+    }
+  }
+
+  /** Prunes no more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it, vi } from "vitest";
+import { testStages } from "../../test-support/jobs.ts";
+import { ServiceError } from "../errors.ts";
+import type { Job } from "../inbox/delivery.ts";
+
+const { signal } = new AbortController();
+const fail = (status: number) => () => {
+  const code = status === 401 ? "service_refused" : "service_failed";
+  throw new ServiceError(code, `POST … ${status}`, { status, retryable: true });
+};
+
+describe("VerifyStage", () => {
+  it("advances with what was recognised when the verdict is valid", async () => {
+    const { verify, job, status } = testStages(() => "valid");
+    expect(await verify.run(job(), signal)).toEqual({
+      ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
+    });
+    expect(status.service).toBe("ok");
+  });
+
+  it("runs an expired one only when it was released, or asked about promptly in an outage", async () => {
+    const hold = testStages(() => "expired");
+    expect(await hold.verify.run(hold.job(), signal)).toMatchObject({ to: "held" });
+    expect(await hold.verify.run(hold.job({ released: true }), signal)).toMatchObject({
+      ...{ to: "verified", verification: "expired" },
+    });
+    const memo = JSON.stringify({ outage: true });
+    expect(await hold.verify.run(hold.job({ memo }), signal)).toMatchObject({ to: "held" });
+    const handle = testStages(() => "expired", { expired: "handle-after-outage" });
+    expect(await handle.verify.run(handle.job({ memo }), signal)).toMatchObject({
+      to: "verified",
+    });
+    expect(await handle.verify.run(handle.job(), signal)).toMatchObject({ to: "held" });
+  });
+
+  it("remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
+    let status = 400;
+    const { verify, job, clock } = testStages(() => fail(status)());
+    const memoAfter = async (given: Partial<Job>): Promise<unknown> => {
+      const outcome = await verify.run(job(given), signal);
+      return JSON.parse((outcome.to === "again" && outcome.memo) || "null");
+    };
+    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
+    status = 500;
+    const memo = '{"outage":false,"odd":1}';
+    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const late = { receivedAt: new Date(clock.now() - 61_000) };
+    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1 });
+    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({
+      outage: true,
+      odd: 0,
+    });
+  });
+
+  it("asks for the last time when the hour is over, and holds it then", async () => {
+    const { verify, job, clock } = testStages(fail(500));
+    const after = (age: number): Promise<unknown> =>
+      verify.run(job({ receivedAt: new Date(clock.now() - age), attempts: 40 }), signal);
+    expect(await after(3_590_000)).toMatchObject({
+      to: "again",
+      afterMs: expect.closeTo(10_000, -3),
+    });
+    expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
+  });
+
+  it("gives way when the answer concerns this signature alone, or has failed before", async () => {
+    let answer: () => unknown = fail(500);
+    const { verify, job } = testStages(() => answer());
+    const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {
+      const outcome = await verify.run(job(given), signal);
+      return outcome.to === "again" && outcome.giveWay;
+    };
+    expect(await givesWay()).toBeUndefined();
+    expect(await givesWay({ attempts: 1 })).toBe(true);
+    answer = fail(422);
+    expect(await givesWay()).toBe(true);
+    answer = () => "valid";
+    await verify.run(job(), signal);
+    answer = fail(500);
+    expect(await givesWay()).toBe(true);
+  });
+
+  it("shows no API key and no signature of what authorize throws", async () => {
+    const logger = { warn: vi.fn(), error: vi.fn() };
+    const { verify, job } = testStages(
+      () => {
+        throw new Error("asked with canary about signature-1");
+      },
+      { logger },
+    );
+    const outcome = await verify.run(job({ signature: "signature-1" }), signal);
+    const text = JSON.stringify([outcome, logger.warn.mock.calls]);
+    expect(text).toContain("asked with [api key] about [signature]");
+    expect(text).not.toMatch(/canary|signature-1/);
+  });
+
+  it("does not count what a shutdown or a refused key cut off", async () => {
+    const refused = testStages(fail(401));
+    expect(await refused.verify.run(refused.job(), signal)).toMatchObject({
+      ...{ to: "again", counts: false },
+    });
+    expect(refused.status.service).toBe("refused");
+    expect(await refused.verify.run(refused.job(), signal)).toMatchObject({
+      ...{ to: "again", counts: false },
+    });
+    const stopped = testStages(() => "valid");
+    stopped.verify.stop();
+    expect(await stopped.verify.run(stopped.job(), signal)).toMatchObject({
+      ...{ to: "again", counts: false },
+    });
+    const cut = testStages(() => new Promise(() => {}));
+    const controller = new AbortController();
+    const cutting = cut.verify.run(cut.job(), controller.signal);
+    controller.abort();
+    expect(await cutting).toMatchObject({ to: "again", counts: false });
+    expect(cut.status.service).toBe("unknown");
+  });
+});

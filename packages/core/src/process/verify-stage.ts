@@ -1,0 +1,196 @@
+import type { Authorization } from "../client/authorizer.ts";
+import type { Verdict } from "../client/client.ts";
+import { recognize, toObject } from "../events/recognize.ts";
+import {
+  type Job,
+  leave,
+  type Outcome,
+  type Recognized,
+  signatureLifetimeMs,
+  stopped,
+} from "../inbox/delivery.ts";
+import type { Status } from "../inbox/health.ts";
+import { keyRefused } from "../inbox/key-refused.ts";
+import type { StopSignal } from "../lib/abort.ts";
+import { describe } from "../lib/describe.ts";
+import { isPromise } from "../lib/is-promise.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { without } from "../lib/redact.ts";
+import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
+import type { Around } from "../observe/instrumentation.ts";
+import type { Settings } from "../options/settings.ts";
+import { verify } from "./authorize.ts";
+import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
+import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
+import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
+
+/** What verifying needs. */
+export interface VerifyOptions
+  extends Pick<Settings, "client" | "clock" | "logger" | "parse" | "expired" | "clean"> {
+  readonly concurrency: Pick<Settings["concurrency"], "verify">;
+  readonly around?: Around | undefined;
+  readonly status: Pick<Status, "service">;
+}
+
+const never = Number.NEGATIVE_INFINITY;
+const unrecognized: Recognized = { type: null, reportId: null };
+
+/** The verify stage: asks the service whether a delivery is genuine, and decides what follows from the answer. */
+export class VerifyStage {
+  readonly #options: VerifyOptions;
+  readonly #breaker: CircuitBreaker;
+  readonly #calls: Semaphore;
+  readonly #lines: Record<"refused" | "unanswered" | "expired" | "rejected", Logger["warn"]>;
+  #judgedAt = never;
+  #refusedAt = never;
+
+  constructor(options: VerifyOptions) {
+    const { clock, logger } = options;
+    this.#options = options;
+    this.#breaker = new CircuitBreaker(clock);
+    this.#calls = createSemaphore(options.concurrency.verify);
+    this.#lines = {
+      refused: oncePerMinute(clock, logger.error),
+      unanswered: oncePerMinute(clock, logger.warn),
+      expired: oncePerMinute(clock, logger.warn),
+      rejected: oncePerMinute(clock, logger.warn),
+    };
+  }
+
+  /** Makes no authorize call any more; a running one goes on. */
+  stop(): void {
+    this.#breaker.stop();
+  }
+
+  /** Verifies one delivery; postpones it while the service refuses the key or is silent. */
+  async run(job: Job, signal: StopSignal): Promise<Outcome> {
+    const permit = await this.#permitFor(job, signal);
+    if (permit === null) return this.#notAsked(job, signal);
+    const answer = await this.#ask(job, signal);
+    if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
+    permit.judged();
+    this.#options.status.service = "ok";
+    this.#judgedAt = this.#options.clock.now();
+    return this.#afterVerdict(job, answer.verdict);
+  }
+
+  /** Waits for one of the calls; null when none is to be made now. */
+  async #permitFor(job: Job, signal: StopSignal): Promise<Permit | null> {
+    while (!signal.aborted) {
+      const permit = this.#breaker.permit();
+      if (permit === null) return null;
+      const acquiring = this.#calls.acquire(this.#rankOf(job), signal);
+      if (!(isPromise(acquiring) ? await acquiring : acquiring)) return null;
+      if (!permit.stale) return permit;
+      this.#calls.release();
+    }
+    return null;
+  }
+
+  /** Newest first; last of all a delivery whose signature has expired. */
+  #rankOf({ receivedAt }: Job): number {
+    const at = receivedAt.getTime();
+    const isLate = this.#options.clock.now() - at >= signatureLifetimeMs;
+    return isLate ? Number.POSITIVE_INFINITY : -at;
+  }
+
+  async #ask(job: Job, signal: StopSignal): Promise<Authorization> {
+    const { around, client, clock } = this.#options;
+    const ask = () => verify(client, job, clock, signal);
+    const answer = await (around === undefined ? ask() : around.verify(job, ask));
+    this.#calls.release();
+    return answer;
+  }
+
+  #afterVerdict(job: Job, verdict: Verdict): Outcome {
+    if (verdict === "invalid") {
+      this.#lines.rejected(
+        { id: job.id },
+        "A notification is rejected: the service did not make its signature. If all are, check apiKey and baseUrl.",
+      );
+      return leave("rejected", "invalid_signature", "The service did not make this signature.");
+    }
+    if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
+    return { to: "verified", verification: verdict, ...this.#recognized(job) };
+  }
+
+  #mayRunExpired(job: Job): boolean {
+    if (job.released) return true;
+    return this.#options.expired === "handle-after-outage" && retryStateOf(job).outage === true;
+  }
+
+  #expired(job: Job): Outcome {
+    const why = whyExpired(job, this.#refusedAt);
+    const recognized = this.#recognized(job);
+    if (this.#options.expired !== "refuse") {
+      const held = leave("held", "expired", `${why} Release it if you trust it.`);
+      return { ...held, verification: "expired", ...recognized };
+    }
+    this.#lines.expired(
+      { id: job.id },
+      "A notification is refused because its signature expired. Held (the option expired), it would wait for a person.",
+    );
+    return { ...leave("rejected", "expired", why), verification: "expired", ...recognized };
+  }
+
+  /** Type and report, for lists; the handle stage recognises again, maybe in another process. */
+  #recognized(job: Job): Recognized {
+    const object = toObject(job.body);
+    try {
+      if (object === null) return unrecognized;
+      const { type, reportId } = recognize(object, job.headers, this.#options.parse);
+      return { type, reportId };
+    } catch {
+      // The handle stage meets the same error, and parks the delivery with it.
+      return unrecognized;
+    }
+  }
+
+  #withoutVerdict(
+    job: Job,
+    { why, error: thrown, retryAfterMs }: Authorization & { verdict: null },
+    permit: Permit,
+    signal: StopSignal,
+  ): Outcome {
+    if (why !== "refused" && signal.aborted) return stopped;
+    if (why === "odd") permit.answered();
+    else if (why === "silent") permit.silent(retryAfterMs);
+    else if (why === "refused") permit.refused(job.signature ?? "", retryAfterMs);
+    const error = describe(thrown, (line) =>
+      this.#options.clean(without(line, { signature: job.signature ?? "" })),
+    );
+    const call = { why, retryAfterMs, ...this.#known(job, why) };
+    if (why === "refused" && isKeySuspect(call.state, call.service)) {
+      this.#options.status.service = "refused";
+      this.#refusedAt = call.service.now;
+      this.#lines.refused(
+        { error },
+        "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
+      );
+      return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
+    }
+    if (why === "silent") this.#options.status.service = "unreachable";
+    this.#lines.unanswered(
+      { id: job.id, error },
+      "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
+    );
+    return withoutVerdict(job, { ...call, error });
+  }
+
+  #notAsked(job: Job, signal: StopSignal): Outcome {
+    const { open } = this.#breaker;
+    if (signal.aborted || open === null) return stopped;
+    const isKey = open === "refused";
+    const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
+    // The error of its own last call says more.
+    const error = job.lastError ?? why;
+    const known = this.#known(job, "not asked");
+    return withoutVerdict(job, { why: "not asked", error, retryAfterMs: 0, ...known });
+  }
+
+  #known(job: Job, why: NoVerdict): Pick<Unanswered, "state" | "service" | "openMs"> {
+    const { open, openMs } = this.#breaker;
+    const service = { now: this.#options.clock.now(), open, judgedAt: this.#judgedAt };
+    return { state: nextRetryState(job, why, service), service, openMs };
+  }
+}

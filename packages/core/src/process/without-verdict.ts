@@ -1,0 +1,103 @@
+import { again, type Job, leave, type Outcome, signatureLifetimeMs } from "../inbox/delivery.ts";
+import { authorizeDelay } from "./backoff.ts";
+import {
+  isJudgedSince,
+  type NoVerdict,
+  type RetryState,
+  type ServiceState,
+} from "./retry-state.ts";
+
+/** A call that gave no verdict, or one that was not made. */
+export interface Unanswered {
+  readonly why: NoVerdict;
+  /** What the call failed with, or why none was made. */
+  readonly error: string;
+  /** The wait the service asked for, in milliseconds; 0 when it asked for none. */
+  readonly retryAfterMs: number;
+  /** What is remembered from now on. */
+  readonly state: RetryState;
+  readonly service: ServiceState;
+  /** Milliseconds until the circuit breaker permits the next call. */
+  readonly openMs: number;
+}
+
+const giveUpMs = 3_600_000;
+/** Calls for a released delivery, which is older than an hour: as many as fit into one. */
+const releasedAttempts = 12;
+/** Answers that concern one signature alone before it is held. */
+const oddAnswers = 3;
+/** A verdict is recent for so long: the service works. */
+const recentMs = 60_000;
+const refusedPauseMaxMs = 10_000;
+
+/** Decides what becomes of a delivery without a verdict: it is asked about again, or held. */
+export function withoutVerdict(job: Job, call: Unanswered): Outcome {
+  const { error } = call;
+  if (isItsOwnFault(call)) {
+    const message = `The service judges other signatures, but not this one. Last: ${error}`;
+    return leave("held", "not_verified", message, error);
+  }
+  const paused = isPaused(job, call);
+  if (!paused && isGivenUp(job, call)) {
+    const message = `The service gave no verdict for an hour. Last: ${error}`;
+    return leave("held", "not_verified", message, error);
+  }
+  return again(delayMs(job, call, paused), error, {
+    counts: countsAsAttempt(job, call),
+    memo: JSON.stringify(call.state),
+    // A delivery that gave way stays behind the others.
+    ...(givesWay(job, call) && { giveWay: true }),
+  });
+}
+
+/** Until another signature is judged, refusals of the first ones are blamed on the key. */
+export function isKeySuspect({ odd }: RetryState, { open, judgedAt }: ServiceState): boolean {
+  return open === "refused" || (judgedAt === Number.NEGATIVE_INFINITY && odd === 1);
+}
+
+function isItsOwnFault({ why, state, service }: Unanswered): boolean {
+  if (why === "not asked" || (state.odd ?? 0) < oddAnswers) return false;
+  return why === "refused" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
+}
+
+/** Verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
+function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
+  const isKey = service.open === "refused" || (why === "refused" && isKeySuspect(state, service));
+  return isKey && service.judgedAt < job.receivedAt.getTime();
+}
+
+function isGivenUp(job: Job, { service }: Unanswered): boolean {
+  return job.released ? job.attempts + 1 >= releasedAttempts : ageOf(job, service.now) >= giveUpMs;
+}
+
+function delayMs(job: Job, call: Unanswered, paused: boolean): number {
+  const { why, retryAfterMs, service } = call;
+  const age = ageOf(job, service.now);
+  const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
+  const ownMs = isAsked ? authorizeDelay(job.attempts + 1, age, retryAfterMs) : 0;
+  // Refusals are not counted before they are known to be its own: the age says as much.
+  const refusedMs = why === "refused" ? Math.min(age, refusedPauseMaxMs) : 0;
+  const delay = Math.max(ownMs, refusedMs, call.openMs);
+  return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
+}
+
+function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean {
+  if (why === "not asked") return job.released;
+  return why !== "refused" || isJudgedSince(state, service.judgedAt);
+}
+
+/** Junk must not keep genuine deliveries waiting, nor be the probe each time. */
+function givesWay(job: Job, { why, service }: Unanswered): boolean {
+  if (ageOf(job, service.now) >= signatureLifetimeMs) return true;
+  if (why === "not asked") return false;
+  const isDoubtful = why === "odd" || why === "refused" || isWorking(service);
+  return isDoubtful || job.attempts > 0 || service.open !== null;
+}
+
+function isWorking({ now, judgedAt }: ServiceState): boolean {
+  return now - judgedAt < recentMs;
+}
+
+function ageOf({ receivedAt }: Job, now: number): number {
+  return now - receivedAt.getTime();
+}

@@ -1,0 +1,43 @@
+import { ReporthookError } from "../errors.ts";
+import type { Decision } from "../http/answer.ts";
+import type { Status } from "../inbox/health.ts";
+import { describe } from "../lib/describe.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { Settings } from "../options/settings.ts";
+
+/** Turns requests away while the receiver closes, or while too much waits. */
+export class Admission {
+  readonly #settings: Settings;
+  readonly #status: Readonly<Status>;
+  readonly #overloaded: Logger["warn"];
+
+  constructor(settings: Settings, status: Readonly<Status>) {
+    this.#settings = settings;
+    this.#status = status;
+    this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
+  }
+
+  /** Why a request is refused now; null when it may go on. */
+  refusal(): Decision | null {
+    const { ack, inbox, limits, name } = this.#settings;
+    const keepsStoring = ack === "stored" && inbox.guarantees.durability !== "process";
+    const { closed, closing } = this.#status;
+    if (closing && (closed || !keepsStoring)) return { refused: "closing" };
+    if (ack === "handled") return null;
+    const { waiting, unverified } = inbox.load(name);
+    if (waiting < limits.waiting && unverified < limits.unverified) return null;
+    this.#overloaded({ waiting, unverified }, "Too many notifications wait: answered 503.");
+    return { refused: "overloaded" };
+  }
+
+  /** The refusal of a delivery that could not be stored. */
+  notStored(id: string, error: unknown): Decision {
+    if (error instanceof ReporthookError && error.code === "overloaded") {
+      this.#overloaded({ error: describe(error) }, "The inbox is full: answered 503.");
+      return { refused: "overloaded" };
+    }
+    const fields = { id, error: describe(error) };
+    this.#settings.logger.error(fields, "A notification could not be stored: answered 503.");
+    return { refused: "inbox_unavailable" };
+  }
+}

@@ -1,0 +1,49 @@
+import { fingerprint } from "../inbox/dedupe-key.ts";
+import type { NewDelivery } from "../inbox/delivery.ts";
+import { idOf } from "../inbox/id.ts";
+import type { Deadline } from "../lib/deadline.ts";
+import type { Settings } from "../options/settings.ts";
+import type { Notification } from "./read.ts";
+
+/** A delivery before it is stored: how long that took is not known yet. */
+export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] };
+
+/** The key by which a copy of a notification is recognised; null without a signature. `url` is the one that was called. */
+export function keyOf(
+  receiver: string,
+  url: string,
+  { body, signature }: Pick<Notification, "body" | "signature">,
+): Uint8Array | null | Promise<Uint8Array> {
+  return signature === null ? null : fingerprint({ receiver, signature, url, body });
+}
+
+/** Makes a notification a delivery. */
+export function newDelivery(
+  { ack, name }: Pick<Settings, "ack" | "name">,
+  { body, headers, signature, url }: Notification,
+  {
+    id,
+    key,
+    context,
+    deadline,
+  }: {
+    readonly id: string;
+    readonly key: Uint8Array | null;
+    readonly context: string | null;
+    readonly deadline: Deadline;
+  },
+): Draft {
+  return {
+    // A delivery that is not stored is known by its content: the sender's next try has the same id for handlers.
+    id: ack === "handled" && key !== null ? idOf(key) : id,
+    receiver: name,
+    receivedAt: deadline.startedAt,
+    key,
+    signature,
+    url,
+    context,
+    headers,
+    body,
+    ackMs: 0,
+  };
+}

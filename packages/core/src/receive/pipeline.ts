@@ -1,0 +1,96 @@
+import { type Callbacks, split } from "../callback/callback-url.ts";
+import type { Decision } from "../http/answer.ts";
+import { type Incoming, plainHeaders } from "../http/incoming.ts";
+import type { Status } from "../inbox/health.ts";
+import { jobAt } from "../inbox/stored-delivery.ts";
+import type { Deadline } from "../lib/deadline.ts";
+import { isPromise } from "../lib/is-promise.ts";
+import type { Reporter } from "../observe/reporter.ts";
+import type { Settings } from "../options/settings.ts";
+import type { FirstAttempts } from "../process/first-attempts.ts";
+import type { Pruner } from "../process/pruner.ts";
+import type { Runner } from "../process/runner.ts";
+import type { Admission } from "./admission.ts";
+import { arrivalAfter, type Inline, refusalAfter } from "./inline.ts";
+import { keyOf, newDelivery } from "./new-delivery.ts";
+import { receive } from "./read.ts";
+import { accept } from "./store.ts";
+import { admitUnsigned } from "./unsigned.ts";
+import { receiveWarnings } from "./warnings.ts";
+
+/** What the steps of a request are made of. */
+export interface PipelineParts {
+  readonly settings: Settings;
+  readonly callbacks: Callbacks | null;
+  readonly admission: Admission;
+  readonly inline: Inline;
+  readonly runner: Runner;
+  readonly pruner: Pruner;
+  readonly reporter: Reporter;
+  readonly firstAttempts: FirstAttempts;
+  readonly status: Readonly<Status>;
+}
+
+/** The steps of one request; `id` is the delivery's, should it become one. */
+export type Pipeline = (incoming: Incoming, id: string, deadline: Deadline) => Promise<Decision>;
+
+/** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { settings, callbacks, admission, inline, runner, pruner, reporter, status } = parts;
+  const { inbox, name } = settings;
+  const reading = { ...settings, ...settings.limits };
+  const unsigned = admitUnsigned(settings);
+  const warn = receiveWarnings(settings);
+
+  return async (incoming, id, deadline) => {
+    runner.ensureStarted();
+    if (incoming.method !== "POST") return { refused: "method_not_allowed" };
+    const called = callbacks === null ? undefined : await callbacks.look(incoming.url);
+    if (called === null) return { refused: "not_found" };
+    const turnedAway = admission.refusal();
+    if (turnedAway !== null) return turnedAway;
+
+    // A token is never stored, not even where the option is left out.
+    const { url, context = null } = called ?? { url: split(incoming.url).rest };
+    const notification = await receive(incoming, url, reading, deadline);
+    if (typeof notification === "string") {
+      if (notification === "body_unavailable") warn.bodyUnavailable();
+      return { refused: notification };
+    }
+    const hashing = keyOf(name, incoming.url, notification);
+    const key = isPromise(hashing) ? await hashing : hashing;
+    const delivery = newDelivery(settings, notification, { id, key, context, deadline });
+
+    // Nothing may come between admitting an unsigned one and storing it: others are counted by what is stored.
+    const { claims } = notification;
+    const admitted =
+      claims === null
+        ? ({ to: "received" } as const)
+        : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.load(name));
+    if (admitted === null) return { refused: "missing_signature" };
+    if (settings.ack === "handled") return inline.handle(delivery, admitted, deadline);
+
+    const asksFirst = admitted.to === "received" && settings.verify === "before-ack";
+    const outcome = asksFirst ? await inline.verify(delivery, deadline) : null;
+    const refused = outcome === null ? null : refusalAfter(outcome);
+    if (outcome !== null && refused !== null) {
+      reporter.settled(jobAt(delivery), outcome);
+      return { refused };
+    }
+    const arrival = outcome === null ? admitted : arrivalAfter(outcome);
+
+    const turnedAwayMeanwhile = admission.refusal();
+    if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
+    delivery.ackMs = deadline.elapsedMs;
+    const accepted = await accept(inbox, delivery, arrival, deadline);
+    if (accepted.status === "failed") return admission.notStored(id, accepted.error);
+    if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
+    const { sameSignatureAs } = accepted;
+    if (sameSignatureAs !== undefined) warn.reusedSignature(id, sameSignatureAs);
+    if (arrival.to === "held") parts.firstAttempts.settle(id);
+    reporter.stored(delivery, arrival, outcome);
+    if (runner.working) void pruner.prune();
+    if (!settings.autostart && !status.started) warn.notStarted(id);
+    return { status: "accepted", id };
+  };
+}

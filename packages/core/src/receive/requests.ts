@@ -1,0 +1,102 @@
+import { acknowledge, type Decision } from "../http/answer.ts";
+import type { FetchContext } from "../http/fetch.ts";
+import type { Answer, Incoming } from "../http/incoming.ts";
+import type { Status } from "../inbox/health.ts";
+import { newId } from "../inbox/id.ts";
+import { Deadline } from "../lib/deadline.ts";
+import { describe } from "../lib/describe.ts";
+import { Running } from "../lib/in-flight.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { shownFields } from "../lib/thrown.ts";
+import type { Around } from "../observe/instrumentation.ts";
+import { logAnswer } from "../observe/log-lines.ts";
+import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
+import type { Settings } from "../options/settings.ts";
+import type { FirstAttempts } from "../process/first-attempts.ts";
+import type { Pipeline } from "./pipeline.ts";
+
+/** What answering needs. */
+export interface RequestsParts {
+  readonly pipeline: Pipeline;
+  readonly status: Readonly<Status>;
+  readonly firstAttempts: FirstAttempts;
+  readonly around: Around | undefined;
+}
+
+/** The requests of a receiver: each goes through the pipeline within its deadline, and is answered whatever happens. */
+export class Requests {
+  readonly #settings: Settings;
+  readonly #parts: RequestsParts;
+  readonly #running = new Running<Promise<Decision>>();
+  readonly #failed: Logger["error"];
+  readonly #warnOfRefusal: WarnOfRefusal;
+
+  constructor(settings: Settings, parts: RequestsParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#failed = oncePerMinute(settings.clock, settings.logger.error);
+    this.#warnOfRefusal = warnOfRefusals(settings);
+  }
+
+  /** Answers a request. Never rejects. */
+  answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
+    return this.#answer(incoming, context).catch((error) => acknowledge(this.#unexpected(error)));
+  }
+
+  /** Resolves when all that run now are answered. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running.items);
+  }
+
+  async #answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
+    const { clock, limits, logger } = this.#settings;
+    const deadline = new Deadline(clock, clock.now(), limits.ackMs);
+    const id = newId(deadline.startedAt);
+    const pending = this.#begin(incoming, id, deadline, context);
+    const place = this.#running.add(pending);
+    let decision: Decision;
+    try {
+      decision = await pending;
+    } catch (error) {
+      decision = this.#unexpected(error);
+    }
+    deadline.end();
+    this.#running.delete(place);
+    logAnswer(logger, id, decision, deadline);
+    if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
+    if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);
+    if (incoming.answered === true) this.#warnOfRefusal("answered", incoming);
+    return acknowledge(decision, incoming.multiplexed);
+  }
+
+  #begin(
+    incoming: Incoming,
+    id: string,
+    deadline: Deadline,
+    context?: FetchContext,
+  ): Promise<Decision> {
+    const { around, firstAttempts, pipeline } = this.#parts;
+    const attempted = context?.waitUntil === undefined ? null : firstAttempts.wait(id);
+    const run = this.#settings.bind((given: Incoming) => pipeline(given, id, deadline));
+    const pending = around === undefined ? run(incoming) : around.receive(incoming, id, run);
+    try {
+      context?.waitUntil?.(Promise.allSettled([pending, attempted]));
+    } catch (error) {
+      this.#failed({ error: describe(error) }, "waitUntil failed: going on without it.");
+    }
+    return pending;
+  }
+
+  /** Whether an attempt to handle this delivery is to come here. */
+  #isWorkedOn(id: string, decision: Decision): boolean {
+    const { status } = this.#parts;
+    const isNew = "id" in decision && decision.id === id;
+    return isNew && this.#settings.ack === "stored" && status.started && !status.closing;
+  }
+
+  #unexpected(error: unknown): Decision {
+    const fields = shownFields(error, this.#settings.clean);
+    this.#failed(fields, "A request failed unexpectedly: answered 503.");
+    return { refused: "inbox_unavailable" };
+  }
+}

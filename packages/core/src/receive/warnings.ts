@@ -1,0 +1,39 @@
+import type { Clock } from "../lib/clock.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+
+/** What a request may show that somebody should know, though it is answered. */
+export interface ReceiveWarnings {
+  bodyUnavailable(): void;
+  reusedSignature(id: string, sameSignatureAs: string): void;
+  /** Said once: the deliveries are stored, and nobody works on them. */
+  notStarted(id: string): void;
+}
+
+/** Makes the warnings of one receiver. */
+export function receiveWarnings({
+  clock,
+  logger,
+}: {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): ReceiveWarnings {
+  const unavailable = oncePerMinute(clock, logger.error);
+  let saidNotStarted = false;
+  return {
+    bodyUnavailable() {
+      unavailable(
+        {},
+        "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep rawBody.",
+      );
+    },
+    reusedSignature(id, sameSignatureAs) {
+      const message = "A signature came again with other bytes, or at another address.";
+      logger.warn({ id, sameSignatureAs }, message);
+    },
+    notStarted(id) {
+      if (saidNotStarted) return;
+      saidNotStarted = true;
+      logger.warn({ id }, "Stored, and not handled here before start(): autostart is off.");
+    },
+  };
+}

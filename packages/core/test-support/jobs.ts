@@ -1,0 +1,70 @@
+import { createEmulator } from "@reporthook/emulator";
+import type { Job } from "../src/inbox/delivery.ts";
+import { newStatus, type Status } from "../src/inbox/health.ts";
+import { loggerOf } from "../src/lib/log.ts";
+import { type HandleOptions, HandleStage } from "../src/process/handle-stage.ts";
+import type { Registration } from "../src/process/handlers.ts";
+import { type VerifyOptions, VerifyStage } from "../src/process/verify-stage.ts";
+
+/** Both stages of a receiver whose authorize does as it is told, and the jobs for them. */
+export interface TestStages {
+  readonly verify: VerifyStage;
+  readonly handle: HandleStage;
+  readonly status: Status;
+  readonly registrations: Registration[];
+  readonly clock: ReturnType<typeof createEmulator>["clock"];
+  /** A delivery that has just come, but for what is given. */
+  job(given?: Partial<Job>): Job;
+}
+
+/** Makes them; what is given replaces options. */
+export function testStages(
+  authorize: () => unknown,
+  rest: Partial<VerifyOptions & HandleOptions> = {},
+): TestStages {
+  const { clock } = createEmulator();
+  const registrations: Registration[] = [];
+  const status = newStatus();
+  const options: VerifyOptions & HandleOptions = {
+    client: { authorize: async () => authorize() } as VerifyOptions["client"],
+    clock,
+    logger: loggerOf("reports", {}),
+    clean: (text) => text.replaceAll("canary", "[api key]"),
+    registrations,
+    status,
+    expired: "hold",
+    reusedSignature: "accept",
+    concurrency: { verify: 16 },
+    retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 },
+    handlerTimeoutMs: 1_000,
+    ...rest,
+  };
+  const job = (given: Partial<Job> = {}): Job => ({
+    id: "1",
+    state: "received",
+    stage: "verify",
+    reason: null,
+    type: null,
+    reportId: null,
+    receivedAt: new Date(clock.now()),
+    attempts: 0,
+    nextAttemptAt: null,
+    lastError: null,
+    ackMs: 0,
+    signature: "s",
+    url: "/",
+    context: null,
+    headers: {},
+    verification: null,
+    released: false,
+    memo: null,
+    sameSignatureAs: null,
+    body: new TextEncoder().encode('{"status":"complete","id":7}'),
+    ...given,
+  });
+  return {
+    verify: new VerifyStage(options),
+    handle: new HandleStage(options),
+    ...{ status, registrations, clock, job },
+  };
+}
