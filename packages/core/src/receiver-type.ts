@@ -4,6 +4,9 @@ import type { Mountable } from "./http/mountable.ts";
 import type { Health } from "./inbox/health.ts";
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 
+/** `NoInfer`, which TypeScript has from 5.4 on: names are inferred from what is given as names alone. */
+type Given<T> = [T][T extends unknown ? 0 : never];
+
 /** Receives notifications, has them verified, and hands their events to handlers. */
 export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> extends Mountable {
   /** The option `name`. */
@@ -17,7 +20,7 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
   on<const Name extends EventName>(
     names: Name | readonly Name[],
     handler: (
-      event: EventOf<NoInfer<Name>, Context, S>,
+      event: EventOf<Given<Name>, Context, S>,
       context: HandlerContext,
     ) => void | Promise<void>,
   ): Receiver<Context, S>;

@@ -30,7 +30,7 @@ const ways = [
 ];
 
 function waysOf(compiler) {
-  const between = /-5\.[5-8]$/.test(compiler);
+  const between = /-5\.[4-8]$/.test(compiler);
   if (between && process.env.TYPESCRIPT !== "all") return ways.slice(1, 2);
   // TypeScript 6 deprecates the last one.
   return compiler.includes("-5.") ? ways : ways.slice(0, 3);

@@ -19,7 +19,8 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 export interface ServiceCall {
   /** The address without its query, so that it can be shown. */
   readonly endpoint: string;
-  readonly fetch: Fetch;
+  /** Left out, the global one at each call. */
+  readonly fetch: Fetch | undefined;
   /** For all of it: getting the key, the answer and the answer's body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -66,6 +67,8 @@ export async function callService(call: ServiceCall): Promise<Answer> {
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
+    const fetch: Fetch | undefined = call.fetch ?? globalThis.fetch;
+    if (typeof fetch !== "function") throw unsent(call, redactor);
     const asked = `POST ${redactor.text(call.endpoint)}`;
     waitingFor = `${asked} was not answered`;
     const { query = "", headers, body } = call.request(key);
@@ -77,7 +80,7 @@ export async function callService(call: ServiceCall): Promise<Answer> {
       signal,
     };
     try {
-      const send = () => call.fetch(call.endpoint + query, init);
+      const send = () => fetch(call.endpoint + query, init);
       const response = await (query === "" ? send() : untraced(send));
       status = response.status === 0 ? undefined : response.status;
       if (!response.redirected && call.expects(response.status)) taken = status;
@@ -168,6 +171,11 @@ function unreachable(
     ...(status && { status, ...bodyOf(answer, redactor) }),
     ...{ retryable: !status, cause },
   });
+}
+
+function unsent(call: ServiceCall, redactor: Redactor): ServiceError {
+  const problem = "was not sent, for there is no global fetch: give createClient the option fetch";
+  return failure(call, redactor, "service_unreachable", problem, { retryable: false });
 }
 
 function bodyOf(answer: Received | undefined, redactor: Redactor): { readonly body?: unknown } {

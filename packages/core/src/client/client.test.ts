@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { InvalidReportRequestError } from "../errors.ts";
 import { cleanerOf } from "../lib/redact.ts";
 import { type ClientOptions, createClient, type Fetch } from "./client.ts";
@@ -121,6 +121,18 @@ describe("authorize()", () => {
     for (let i = 0; i < 20; i++) await client().authorize("s");
     expect(requests).toHaveLength(20);
     expect(connections - before).toBeLessThanOrEqual(2);
+  });
+
+  it("authorize() says so where there is no global fetch", async () => {
+    vi.stubGlobal("fetch", undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const client = createClient({ baseUrl, apiKey: key });
+    await expect(client.authorize("s")).rejects.toMatchObject({
+      ...{ name: "ServiceError", code: "service_unreachable", retryable: false },
+      message: expect.stringContaining(
+        "there is no global fetch: give createClient the option fetch",
+      ),
+    });
   });
 
   it("authorize() looks the global fetch up when called, not when created", async () => {

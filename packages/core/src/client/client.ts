@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): Client {
   if (options.fetch !== undefined && typeof options.fetch !== "function") {
     throw new TypeError("fetch must be a function");
   }
-  const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const { fetch } = options;
 
   type Rest = Omit<ServiceCall, "endpoint" | "fetch" | "timeoutMs" | "apiKey">;
   const call = (path: string, rest: Rest) =>
