@@ -73,7 +73,7 @@ const mostValues = 8;
 export function oncePerMinuteEach(
   clock: Clock,
   write: Logger["warn"],
-  field: "error" | "type",
+  field: "code" | "error" | "type",
 ): Logger["warn"] {
   const lines = new Map<unknown, Logger["warn"]>();
   return (fields, message) => {
