@@ -6,8 +6,8 @@ import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Check, Times } from "../../packages/cli/src/checks.ts";
-import { checkKey } from "../../packages/cli/src/signed.ts";
+import type { Check, Times } from "../../packages/cli/src/doctor/checks.ts";
+import { checkKey } from "../../packages/cli/src/doctor/signed.ts";
 import { cli, cliJson, widest } from "./process.ts";
 
 let emulator: Emulator;

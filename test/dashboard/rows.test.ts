@@ -6,7 +6,7 @@ import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { expect, test } from "vitest";
 import { testWith } from "../../packages/core/test-support/needs.ts";
-import { longestList } from "../../packages/dashboard/src/wire.ts";
+import { longestList } from "../../packages/dashboard/src/deliveries/wire.ts";
 import { listen } from "../adapters/mount-hosts.ts";
 import { missingForBrowser, openBrowser } from "./browser.ts";
 import { faults, openPage, rows } from "./look.ts";

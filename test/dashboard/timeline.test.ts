@@ -1,7 +1,7 @@
 import { DoNotRetry, type Receiver } from "@reporthook/core";
 import { describe, expect, test } from "vitest";
 import { timelineOf } from "../../packages/dashboard/page/timeline.ts";
-import type { WireOne } from "../../packages/dashboard/src/wire.ts";
+import type { WireOne } from "../../packages/dashboard/src/deliveries/wire.ts";
 import { type Stage, withStage } from "./stage.ts";
 
 const released = "Released by a person";

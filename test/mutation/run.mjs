@@ -13,7 +13,10 @@ const life = "receiver-start,receiver-close,receiver-wait-until";
 /** Which tests look at a file besides its own. */
 const others = {
   ...of("lib/timeout,process/stages", "lib/abort"),
-  ...of("client/call-service,packages/emulator/src/request-report.test.ts", "client/client"),
+  ...of(
+    "client/call-service,packages/emulator/src/operations/request-report.test.ts",
+    "client/client",
+  ),
   ...of("client/client", "client/call-service", "client/options", "client/untraced"),
   ...of(`lib/timeout,lib/deadline,process/runner,${life}`, "lib/clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),

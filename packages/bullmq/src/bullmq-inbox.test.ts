@@ -5,11 +5,11 @@ import { expect, it, test } from "vitest";
 import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
 import { onEachServer } from "../test-support/servers.ts";
-import { openEngine } from "./engine.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
-import { ReceiverQueues } from "./queues.ts";
-import { settingsOf } from "./settings.ts";
-import { goneOn } from "./settle.ts";
+import { ReceiverQueues } from "./queues/queues.ts";
+import { openEngine } from "./server/connection.ts";
+import { settingsOf } from "./server/settings.ts";
+import { goneOn } from "./work/settle.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });

@@ -19,18 +19,18 @@ import type {
 } from "@reporthook/core";
 import { ReporthookError } from "@reporthook/core";
 import { detailsOf, newKept, notFound, states } from "@reporthook/core/store";
-import { QueueConsumer } from "./consumer.ts";
-import { type Engine, openEngine } from "./engine.ts";
-import { explain } from "./explain.ts";
-import { list, oldestWaiting } from "./look.ts";
-import { type Change, countsOf, Meter, nothing, weightOf } from "./meter.ts";
-import { Receivers } from "./receivers.ts";
-import { type BullmqInboxOptions, type Settings, settingsOf } from "./settings.ts";
-import { discard, prune, release } from "./shelf.ts";
-import { summary } from "./summary.ts";
-import { weaknesses } from "./weaknesses.ts";
+import { discard, prune, release } from "./admin/admin.ts";
+import { list, oldestWaiting } from "./admin/query.ts";
+import { summary } from "./admin/summary.ts";
+import { Receivers } from "./queues/receivers.ts";
+import { type Engine, openEngine } from "./server/connection.ts";
+import { weaknesses } from "./server/durability-check.ts";
+import { explain } from "./server/errors.ts";
+import { type BullmqInboxOptions, type Settings, settingsOf } from "./server/settings.ts";
+import { type Change, countsOf, Meter, nothing, weightOf } from "./work/backlog.ts";
+import { QueueConsumer } from "./work/consumer.ts";
 
-export type { BullmqInboxOptions } from "./settings.ts";
+export type { BullmqInboxOptions } from "./server/settings.ts";
 
 /**
  * An inbox in the queues of BullMQ, on Redis or PostgreSQL: any number of processes on any number of machines receive and

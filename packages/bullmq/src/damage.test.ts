@@ -4,11 +4,11 @@ import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
 import { createBench, handled, left, valid } from "../../core/src/testing/inbox/fixture.ts";
 import { onEachServer, type Server } from "../test-support/servers.ts";
-import { openEngine, postgresConnection } from "./engine.ts";
 import { bullmqInbox } from "./index.ts";
-import { ReceiverQueues } from "./queues.ts";
-import type { JobData } from "./record.ts";
-import { settingsOf } from "./settings.ts";
+import type { JobData } from "./queues/job-state.ts";
+import { ReceiverQueues } from "./queues/queues.ts";
+import { openEngine, postgresConnection } from "./server/connection.ts";
+import { settingsOf } from "./server/settings.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });

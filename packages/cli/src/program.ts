@@ -1,13 +1,13 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
-import { addDashboard } from "./dashboard.ts";
-import { addDev } from "./dev.ts";
-import { addDoctor } from "./doctor.ts";
-import { addInbox } from "./inbox.ts";
-import { jsonOption, withExamples } from "./options.ts";
-import { addRequest, addTest } from "./service-calls.ts";
-import type { Terminal } from "./terminal.ts";
-import { addTrigger } from "./trigger.ts";
+import { addDashboard } from "./commands/dashboard.ts";
+import { addDev } from "./commands/dev.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addInbox } from "./commands/inbox.ts";
+import { addRequest, addTest } from "./commands/service-calls.ts";
+import { addTrigger } from "./commands/trigger.ts";
+import { jsonOption, withExamples } from "./lib/options.ts";
+import type { Terminal } from "./lib/terminal.ts";
 
 /** The command line, with all its commands. */
 export function createProgram(terminal: Terminal): Command {

@@ -1,6 +1,6 @@
-import { endingOf, UsageError } from "./errors.ts";
+import { endingOf, UsageError } from "./lib/errors.ts";
+import { createTerminal } from "./lib/terminal.ts";
 import { createProgram } from "./program.ts";
-import { createTerminal } from "./terminal.ts";
 
 const given = process.argv.slice(2);
 const end = given.indexOf("--");

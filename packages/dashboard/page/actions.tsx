@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { WireDelivery } from "../src/wire.ts";
+import type { WireDelivery } from "../src/deliveries/wire.ts";
 import { useConfirm } from "./confirm.tsx";
 import { post } from "./live.ts";
 import { deliveries, reasonHint, reasonName, reasonWithCode } from "./words.ts";

@@ -1,6 +1,6 @@
 import type { Counts } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireOverview } from "../src/wire.ts";
+import type { WireOverview } from "../src/deliveries/wire.ts";
 import { clockTime, useNow } from "./parts.tsx";
 import { count, duration, total } from "./words.ts";
 

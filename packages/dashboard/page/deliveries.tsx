@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { longestList, pageLength, type WireEntry, type WireList } from "../src/wire.ts";
+import { longestList, pageLength, type WireEntry, type WireList } from "../src/deliveries/wire.ts";
 import { ReleaseAll } from "./actions.tsx";
 import { Filtering } from "./filtering.tsx";
 import { Frame } from "./frame.tsx";

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { WireDelivery, WireOne } from "../src/wire.ts";
+import type { WireDelivery, WireOne } from "../src/deliveries/wire.ts";
 import { Actions } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Viewer } from "../src/wire.ts";
+import type { Viewer } from "../src/deliveries/wire.ts";
 import type { Link, Told } from "./live.ts";
 import { To } from "./parts.tsx";
 import type { Route } from "./route.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { WireDone } from "../src/wire.ts";
+import type { WireDone } from "../src/deliveries/wire.ts";
 
 /** How it stands with the server. */
 export type Link = "connecting" | "live" | "lost" | "refused";

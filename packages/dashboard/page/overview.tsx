@@ -1,6 +1,6 @@
 import type { State } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireEntry, WireOverview } from "../src/wire.ts";
+import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
 import { ReleaseAll } from "./actions.tsx";
 import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";

@@ -1,7 +1,7 @@
 import type { State } from "@reporthook/core";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { WireEntry } from "../src/wire.ts";
+import type { WireEntry } from "../src/deliveries/wire.ts";
 import { addressOf, go, type Route } from "./route.ts";
 import { duration, reasonName, states } from "./words.ts";
 

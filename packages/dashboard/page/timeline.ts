@@ -1,4 +1,4 @@
-import type { WireDelivery } from "../src/wire.ts";
+import type { WireDelivery } from "../src/deliveries/wire.ts";
 import { reasonWithCode } from "./words.ts";
 
 /** One step of a delivery's way. */

@@ -1,9 +1,9 @@
 import { type ReasonCode, ReporthookError } from "@reporthook/core";
-import { json, problem } from "./answer.ts";
+import type { Source } from "./deliveries/source.ts";
+import type { Viewer, WireDone } from "./deliveries/wire.ts";
+import { json, problem } from "./http/answer.ts";
+import type { Asked } from "./http/route.ts";
 import type { DashboardLogger } from "./logger.ts";
-import type { Asked } from "./route.ts";
-import type { Source } from "./source.ts";
-import type { Viewer, WireDone } from "./wire.ts";
 
 /** What a person asks to be done. */
 type Action = Extract<Asked, { readonly action: string }>;

@@ -1,15 +1,15 @@
 import { ReporthookError } from "@reporthook/core";
 import { onlyKnown } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
-import { answer, json, problem } from "./answer.ts";
-import { assetOf, pageOf } from "./assets.ts";
-import { isLocal, isSameOrigin } from "./guard.ts";
+import { checkSource, type Source } from "./deliveries/source.ts";
+import { createViews, type Look, withViewer } from "./deliveries/views.ts";
+import type { Viewer } from "./deliveries/wire.ts";
+import { answer, json, problem } from "./http/answer.ts";
+import { assetOf, pageOf } from "./http/assets.ts";
+import { isLocal, isSameOrigin } from "./http/guard.ts";
+import { type Asked, read } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
-import { type Asked, read } from "./route.ts";
-import { checkSource, type Source } from "./source.ts";
-import { createViews, type Look, withViewer } from "./views.ts";
-import type { Viewer } from "./wire.ts";
 
 /** Who looks at the dashboard, and whether they may release and retry. */
 export type Person = Viewer;

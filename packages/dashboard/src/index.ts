@@ -5,5 +5,5 @@ export {
   dashboard,
   type Person,
 } from "./dashboard.ts";
+export { type InboxOptions, ofInbox, type Source } from "./deliveries/source.ts";
 export type { DashboardLogger } from "./logger.ts";
-export { type InboxOptions, ofInbox, type Source } from "./source.ts";

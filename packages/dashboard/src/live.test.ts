@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { afterEach, expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
+import { longestBody, type WireOne } from "./deliveries/wire.ts";
 import { onNode } from "./node.ts";
-import { longestBody, type WireOne } from "./wire.ts";
 
 const authorize = () => ({ name: "Ada", may: "act" }) as const;
 const live = (what = "deliveries") =>

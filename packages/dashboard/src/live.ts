@@ -1,7 +1,7 @@
-import { answer } from "./answer.ts";
-import { createLooks, type Shown } from "./looks.ts";
-import { type Look, withViewer } from "./views.ts";
-import type { Viewer } from "./wire.ts";
+import { createLooks, type Shown } from "./deliveries/looks.ts";
+import { type Look, withViewer } from "./deliveries/views.ts";
+import type { Viewer } from "./deliveries/wire.ts";
+import { answer } from "./http/answer.ts";
 
 const silentMs = 15_000;
 // Whoever looks is asked again who they are.

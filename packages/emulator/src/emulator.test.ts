@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { createEmulator, type Emulator, type EmulatorOptions } from "./emulator.ts";
-import type { Deliver } from "./outbox.ts";
+import type { Deliver } from "./notifications/sender.ts";
 
 const AUTHORIZE = "http://emulator.invalid/v1/webhooks/authorize?api_key=test-api-key";
 const never: Deliver = () => new Promise(() => {});

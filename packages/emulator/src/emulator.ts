@@ -1,21 +1,21 @@
-import { authorize, createAsked } from "./authorize.ts";
-import { createClock, type VirtualClock } from "./clock.ts";
-import { createFaults, type FaultOptions, type FaultTarget } from "./faults.ts";
-import { createFetch } from "./in-process.ts";
-import { type Listening, listen } from "./listen.ts";
+import { createFetch } from "./http/in-process.ts";
+import { type Listening, listen } from "./http/listen.ts";
+import { createService, type Operation } from "./http/service.ts";
+import { createClock, type VirtualClock } from "./lib/clock.ts";
+import { createFaults, type FaultOptions, type FaultTarget } from "./lib/faults.ts";
+import { sameText } from "./lib/same-text.ts";
 import {
   createCompose,
   type Notification,
   type NotificationName,
   type NotificationOptions,
-} from "./notification.ts";
-import { createOutbox, type Deliver, type Delivery } from "./outbox.ts";
-import { createReportStore, type Reports } from "./reports.ts";
-import { requestReport } from "./request-report.ts";
-import { sameText } from "./same-text.ts";
-import { createService, type Operation } from "./service.ts";
-import { createSigner } from "./signature.ts";
-import { testWebhook } from "./test-webhook.ts";
+} from "./notifications/notification.ts";
+import { createReportStore, type Reports } from "./notifications/reports.ts";
+import { createOutbox, type Deliver, type Delivery } from "./notifications/sender.ts";
+import { createSigner } from "./notifications/signature.ts";
+import { authorize, createAsked } from "./operations/authorize.ts";
+import { requestReport } from "./operations/request-report.ts";
+import { testWebhook } from "./operations/test-webhook.ts";
 
 /** How an emulator is made. */
 export interface EmulatorOptions {

@@ -1,8 +1,12 @@
-export type { VirtualClock, VirtualTimer } from "./clock.ts";
 export { createEmulator, type Emulator, type EmulatorOptions } from "./emulator.ts";
-export type { FaultOptions, FaultTarget } from "./faults.ts";
-export type { Notification, NotificationName, NotificationOptions } from "./notification.ts";
-export type { Deliver, Delivery } from "./outbox.ts";
-export type { ReportStatus } from "./report-status.ts";
-export type { Report, Reports } from "./reports.ts";
-export type { SignatureKind } from "./signature.ts";
+export type { VirtualClock, VirtualTimer } from "./lib/clock.ts";
+export type { FaultOptions, FaultTarget } from "./lib/faults.ts";
+export type {
+  Notification,
+  NotificationName,
+  NotificationOptions,
+} from "./notifications/notification.ts";
+export type { ReportStatus } from "./notifications/report-status.ts";
+export type { Report, Reports } from "./notifications/reports.ts";
+export type { Deliver, Delivery } from "./notifications/sender.ts";
+export type { SignatureKind } from "./notifications/signature.ts";

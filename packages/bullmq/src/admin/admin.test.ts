@@ -1,0 +1,330 @@
+import { PostgresConnection } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, it } from "vitest";
+import {
+  createBench,
+  handled,
+  later,
+  left,
+  valid,
+} from "../../../core/src/testing/inbox/fixture.ts";
+import { onEachServer } from "../../test-support/servers.ts";
+import { bullmqInbox } from "../index.ts";
+import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.ts";
+import { openEngine } from "../server/connection.ts";
+import { settingsOf } from "../server/settings.ts";
+import { Meter } from "../work/backlog.ts";
+import { goneOn, leave } from "../work/settle.ts";
+import { discard, release } from "./admin.ts";
+
+const dead = left("dead", "do_not_retry");
+let prefixes = 0;
+
+/** A bench, and the queues of receiver `a` as another process has them. */
+async function openOn(connection: string) {
+  const options = { connection, prefix: `shelf_${++prefixes}`, logger: false } as const;
+  const bench = createBench(bullmqInbox(options), 60_000);
+  const engine = await openEngine(settingsOf(options));
+  const queues = new ReceiverQueues(engine, options.prefix, "a");
+  const meter = new Meter(async () => queues);
+  const end = async (): Promise<void> => {
+    await engine.close();
+    await bench.end();
+  };
+  return { ...bench, engine, queues, meter, end };
+}
+type Opened = Awaited<ReturnType<typeof openOn>>;
+
+async function parked({ put, work }: Opened): Promise<string> {
+  const id = await put();
+  await work("verify", valid);
+  await work("handle", dead);
+  return id;
+}
+
+onEachServer((server, { kind }) => {
+  const open = () => openOn(server().url);
+
+  it("release() by a slow process does not delete what is parked again before it goes on", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, consume, end } = opened;
+    const id = await parked(opened);
+    const { jobs } = consume("handle", dead);
+    const shelf = queues.of("dead");
+    const remove = shelf.remove.bind(shelf);
+    shelf.remove = async (name) => {
+      // Time enough for others to work on it, if they can.
+      const until = performance.now() + 1_500;
+      while (jobs.length === 0 && performance.now() < until) await pause(20);
+      await pause(300);
+      return remove(name);
+    };
+    await release(queues, meter, { receiver: "a", id, now: Date.now() });
+    await opened.until(() => jobs.length === 1, "it is worked on again");
+    await opened.until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
+    expect((await inbox.counts("a")).dead).toBe(1);
+    await end();
+  });
+
+  it("two that release() the same at once run it once, and lose nothing", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, consume, until, end } = opened;
+    const id = await parked(opened);
+    const { jobs } = consume("handle", dead);
+    const query = { receiver: "a", id, now: Date.now() };
+    const both = await Promise.allSettled([release(queues, meter, query), inbox.release(query)]);
+    // The later one may find it on its way already.
+    const [refused, ...others] = both.filter((one) => one.status === "rejected");
+    if (refused) expect(refused.reason).toMatchObject({ code: "not_releasable" });
+    expect(others).toEqual([]);
+    await until(() => jobs.length === 1, "it is worked on again");
+    await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
+    expect(jobs.length).toBe(1);
+    await end();
+  });
+
+  it("find() finds one that moved on while its places were asked", async () => {
+    const opened = await open();
+    const { queues, meter, end } = opened;
+    const id = await parked(opened);
+    const { look } = queues;
+    let isMoving = true;
+    queues.look = async (place, asked) => {
+      if (!isMoving || place === "handle") return look.call(queues, place, asked);
+      // Asked after it has left, where the other place was asked before it came.
+      if (place === "dead") {
+        isMoving = false;
+        await release(queues, meter, { receiver: "a", id, now: Date.now() });
+      }
+      return look.call(queues, place, asked);
+    };
+    expect((await queues.find(id))?.place).toBe("handle");
+    await end();
+  });
+
+  it("release() of one that another has released says so, of a handled one as well", async () => {
+    const opened = await open();
+    const { queues, meter, put, work, end } = opened;
+    const ids = [await parked(opened), await put()];
+    await work("verify", valid);
+    await work("handle", handled);
+    for (const id of ids) {
+      const { find } = queues;
+      const found = await queues.find(id);
+      // As one that has looked before the other did anything.
+      queues.find = async () => copyOf(found);
+      const query = { receiver: "a", id, now: Date.now() };
+      await release(queues, meter, query);
+      const again = release(queues, meter, query);
+      await expect(again).rejects.toMatchObject({
+        code: "not_releasable",
+        message: expect.stringMatching(/just been released by another/),
+      });
+      queues.find = find;
+    }
+    await end();
+  });
+
+  it.each([
+    ["a moment later", false],
+    ["just when it is looked for", true],
+  ])(
+    "release() of one that was only just parked waits until it leaves its queue, %s",
+    async (_when, isJustThen) => {
+      const opened = await open();
+      const { inbox, engine, queues, meter, put, work, consume, until, end } = opened;
+      const id = await put();
+      await work("verify", valid);
+      const worker = engine.worker(queues.of("handle").name);
+      const job = (await worker.getNextJob("parks it")) as DeliveryJob;
+      const { carried } = (await queues.find(id)) as Found;
+      Object.assign(carried.kept, { state: "dead", reason: { code: "poison", message: "" } });
+      await queues.add(goneOn(carried));
+      const clear = () => leave(queues, { place: "handle", job, token: "parks it" });
+      const add = queues.add.bind(queues);
+      let isCleared = false;
+      queues.add = async (...given) => {
+        const added = await add(...given);
+        if (isJustThen && !isCleared) await clear();
+        isCleared = true;
+        return added;
+      };
+      const released = release(queues, meter, { receiver: "a", id, now: Date.now() });
+      if (!isJustThen) await pause(200).then(clear);
+      expect(await released).toBe(1);
+      await worker.close(true);
+      const { jobs } = consume("handle", handled);
+      await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
+      expect(jobs.length).toBe(1);
+      await end();
+    },
+  );
+
+  it("release() that comes too late undoes nothing of what has been recorded since", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, put, work, end } = opened;
+    const id = await put();
+    await work("verify", valid);
+    await work("handle", handled);
+    const found = await queues.find(id);
+    const query = { receiver: "a", id, now: Date.now() };
+    await release(queues, meter, query);
+    await work("handle", later(60_000));
+    const before = await inbox.get(id);
+    queues.find = async () => found;
+    await expect(release(queues, meter, query)).rejects.toMatchObject({ code: "not_releasable" });
+    expect(await inbox.get(id)).toEqual(before);
+    expect(before?.attempts).toBe(1);
+    await end();
+  });
+
+  it("discard() of one that another has released meanwhile says so, and it is worked on", async () => {
+    const opened = await open();
+    const { inbox, queues, meter, put, work, end } = opened;
+    const ids = [await parked(opened), await put()];
+    await work("verify", left("held", "not_verified"));
+    for (const [id, state] of [
+      [ids[0] ?? "", "verified"],
+      [ids[1] ?? "", "received"],
+    ] as const) {
+      const found = await queues.find(id);
+      if (found === null) throw new Error("It is there");
+      await release(queues, meter, { receiver: "a", id, now: Date.now() });
+      await expect(discard(queues, meter, found)).rejects.toMatchObject({
+        code: "not_parked",
+        message: expect.stringMatching(`is ${state}:`),
+      });
+      if (state === "received") await work("verify", valid);
+      await work("handle", handled);
+      expect((await inbox.get(id))?.state).toBe("handled");
+    }
+    await end();
+  });
+
+  it("retry() of one that another has had tried, or that has just come due, says so", async () => {
+    const opened = await open();
+    const { put, queues, meter, work, end } = opened;
+    const id = await put();
+    await work("verify", later(60_000));
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    queues.find = async () => found;
+    found.job.isDelayed = async () => true;
+    const query = { receiver: "a", retry: id, now: Date.now() };
+    await release(queues, meter, query);
+    await expect(release(queues, meter, query)).rejects.toMatchObject({ code: "not_releasable" });
+    await end();
+  });
+
+  it("of those who release and discard one at the same moment, the one who releases it wins", async () => {
+    const opened = await open();
+    const { queues, meter, put, work, end } = opened;
+    const ids = [await parked(opened), await put()];
+    await work("verify", left("held", "not_verified"));
+    const answers: unknown[] = [];
+    for (const [index, id] of ids.entries()) {
+      const shelf = queues.of(index === 0 ? "dead" : "held");
+      const found = await queues.find(id);
+      if (found === null) throw new Error("It is there");
+      const remove = shelf.remove.bind(shelf);
+      shelf.remove = async (name) => {
+        shelf.remove = remove;
+        answers.push(await discard(queues, meter, found).catch(({ code }) => code));
+        return remove(name);
+      };
+      const query = { receiver: "a", id, now: Date.now() };
+      answers.push(await release(queues, meter, query).catch(({ code }) => code));
+      answers.push((await queues.find(id))?.state);
+    }
+    expect(answers).toEqual(["not_parked", 1, "verified", "not_parked", 1, "received"]);
+    await end();
+  });
+
+  it("what a crash in release() left behind is cleared away before it is worked on", async () => {
+    const opened = await open();
+    const { inbox, queues, work, end } = opened;
+    const id = await parked(opened);
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    Object.assign(found.carried.kept, { state: "verified", released: true, attempts: 0 });
+    await queues.add(goneOn(found.carried));
+    await work("handle", left("dead", "schema_mismatch"));
+    const entry = await inbox.get(id);
+    expect(entry?.reason?.code).toBe("schema_mismatch");
+    expect(entry?.history.length).toBe(3);
+    await end();
+  });
+
+  it("retry of what is being worked on meanwhile brings nothing back", async () => {
+    const opened = await open();
+    const { put, queues, meter, work, end } = opened;
+    const secret = "a-signature-of-the-service";
+    const id = await put({ signature: secret });
+    await work("verify", later(60_000));
+    const queue = queues.of("verify");
+    const getJob = queue.getJob.bind(queue);
+    queue.getJob = async (name) => {
+      const job = await getJob(name);
+      const isDelayed = job?.isDelayed.bind(job);
+      if (job !== undefined && isDelayed !== undefined) {
+        job.isDelayed = async () => {
+          const was = await isDelayed();
+          await job.promote();
+          await work("verify", left("rejected", "invalid_signature"));
+          return was;
+        };
+      }
+      return job;
+    };
+    await release(queues, meter, { receiver: "a", retry: id, now: Date.now() }).catch(() => {});
+    queue.getJob = getJob;
+    expect(JSON.stringify(await queue.getJob(id))).not.toContain(secret);
+    await end();
+  });
+
+  it("prune() ends, though the server has lost what a parked one was", async () => {
+    const opened = await open();
+    const { inbox, end, put, work } = opened;
+    if (kind === "redis") {
+      const ids: string[] = [];
+      for (let count = 0; count < 100; count++) ids.push(await put());
+      await work("verify", ...ids.map(() => left("dead", "not_understood")));
+      const shelf = opened.queues.of("dead");
+      const client = new Redis(server().url);
+      await client.del(...ids.map((id) => shelf.toKey(id)));
+      client.disconnect();
+    }
+    await opened.patiently(inbox.prune(new Date()), "prune()");
+    await end();
+  });
+
+  it("prune() deletes dedupe keys whose 24 hours are over", async () => {
+    const opened = await open();
+    const { inbox, put, work, end, queues } = opened;
+    for (let count = 0; count < 3; count++) await put();
+    await work("verify", valid, valid, valid);
+    await inbox.prune(new Date());
+    const keys = async (): Promise<number> => {
+      if (kind === "redis") return 0;
+      const connection = new PostgresConnection({ connectionString: server().url });
+      const sql = "SELECT count(*)::int AS count FROM bullmq.dedup WHERE queue = $1";
+      const name = queues.of("verify").name;
+      const { rows } = await connection.pool.query<{ count: number }>(sql, [name]);
+      await connection.close();
+      return rows[0]?.count ?? 0;
+    };
+    expect(await keys()).toBe(kind === "redis" ? 0 : 3);
+    await inbox.prune(new Date(Date.now() + 25 * 3_600_000));
+    expect(await keys()).toBe(0);
+    await end();
+  });
+});
+
+/** Found again: who releases one changes what he has found. */
+function copyOf(found: Found | null): Found | null {
+  return found && { ...found, carried: structuredClone(found.carried) };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

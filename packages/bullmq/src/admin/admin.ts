@@ -1,0 +1,255 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
+import {
+  dayMs,
+  isParked,
+  mustBeParked,
+  mustBeReleasable,
+  notFound,
+  notWaiting,
+  type Retention,
+  rerun,
+} from "@reporthook/core/store";
+import { type Carried, dataOf } from "../queues/job-state.ts";
+import { parkedPriorities } from "../queues/priority.ts";
+import {
+  type DeliveryJob,
+  type Found,
+  foundIn,
+  type Place,
+  placeOf,
+  type ReceiverQueues,
+  shelves,
+} from "../queues/queues.ts";
+import { type Meter, nothing, weightOf } from "../work/backlog.ts";
+import { goneOn, isLost } from "../work/settle.ts";
+
+const atOnce = 100;
+const mostPruned = 10_000;
+/** Nobody begins with a released one sooner, unless told that it is no longer parked. */
+const releaseMs = 5_000;
+/** What was only just parked may lie where it was for a moment: so often it is looked at, after so many milliseconds. */
+const [mostLooks, lookMs] = [50, 20];
+
+/** Runs what a query names; resolves to how many. */
+export async function release(
+  queues: ReceiverQueues,
+  meter: Meter,
+  query: ReleaseQuery,
+): Promise<number> {
+  if ("reason" in query) return releaseAll(queues, meter, query.reason, query.now);
+  const id = "retry" in query ? query.retry : query.id;
+  const found = await queues.find(id);
+  if (found === null) throw notFound(id);
+  if ("retry" in query) await retry(found, query.now);
+  else if (!(await isRun(queues, meter, found, query.now))) throw releasedMeanwhile(id);
+  return 1;
+}
+
+async function releaseAll(
+  queues: ReceiverQueues,
+  meter: Meter,
+  reason: ReasonCode,
+  now: number,
+): Promise<number> {
+  let released = 0;
+  for (const place of shelves) {
+    // All are named before any runs: what is parked again meanwhile is not run twice.
+    for (const id of await idsFor(queues, place, reason)) {
+      const found = await queues.find(id);
+      if (found?.place !== place || found.carried.kept.reason?.code !== reason) continue;
+      if (await isRun(queues, meter, found, now)) released++;
+    }
+  }
+  return released;
+}
+
+/** Runs one again; resolves to false when somebody else has meanwhile. */
+async function isRun(
+  queues: ReceiverQueues,
+  meter: Meter,
+  { carried, job, place, state }: Found,
+  now: number,
+): Promise<boolean> {
+  const { kept } = carried;
+  mustBeReleasable(kept);
+  return meter.change(async (change) => {
+    const before = weightOf(kept);
+    rerun(kept, now);
+    const isOurs = isParked(state)
+      ? await isTakenOff(queues, place, carried)
+      : await isRetried(queues, job, carried);
+    if (isOurs) change(before, weightOf(kept));
+    return isOurs;
+  });
+}
+
+/** Looks once more: what has begun again since has written down how it fares. */
+async function isRetried(
+  queues: ReceiverQueues,
+  job: DeliveryJob,
+  carried: Carried,
+): Promise<boolean> {
+  const there = await queues.look("handle", carried.kept.id);
+  if (there?.state !== "handled") return false;
+  carried.losses = job.stalledCounter;
+  try {
+    await queues.of("handle").backend.updateData(job, dataOf(carried));
+    await job.retry("completed");
+    return true;
+  } catch (error) {
+    if (isLost(error)) return false;
+    throw error;
+  }
+}
+
+/** Somebody else had it tried at once, or has begun with it. */
+function unlessLost(error: unknown): void {
+  if (!isLost(error)) throw error;
+}
+
+function releasedMeanwhile(id: string): ReporthookError {
+  return new ReporthookError("not_releasable", `Delivery ${id} has just been released by another`);
+}
+
+/**
+ * Puts it where it is worked on, then takes it off its shelf: unless somebody else released it, or may have begun with
+ * it, who clears the shelf himself. What lies there by now may be what it was parked as again. Resolves to false when
+ * somebody else released it.
+ */
+async function isTakenOff(
+  queues: ReceiverQueues,
+  shelf: Place,
+  carried: Carried,
+): Promise<boolean> {
+  const { id } = carried.kept;
+  const next = placeOf(carried.kept);
+  const released = { ...goneOn(carried), nonce: randomUUID() };
+  let [began, added] = [0, null as Found | null];
+  for (let looks = 0; looks < mostLooks; looks++) {
+    if (looks > 0) await setTimeout(lookMs);
+    began = performance.now();
+    await queues.add(released, releaseMs);
+    added = await queues.look(next, id);
+    // What was there from before it was parked kept this one out; whoever parked it clears it away.
+    const isKeptOut =
+      added === null
+        ? (await queues.look(shelf, id))?.carried.step === carried.step
+        : added.carried.step < released.step;
+    if (!isKeptOut) break;
+  }
+  if (added !== null && added.carried.nonce !== released.nonce) return false;
+  if (added === null || performance.now() - began > releaseMs / 2) return true;
+  await queues.of(shelf).remove(id);
+  await queues.of(next).backend.promote(id).catch(unlessLost);
+  return true;
+}
+
+async function retry(found: Found, now: number): Promise<void> {
+  const { carried, job } = found;
+  const { kept } = carried;
+  if (kept.dueAt <= now || !(await job.isDelayed())) {
+    throw notWaiting(kept.id);
+  }
+  await job.promote().catch((error: unknown) => {
+    throw isLost(error) ? notWaiting(kept.id) : error;
+  });
+}
+
+/** Deletes a parked one; of those who release and discard it at once, the one who releases it wins. */
+export async function discard(queues: ReceiverQueues, meter: Meter, found: Found): Promise<void> {
+  const { carried, state } = found;
+  const { kept } = carried;
+  mustBeParked({ id: kept.id, state });
+  await meter.change(async (change) => {
+    const there = await queues.find(kept.id);
+    if (there === null) throw notFound(kept.id);
+    mustBeParked(there.carried.kept);
+    await forget(queues, found);
+    const released = await queues.find(kept.id);
+    if (released !== null) mustBeParked(released.carried.kept);
+    change(weightOf(kept), nothing);
+  });
+}
+
+/** First the key, or a crash between the two would swallow its copy. */
+async function forget(queues: ReceiverQueues, { carried, job, place }: Found): Promise<void> {
+  const { key, kept, step } = carried;
+  const verify = queues.of("verify");
+  if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
+    await verify.removeDeduplicationKey(key);
+  }
+  // What a crash has left there; but what has been released meanwhile is there, too.
+  const left = await queues.look("verify", kept.id);
+  if (left !== null && left.carried.step <= step) await verify.remove(kept.id);
+  await queues.of(place).remove(job.id as string);
+}
+
+/** Deletes what its time is over for, and tells of what was lost before; resolves to how many. */
+export async function prune(
+  queues: ReceiverQueues,
+  { handledMs, parkedMs }: Retention,
+  now: number,
+  tellLost: (id: string) => void,
+): Promise<number> {
+  const cleaned = await Promise.all([
+    queues.of("handle").clean(handledMs, mostPruned, "completed"),
+    queues.of("verify").clean(dayMs, mostPruned, "failed"),
+    queues.of("handle").clean(dayMs, mostPruned, "failed"),
+  ]);
+  let pruned = cleaned.flat().length;
+  for (const place of shelves) {
+    for (const reason of parkedPriorities.keys()) {
+      const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
+      const oldest = () => idsFor(queues, place, reason, atOnce);
+      pruned += await pruneOldest(queues, place, oldest, now - keptMs, tellLost);
+    }
+  }
+  const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
+  return pruned + (await pruneOldest(queues, "unsigned", tests, now - dayMs, () => {}));
+}
+
+/** The oldest come first: it ends with the first that ended no sooner than `since`. */
+async function pruneOldest(
+  queues: ReceiverQueues,
+  place: Place,
+  oldest: () => Promise<readonly string[]>,
+  since: number,
+  tellLost: (id: string) => void,
+): Promise<number> {
+  let pruned = 0;
+  for (;;) {
+    const ids = await oldest();
+    const before = pruned;
+    for (const id of ids) {
+      const job = await queues.of(place).getJob(id);
+      const found = job === undefined ? null : foundIn(place, job);
+      if (found !== null && found.carried.kept.endedAt >= since) return pruned;
+      // Where the job was lost, its id has stayed.
+      if (found !== null) await forget(queues, found);
+      else if ((await queues.of(place).remove(id)) > 0) tellLost(id);
+      pruned++;
+    }
+    if (ids.length < atOnce || pruned === before) return pruned;
+  }
+}
+
+/** The ids of those parked for a reason, the oldest first. */
+async function idsFor(
+  queues: ReceiverQueues,
+  place: Place,
+  reason: ReasonCode,
+  most = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
+  const queue = queues.of(place);
+  const counts = await queue.getCountsPerPriority([...parkedPriorities.values()]);
+  const priority = parkedPriorities.get(reason) ?? 0;
+  const count = Math.min(counts[priority] ?? 0, most);
+  if (count === 0) return [];
+  let before = 0;
+  for (const other of parkedPriorities.values()) {
+    if (other < priority) before += counts[other] ?? 0;
+  }
+  return queue.getRanges(["prioritized"], before, before + count - 1, true);
+}

@@ -1,0 +1,129 @@
+import { type Entry, type InboxQuery, ReporthookError, type State } from "@reporthook/core";
+import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
+import { isId } from "../queues/lost-jobs.ts";
+import { type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
+
+type Type = (typeof unfinished)[number] | "completed" | "failed";
+
+/** Where those of a state are. */
+interface Where {
+  readonly place: Place;
+  readonly types: readonly Type[];
+}
+
+const whereOf: Readonly<Record<State, readonly Where[]>> = {
+  received: [{ place: "verify", types: unfinished }],
+  verified: [{ place: "handle", types: unfinished }],
+  handled: [
+    { place: "handle", types: ["completed"] },
+    { place: "unsigned", types: ["wait"] },
+  ],
+  held: [{ place: "held", types: unfinished }],
+  rejected: [
+    { place: "verify", types: ["failed"] },
+    { place: "handle", types: ["failed"] },
+  ],
+  dead: [
+    { place: "dead", types: unfinished },
+    { place: "unsigned", types: ["prioritized"] },
+  ],
+};
+
+const atOnce = 20_000;
+const endedAtOnce = 1_000;
+const peek = 1_000;
+const pageSize = 50;
+const few: readonly State[] = ["held", "rejected", "dead"];
+
+/**
+ * Tells all ids of one state, in no particular order. What has ended is gone through from the last on, and no further
+ * than to what had ended before `since()`: it was received before that, too.
+ */
+export async function eachId(
+  queues: ReceiverQueues,
+  state: State,
+  found: (id: string) => void,
+  since: () => number = () => 0,
+): Promise<void> {
+  for (const { place, types } of whereOf[state]) {
+    const queue = queues.of(place);
+    for (const type of types) {
+      const ended = type === "completed" || type === "failed";
+      const step = ended ? endedAtOnce : atOnce;
+      for (let from = 0; ; from += step) {
+        const ids = await queue.getRanges([type], from, from + step - 1, !ended);
+        for (const id of ids) found(id);
+        const last = ids.at(-1);
+        if (last === undefined || ids.length < step) break;
+        if (ended && ((await queue.getJob(last))?.finishedOn ?? Infinity) < since()) break;
+      }
+    }
+  }
+}
+
+/** Those that a query finds, in its order. */
+export async function list(all: readonly ReceiverQueues[], query: InboxQuery): Promise<Entry[]> {
+  const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
+  const { first, below } = idRange(query);
+  // Only what is parked or rejected has a reason.
+  const asked = states.filter(
+    (state) => isChosen(state, query.state) && (reason === undefined || few.includes(state)),
+  );
+  if ((type !== undefined || reportId !== undefined) && !asked.every((one) => few.includes(one))) {
+    throw new ReporthookError(
+      "not_searchable",
+      "BullMQ can't look for an event or a report among what waits or is handled: ask for state held, dead, rejected or parked, too",
+    );
+  }
+  const where = new Map<string, ReceiverQueues>();
+  const sorted = (): string[] => {
+    const ids = [...where.keys()].sort();
+    return newestFirst ? ids.reverse() : ids;
+  };
+  const chosenById = type === undefined && reportId === undefined && reason === undefined;
+  // Once there are enough newer ones, older ones need not be looked for.
+  const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
+  for (const queues of all) {
+    for (const state of asked) {
+      const found = (id: string): void => {
+        if (id >= first && id < below) where.set(id, queues);
+      };
+      await eachId(queues, state, found, () => Math.max(query.from?.getTime() ?? 0, enough()));
+    }
+  }
+  const ids = sorted();
+  const entries: Entry[] = [];
+  for (let from = 0; from < ids.length && entries.length < limit; from += pageSize) {
+    const page = ids.slice(from, from + pageSize);
+    const found = await Promise.all(page.map((id) => where.get(id)?.find(id)));
+    for (const one of found) {
+      if (one === null || one === undefined) continue;
+      const { kept } = one.carried;
+      const fits =
+        asked.includes(one.state) &&
+        (type === undefined || type === kept.type) &&
+        (reportId === undefined || reportId === kept.reportId) &&
+        (reason === undefined || reason === kept.reason?.code);
+      if (fits) entries.push(entryOf(kept));
+    }
+  }
+  return entries.slice(0, limit);
+}
+
+/** When the oldest of a state was received, as far as the first and last thousand of its sets tell. */
+export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Date | null> {
+  const ids: string[] = [];
+  for (const { place, types } of whereOf[state]) {
+    for (const type of types)
+      ids.push(...(await queues.of(place).getRanges([type], 0, peek, true)));
+  }
+  const smallest = ids.filter(isId).sort()[0];
+  return smallest === undefined ? null : new Date(timeOf(smallest));
+}
+
+/** When the oldest was received that is neither handled nor parked. */
+export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null> {
+  const dates = await Promise.all([oldestOf(queues, "received"), oldestOf(queues, "verified")]);
+  const times = dates.flatMap((date) => (date === null ? [] : [date.getTime()]));
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}

@@ -1,0 +1,67 @@
+import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
+import { idRange, minuteMs, minuteOf, noCounts, states, timeOf } from "@reporthook/core/store";
+import { parkedPriorities } from "../queues/priority.ts";
+import { type ReceiverQueues, shelves } from "../queues/queues.ts";
+import { eachId, oldestOf } from "./query.ts";
+
+const samples = 30;
+
+interface Counting {
+  readonly counts: Record<State, number>;
+  readonly ids: [ReceiverQueues, string][];
+}
+
+/** What all these queues hold, in numbers. */
+export async function summary(
+  all: readonly ReceiverQueues[],
+  query: SummaryQuery,
+): Promise<Summary> {
+  const parked: Partial<Record<ReasonCode, number>> = {};
+  const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
+    State,
+    Date | null
+  >;
+  const minutes = new Map<number, Counting>();
+  const { first, below } = idRange({ from: query.from, until: query.until });
+  for (const queues of all) {
+    await addParked(queues, parked);
+    for (const state of states) {
+      const date = await oldestOf(queues, state);
+      if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
+      if (first >= below) continue;
+      const count = (id: string): void => {
+        if (id < first || id >= below) return;
+        const at = Math.floor(timeOf(id) / minuteMs) * minuteMs;
+        const minute = minutes.get(at) ?? { counts: noCounts(), ids: [] };
+        minute.counts[state]++;
+        if (minute.ids.length < samples) minute.ids.push([queues, id]);
+        minutes.set(at, minute);
+      };
+      await eachId(queues, state, count, () => query.from.getTime());
+    }
+  }
+  const inOrder = [...minutes].sort(([one], [other]) => one - other);
+  const shown: Minute[] = [];
+  for (const [at, { counts, ids }] of inOrder) shown.push(await minuteWith(at, counts, ids));
+  return { parked, oldest, minutes: shown };
+}
+
+async function addParked(
+  queues: ReceiverQueues,
+  parked: Partial<Record<ReasonCode, number>>,
+): Promise<void> {
+  const priorities = [...parkedPriorities.values()];
+  for (const place of shelves) {
+    const counts = await queues.of(place).getCountsPerPriority(priorities);
+    for (const [code, priority] of parkedPriorities) {
+      const count = counts[priority] ?? 0;
+      if (count > 0) parked[code] = (parked[code] ?? 0) + count;
+    }
+  }
+}
+
+async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Promise<Minute> {
+  const found = await Promise.all(ids.map(([queues, id]) => queues.find(id)));
+  const ackMs = found.flatMap((one) => (one === null ? [] : [one.carried.kept.ackMs]));
+  return minuteOf(at, counts, ackMs);
+}

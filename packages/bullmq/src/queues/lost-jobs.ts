@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import type { State } from "@reporthook/core";
+import { idAt, newKept, timeOf } from "@reporthook/core/store";
+import type { Carried } from "./job-state.ts";
+
+/** A job that carries no delivery. */
+interface Remains {
+  readonly id: string;
+  readonly receiver: string;
+  readonly state: State;
+  readonly data: unknown;
+  /** When BullMQ says that it was made, which may be lost, too. */
+  readonly timestamp: number | undefined;
+}
+
+const lost =
+  "Its record is lost: it was deleted from outside, or the server deletes what it should keep (Redis: set maxmemory-policy noeviction).";
+const foreign =
+  "What is in the queue is no delivery as this version writes it: another program has put or changed it. Its body here is what there is.";
+
+/** Whether a job's id is that of a delivery. */
+export function isId(id: unknown): id is string {
+  return typeof id === "string" && /^[0-9a-z]{26}$/.test(id);
+}
+
+/** What stands for a record that is lost or can't be read, and why. Where there is a whole one, that is further. */
+export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
+  readonly carried: Carried;
+  readonly damage: string;
+} {
+  const isLost = typeof data !== "object" || data === null || Object.keys(data).length === 0;
+  const damage = isLost ? lost : foreign;
+  const receivedAt = isId(id) ? timeOf(id) : Number(timestamp) || Date.now();
+  const text = isLost ? "" : JSON.stringify({ record: data });
+  const delivery = {
+    id: isId(id) ? id : idOf(id, receivedAt),
+    ...{ receiver, receivedAt, key: null, signature: null, url: "", context: null, ackMs: 0 },
+    ...{ headers: {}, body: new TextEncoder().encode(text) },
+  };
+  const kept = newKept(delivery, { to: "received" }, null);
+  const stage = state === "received" ? "verify" : "handle";
+  const reason = { code: "not_understood", message: damage } as const;
+  Object.assign(kept, { state, stage, lastError: damage });
+  if (state === "held" || state === "dead") kept.reason = reason;
+  return { carried: { kept, key: null, step: -1, losses: 0 }, damage };
+}
+
+/** The same for the same job each time: it is parked once. */
+function idOf(id: string, at: number): string {
+  return idAt(at) + createHash("sha256").update(id).digest("hex").slice(0, 16);
+}

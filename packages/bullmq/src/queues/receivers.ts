@@ -1,0 +1,78 @@
+import type { Queue } from "bullmq";
+import type { Engine } from "../server/connection.ts";
+import { type Found, ReceiverQueues } from "./queues.ts";
+
+/** Whose deliveries there are: a queue that nobody consumes has a job for each receiver. */
+export class Receivers {
+  readonly #engine: Engine;
+  readonly #prefix: string;
+  readonly #names: Queue;
+  readonly #queues = new Map<string, ReceiverQueues>();
+  readonly #registered = new Map<string, Promise<ReceiverQueues>>();
+
+  constructor(engine: Engine, prefix: string) {
+    this.#engine = engine;
+    this.#prefix = prefix;
+    this.#names = engine.queue(`${prefix}-receivers`);
+    this.#names.on("error", () => {});
+  }
+
+  /** The queues of a receiver, which from now on is known to everybody. */
+  of(receiver: string): Promise<ReceiverQueues> {
+    const known = this.#registered.get(receiver);
+    if (known !== undefined) return known;
+    const registering = this.#register(receiver).then(() => this.look(receiver));
+    this.#registered.set(receiver, registering);
+    registering.catch(() => this.#registered.delete(receiver));
+    return registering;
+  }
+
+  /**
+   * Makes known again those that this process has: the server may have lost them. Rejects when nothing can be stored,
+   * also while there are none: a job that stands for no receiver is added as deliveries are.
+   */
+  async registerAgain(): Promise<void> {
+    const there = await this.names();
+    const known = [...this.#registered.keys()].map(async (receiver) => {
+      // Where only its place was lost, it could not be added.
+      if (!there.includes(receiver)) await this.#names.remove(`name-${receiver}`);
+      await this.#register(receiver);
+    });
+    await Promise.all([this.#names.add("probe", {}, { jobId: "probe", priority: 1 }), ...known]);
+  }
+
+  async #register(receiver: string): Promise<void> {
+    // A job's id must not be a number, which a receiver's name may be.
+    await this.#names.add("receiver", { receiver }, { jobId: `name-${receiver}` });
+  }
+
+  /** The queues of a receiver, whether there are any or not. */
+  look(receiver: string): ReceiverQueues {
+    const queues =
+      this.#queues.get(receiver) ?? new ReceiverQueues(this.#engine, this.#prefix, receiver);
+    this.#queues.set(receiver, queues);
+    return queues;
+  }
+
+  /** The queues of one receiver, or of all. */
+  async some(receiver: string | undefined): Promise<ReceiverQueues[]> {
+    if (receiver !== undefined) return [this.look(receiver)];
+    return (await this.names()).map((name) => this.look(name));
+  }
+
+  /** A delivery, of this receiver if one is named. */
+  async find(id: string, receiver: string | undefined): Promise<Found | null> {
+    for (const queues of await this.some(receiver)) {
+      const found = await queues.find(id);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** All names, of all processes. */
+  async names(): Promise<string[]> {
+    const ids = await this.#names.getRanges(["wait"], 0, -1, true);
+    // Nobody else's, and each once, although one whose job was deleted is there again.
+    return [...new Set(ids.flatMap((id) => /^name-([\w.-]{1,64})$/.exec(id)?.[1] ?? []))];
+  }
+}

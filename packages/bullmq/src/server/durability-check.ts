@@ -1,0 +1,75 @@
+import type { Engine } from "./connection.ts";
+import type { Settings } from "./settings.ts";
+
+/** A setting of the server that may lose what was acknowledged. */
+export interface Weakness {
+  readonly setting: string;
+  readonly value: string;
+  /** What may be lost, and the setting that mends it. */
+  readonly message: string;
+}
+
+interface Rule {
+  readonly setting: string;
+  readonly good: readonly string[];
+  readonly message: (value: string) => string;
+}
+
+const rules: Readonly<Record<Settings["backend"], readonly Rule[]>> = {
+  redis: [
+    {
+      setting: "appendonly",
+      good: ["yes"],
+      message: () =>
+        "Redis writes no log: the end of the server loses what was acknowledged since its last snapshot. Set appendonly yes and appendfsync always.",
+    },
+    {
+      setting: "appendfsync",
+      good: ["always"],
+      message: (value) =>
+        `Redis answers before its log is on the disk: a power cut loses ${
+          value === "no" ? "what the system had not written" : "up to the last two seconds"
+        } of what was acknowledged. Set appendfsync always.`,
+    },
+    {
+      setting: "maxmemory-policy",
+      good: ["noeviction"],
+      message: (value) =>
+        `Redis deletes deliveries when its memory is full (${value}). Set maxmemory-policy noeviction: then it refuses new ones, which are answered 503.`,
+    },
+  ],
+  postgres: [
+    {
+      setting: "fsync",
+      good: ["on"],
+      message: () =>
+        "PostgreSQL never waits for the disk: a power cut may destroy the database. Set fsync = on.",
+    },
+    {
+      setting: "synchronous_commit",
+      good: ["on", "remote_apply", "remote_write", "local"],
+      message: () =>
+        "PostgreSQL answers before a commit is on the disk: its crash loses what was acknowledged last. Set synchronous_commit = on.",
+    },
+  ],
+};
+
+/** What the server's settings may lose, in the order of how much. */
+export async function weaknesses(
+  backend: Settings["backend"],
+  engine: Pick<Engine, "setting">,
+): Promise<Weakness[]> {
+  const found: Weakness[] = [];
+  for (const { setting, good, message } of rules[backend]) {
+    const value = await engine.setting(setting).catch(() => null);
+    if (value === null) {
+      const unknown = `The server does not tell ${setting}: see to it that it is ${good[0]}, or what was acknowledged may be lost.`;
+      found.push({ setting, value: "unknown", message: unknown });
+    } else if (!good.includes(value)) {
+      found.push({ setting, value, message: message(value) });
+    }
+  }
+  // Without a log there is nothing that its fsync could save.
+  const noLog = found.some(({ setting, value }) => setting === "appendonly" && value === "no");
+  return noLog ? found.filter(({ setting }) => setting !== "appendfsync") : found;
+}

@@ -1,0 +1,34 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { explain } from "./errors.ts";
+
+describe("explain()", () => {
+  it.each([
+    ["NOAUTH Authentication required.", "another password"],
+    ["WRONGPASS invalid username-password pair", "another password"],
+    ['password authentication failed for user "app"', "another password"],
+    ["CROSSSLOT Keys in request don't hash to the same slot", "give a Redis, or Sentinels"],
+    ["MOVED 3999 127.0.0.1:6381", "give a Redis, or Sentinels"],
+    ["ERR Script attempted to access a non local key in a cluster node", "give a Redis"],
+    ["OOM command not allowed when used memory > 'maxmemory'.", "raise maxmemory"],
+    ["READONLY You can't write against a read only replica.", "connect to the primary"],
+    ["cannot execute INSERT in a read-only transaction", "connect to the primary"],
+    ["SchemaMigrationRequiredError: not initialized", "the app makes them"],
+    ["SchemaVersionMismatchError: requires 7", "update bullmq"],
+    ["Stream isn't writeable and enableOfflineQueue options is false", "start it, or wait"],
+    ["connect ECONNREFUSED 127.0.0.1:6379", "start it, or wait"],
+  ])("says what to do about %s", (words, way) => {
+    const { code, message } = explain(new Error(words), "redis at a:6379");
+    expect(code).toBe("inbox_failed");
+    expect(message).toContain(way);
+    expect(message).toContain(words);
+  });
+
+  it("carries nothing of the command that failed", () => {
+    const args = ["3", "AUTH", "default", "a-password", "a-signature"];
+    const error = Object.assign(new Error("ERR wrong"), { command: { name: "hello", args } });
+    const shown = inspect(explain(error, "redis at a:6379"), { depth: 9, showHidden: true });
+    expect(shown).toContain("The inbox at redis at a:6379: Error: ERR wrong");
+    expect(shown).not.toMatch(/a-password|a-signature/);
+  });
+});

@@ -1,0 +1,66 @@
+import type { Logger } from "@reporthook/core";
+import {
+  onlyKnown,
+  type Retention,
+  type RetentionOptions,
+  retentionOf,
+} from "@reporthook/core/store";
+import { type Target, targetOf, wrong } from "./connection-options.ts";
+
+/** Options of {@link bullmqInbox}. */
+export interface BullmqInboxOptions {
+  /** A URL (`redis://`, `rediss://`, `postgres://`, `postgresql://`), or the options of ioredis or of a pg pool; no client. */
+  readonly connection:
+    | string
+    | Readonly<Record<string, unknown>>
+    | (object & { readonly on?: never });
+  /** Which engine: the URL tells, and options are taken for ioredis' when left out. */
+  readonly backend?: "redis" | "postgres" | undefined;
+  /** What the names of the queues begin with, without hyphens: `"reporthook"`. */
+  readonly prefix?: string | undefined;
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  readonly retention?: RetentionOptions | undefined;
+  /** Milliseconds after which the work of a process that shows no sign of life is taken back: 15,000. */
+  readonly leaseMs?: number | undefined;
+  /** Told at the start what the server's settings may lose, and which parked ones it has lost; the console. `false` silences. */
+  readonly logger?: Pick<Logger, "warn"> | false | undefined;
+}
+
+/** What an inbox was made with, checked. */
+export interface Settings extends Target {
+  readonly prefix: string;
+  readonly retention: Retention;
+  readonly leaseMs: number;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+const names = ["connection", "backend", "prefix", "retention", "leaseMs", "logger"];
+
+/** Checks the options and fills in what was left out; throws a TypeError that names the wrong one, and no password. */
+export function settingsOf(options: BullmqInboxOptions): Settings {
+  onlyKnown("bullmqInbox", options, names);
+  const { connection, backend, prefix = "reporthook", retention, leaseMs = 15_000 } = options;
+  // With a hyphen, the queues of two inboxes might have one name.
+  if (!/^[\w.]{1,64}$/.test(prefix)) {
+    wrong("prefix", "must be 1 to 64 letters, digits, dots or underscores");
+  }
+  return {
+    ...targetOf(connection, backend),
+    ...{
+      prefix,
+      logger: loggerOf(options.logger),
+      leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
+    },
+    retention: retentionOf("bullmqInbox", retention),
+  };
+}
+
+function loggerOf(logger: BullmqInboxOptions["logger"]): Settings["logger"] {
+  if (logger === false) return { warn() {} };
+  return logger ?? { warn: (fields, message) => console.warn(`reporthook: ${message}`, fields) };
+}
+
+function positive(value: number, option: string): number {
+  if (typeof value === "number" && value > 0) return value;
+  return wrong(option, `must be a positive number, not ${String(value)}`);
+}

@@ -1,0 +1,296 @@
+import { randomUUID } from "node:crypto";
+import { clearInterval, setInterval } from "node:timers";
+import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
+import { again, describe, jobOf, leave as leaveIt, record, stopped } from "@reporthook/core/store";
+import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "../queues/queues.ts";
+import { type Engine, inTime, openMs } from "../server/connection.ts";
+import { type Meter, weightOf } from "./backlog.ts";
+import { Fetcher } from "./fetcher.ts";
+import { goneOn, type Held, isLost, LockLost, leave, putBack, settle } from "./settle.ts";
+import { Sleep } from "./sleep.ts";
+
+/** What a consumer needs of its inbox. */
+export interface Source {
+  readonly meter: Meter;
+  readonly leaseMs: number;
+  readonly handledMs: number;
+  /** Resolves once the inbox is not being closed. */
+  closed(): Promise<unknown>;
+  /** Connects if need be. */
+  open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
+}
+
+interface Running {
+  readonly held: Held;
+  /** Why there is nothing to work on. */
+  readonly damage: string | null;
+  readonly controller: AbortController;
+  /** Ends it as work that was not done. */
+  giveBack(): void;
+  /** When its lock is known to have been ours, by the monotonic clock. */
+  ownedAt: number;
+  lost: boolean;
+  ended: Promise<void>;
+}
+
+const againMs = 1_000;
+const mostLosses = 5;
+const tellEveryMs = 60_000;
+
+/** One receiver's work on one stage: takes jobs up, one lock for each, and has recorded what becomes of them. */
+export class QueueConsumer implements Consumer {
+  readonly #stage: Stage;
+  readonly #source: Source;
+  readonly #work: Work;
+  readonly #policy: Policy;
+  readonly #running = new Set<Running>();
+  readonly #slots: Promise<unknown>;
+  #fetcher: Promise<Fetcher> | null = null;
+  #beat: ReturnType<typeof setInterval> | undefined;
+  readonly #sleep = new Sleep();
+  #stopped = false;
+  #aborted = false;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(stage: Stage, source: Source, work: Work, policy: Policy) {
+    this.#stage = stage;
+    this.#source = source;
+    this.#work = work;
+    this.#policy = policy;
+    this.#slots = Promise.all(Array.from({ length: policy.concurrency }, () => this.#slot()));
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#sleep.wakeAll();
+    void this.#fetcher?.then((fetcher) => fetcher.end()).catch(() => {});
+    // While the server hangs neither the wait for a job nor that for the connection may ever end.
+    await inTime(this.#slots, againMs).catch(() => this.#disconnect());
+    await Promise.allSettled([...this.#running].map(({ ended }) => ended));
+    await this.#disconnect();
+    clearInterval(this.#beat);
+  }
+
+  async abort(): Promise<void> {
+    this.#aborted = true;
+    const stopping = this.stop();
+    for (const { controller, giveBack } of this.#running) {
+      controller.abort(new Error("The receiver is closing"));
+      giveBack();
+    }
+    await stopping;
+  }
+
+  /** One of those that work at once. */
+  async #slot(): Promise<void> {
+    while (!this.#stopped) {
+      const token = randomUUID();
+      try {
+        await this.#source.closed();
+        if (this.#stopped) return;
+        const { engine, queues } = await this.#source.open();
+        if (this.#stopped) return;
+        this.#fetcher ??= this.#begin(engine, queues);
+        const fetcher = await this.#fetcher;
+        if (this.#stopped) return;
+        const job = await fetcher.next(token);
+        if (job === undefined) continue;
+        if (this.#stopped) await putBack(queues, this.#stage, job, token);
+        else await this.#run(queues, job, token);
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#tell(error);
+        await this.#sleep.for(againMs);
+      }
+    }
+  }
+
+  async #begin(engine: Engine, queues: ReceiverQueues): Promise<Fetcher> {
+    const worker = engine.worker(queues.of(this.#stage).name);
+    worker.on("error", (error) => this.#tell(error));
+    try {
+      await inTime(worker.waitUntilReady(), openMs);
+    } catch (error) {
+      // On PostgreSQL one that could not connect at first never does.
+      this.#fetcher = null;
+      void worker.close(true).catch(() => {});
+      throw error;
+    }
+    const everyMs = Math.max(this.#source.leaseMs / 3, 50);
+    clearInterval(this.#beat);
+    this.#beat = setInterval(() => void this.#renew(queues), everyMs).unref();
+    void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
+    return new Fetcher(worker);
+  }
+
+  async #disconnect(): Promise<void> {
+    const fetcher = await this.#fetcher?.catch(() => null);
+    if (fetcher) await inTime(fetcher.worker.close(true), againMs).catch(() => {});
+  }
+
+  async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
+    const { carried, damage } = foundIn(this.#stage, job);
+    const held: Held = { place: this.#stage, job, token, carried };
+    const running: Running = {
+      ...{ held, damage, controller: new AbortController(), giveBack: () => {}, lost: false },
+      ...{ ownedAt: performance.now(), ended: Promise.resolve() },
+    };
+    this.#running.add(running);
+    try {
+      running.ended = this.#handle(queues, running);
+      await running.ended;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async #handle(queues: ReceiverQueues, running: Running): Promise<void> {
+    const { damage } = running;
+    const { carried, job: bull } = running.held;
+    const startedAt = this.#policy.clock.now();
+    if (await this.#settled(queues, running)) return;
+    const { kept } = carried;
+    const job = jobOf({ ...kept, stage: this.#stage });
+    const losses = bull.stalledCounter - carried.losses;
+    const poison = `Work on it was begun ${losses} times and never ended.`;
+    const outcome =
+      damage !== null
+        ? leaveIt("dead", "not_understood", damage)
+        : losses >= mostLosses
+          ? leaveIt("dead", "poison", poison)
+          : await this.#attempt(job, running);
+    const before = weightOf(kept);
+    record(kept, outcome, startedAt, this.#policy.clock.now());
+    if (await this.#record(queues, running, outcome, before)) {
+      this.#policy.onRecorded?.(job, outcome);
+    }
+  }
+
+  /** Ends work that another process had ended before it died, or lost its lock. */
+  async #settled(queues: ReceiverQueues, running: Running): Promise<boolean> {
+    const { carried, job, place } = running.held;
+    const { state, released, attempts } = carried.kept;
+    const here = state === (place === "verify" ? "received" : "verified");
+    const justReleased = released && attempts === 0;
+    const untouched = running.damage === null && job.stalledCounter === carried.losses;
+    if (here && untouched && !justReleased) return false;
+    let there = false;
+    const look = async (): Promise<void> => {
+      const found = await queues.find(job.id as string);
+      there = found !== null && found.carried.step > carried.step;
+      if (there || !here) {
+        if (state === "rejected") await settle(queues, running.held, "rejected", 0);
+        else {
+          if (!there) await queues.add(goneOn(carried));
+          await leave(queues, running.held);
+        }
+      } else if (justReleased) {
+        // Whoever released it may have died before it was taken from where it was parked.
+        for (const shelf of shelves) await queues.of(shelf).remove(job.id as string);
+      }
+    };
+    await this.#insist(running, look);
+    return there || !here || running.lost;
+  }
+
+  #attempt(job: Job, running: Running): Promise<Outcome> {
+    const { signal } = running.controller;
+    return new Promise<Outcome>((resolve) => {
+      running.giveBack = () => resolve(stopped);
+      if (this.#aborted) resolve(stopped);
+      const attempt = async (): Promise<Outcome> => {
+        try {
+          return await this.#work(job, signal);
+        } catch (error) {
+          if (!signal.aborted) this.#policy.onError(error);
+          return again(againMs, describe(error), { counts: true });
+        }
+      };
+      void attempt().then(resolve);
+    });
+  }
+
+  async #record(
+    queues: ReceiverQueues,
+    running: Running,
+    { to }: Outcome,
+    before: Load,
+  ): Promise<boolean> {
+    const { held } = running;
+    return this.#source.meter.record(held.carried.kept, before, () =>
+      this.#insist(running, async () => {
+        await this.#assertOwned(queues, running);
+        await settle(queues, held, to, this.#source.handledMs);
+      }),
+    );
+  }
+
+  /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */
+  async #insist(running: Running, run: () => Promise<void>): Promise<boolean> {
+    while (!running.lost) {
+      try {
+        await run();
+        return true;
+      } catch (error) {
+        if (isLost(error)) running.lost = true;
+        else if (this.#aborted) return false;
+        else {
+          this.#tell(error);
+          await this.#sleep.for(againMs);
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Work that took long may have lost its lock: then what comes of it is dropped. */
+  async #assertOwned(queues: ReceiverQueues, running: Running): Promise<void> {
+    const { leaseMs } = this.#source;
+    if (performance.now() - running.ownedAt < leaseMs / 2) return;
+    await this.#extend(queues, [running]);
+    if (running.lost) throw new LockLost();
+  }
+
+  async #renew(queues: ReceiverQueues): Promise<void> {
+    const all = [...this.#running].filter(({ lost }) => !lost);
+    if (all.length === 0) return;
+    try {
+      await this.#extend(queues, all);
+    } catch (error) {
+      this.#tell(error);
+    }
+  }
+
+  async #extend(queues: ReceiverQueues, all: readonly Running[]): Promise<void> {
+    const asked = performance.now();
+    const lost = await queues.of(this.#stage).backend.extendLocks(
+      all.map(({ held }) => held.job.id as string),
+      all.map(({ held }) => held.token),
+      this.#source.leaseMs,
+    );
+    for (const running of all) {
+      const { held, controller } = running;
+      if (!lost.includes(held.job.id as string)) running.ownedAt = asked;
+      else if (this.#running.has(running)) {
+        running.lost = true;
+        controller.abort(new Error(leaseLost));
+        running.giveBack();
+      }
+    }
+  }
+
+  /** Once a minute, not at each try. */
+  #tell(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#toldAt < tellEveryMs || this.#stopped) return;
+    this.#toldAt = now;
+    this.#policy.onError(error);
+  }
+}
+
+const leaseLost =
+  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";

@@ -1,0 +1,147 @@
+import { createEmulator } from "@reporthook/emulator";
+import { type Command, Option } from "commander";
+import {
+  type Check,
+  checkMethods,
+  checkOversized,
+  checkParser,
+  checkReachable,
+  checkTransport,
+  sendTest,
+  type Times,
+  timeAnswers,
+} from "../doctor/checks.ts";
+import { checkSigned, type Service } from "../doctor/signed.ts";
+import { emulatorFromEnvironment, emulatorKey, program } from "../lib/environment.ts";
+import { Failure } from "../lib/errors.ts";
+import { hang } from "../lib/layout.ts";
+import { integer, jsonOption, url, withExamples } from "../lib/options.ts";
+import type { Style, Terminal } from "../lib/terminal.ts";
+
+interface DoctorOptions {
+  readonly to: string;
+  readonly requests: number;
+  readonly signed?: true;
+}
+
+const marks: Readonly<Record<Check["result"], readonly [string, Style]>> = {
+  pass: ["✔", "green"],
+  warn: ["!", "yellow"],
+  fail: ["✖", "red"],
+};
+
+/** `doctor --to URL`: is an endpoint fit for the service's notifications? */
+export function addDoctor(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("doctor")
+    .summary("is an endpoint fit for notifications?")
+    .description(
+      "Probe an endpoint as the service would, and say what to mend.\n" +
+        "It sends unsigned test notifications, which reach handlers of\n" +
+        "test_webhook_endpoint, and malformed requests; nothing signed.",
+    )
+    .addOption(new Option("--to <url>", "the endpoint").argParser(url).makeOptionMandatory())
+    .option("--requests <count>", "how many to time, 8 a second", integer(1, 10_000), 20)
+    .option(
+      "--signed",
+      "also send signed ones, which handlers are given; the app must use the emulator of\n" +
+        "REPORTS_URL (default: the playground)",
+    )
+    .addOption(jsonOption())
+    .action((options: DoctorOptions) => doctor(terminal, options));
+  withExamples(command, [
+    [
+      "before the address is given to the service",
+      "reporthook doctor --to https://app.example/hook",
+    ],
+    ["in CI", "reporthook doctor --to http://127.0.0.1:3000/hook --json"],
+    [
+      "with an app started for the playground",
+      "reporthook doctor --signed --to http://127.0.0.1:3000/hook",
+    ],
+  ]);
+}
+
+async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
+  const { to, requests, signed } = options;
+  const service = signed ? await emulatorAsked(terminal) : null;
+  for (const line of announcement(options, terminal)) terminal.print(line);
+  const checks: Check[] = [];
+  const note = (check: Check): void => {
+    checks.push(check);
+    for (const line of checkLines(check, terminal)) terminal.print(line);
+  };
+  const during = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    terminal.during(what, work);
+
+  let times: Times | null = null;
+  const first = await during("Is it reachable?", () => sendTest(to));
+  const reachable = checkReachable(first);
+  note(reachable);
+  // Of what is no webhook yet, everything else would be said in vain.
+  if (reachable.result !== "fail") {
+    note(checkTransport(to));
+    const timed = await during(`Timing ${requests} answers`, () =>
+      timeAnswers(to, requests, first),
+    );
+    times = timed.times;
+    note(timed.check);
+    note(await during("Other methods", () => checkMethods(to)));
+    note(await during("Malformed JSON", () => checkParser(to)));
+    note(await during("An oversized body", () => checkOversized(to)));
+    if (service !== null) {
+      const found = await during("Signed notifications", () => checkSigned(to, service));
+      for (const check of found) note(check);
+    }
+  }
+  conclude(terminal, { to, checks, times });
+}
+
+interface Findings {
+  readonly to: string;
+  readonly checks: readonly Check[];
+  readonly times: Times | null;
+}
+
+function conclude(terminal: Terminal, findings: Findings): void {
+  const of = (result: Check["result"]): number =>
+    findings.checks.filter((check) => check.result === result).length;
+  const [failed, warned] = [of("fail"), of("warn")];
+  if (failed > 0) {
+    const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} is not fit for notifications yet`;
+    throw new Failure("endpoint_unfit", message, { ...findings });
+  }
+  terminal.emit(findings);
+  const warnings = warned === 0 ? "" : ` (${warned} to look at)`;
+  terminal.print(`\n${terminal.paint("green", "Fit for notifications")}${warnings}.`);
+}
+
+function announcement({ to, requests, signed }: DoctorOptions, terminal: Terminal): string[] {
+  const also = signed ? "then a signed report, the same again, and a forged one" : "nothing signed";
+  const text = `Sends ${requests + 1} unsigned test notifications, which handlers of test_webhook_endpoint are given, and a few malformed requests to ${to}; ${also}.`;
+  return [...hang("", text, terminal), ""];
+}
+
+function checkLines({ name, result, says, mend }: Check, terminal: Terminal): string[] {
+  const [mark, style] = marks[result];
+  const lead = `${terminal.paint(style, mark)} ${name.padEnd(11)}  `;
+  const lines = hang(lead, says, terminal, 15);
+  const advice = mend === undefined ? [] : hang(" ".repeat(15), mend, terminal);
+  return [...lines, ...advice];
+}
+
+/** Signed ones are for an emulator: asks the service named whether it knows our signature. */
+async function emulatorAsked(terminal: Terminal): Promise<Service> {
+  const { client, baseUrl } = emulatorFromEnvironment();
+  const apiKey = emulatorKey();
+  const { headers } = createEmulator({ apiKey }).notification("report");
+  const signature = headers["X-svc-authorization"] ?? "";
+  const ask = (): Promise<string> => client.authorize(signature).catch(() => "none");
+  if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") {
+    return { baseUrl, apiKey };
+  }
+  throw new Failure(
+    "no_emulator",
+    `--signed is for an emulator with our API key, which ${baseUrl} is not: start ${program()} dev, or leave --signed out`,
+  );
+}

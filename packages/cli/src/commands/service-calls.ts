@@ -1,0 +1,106 @@
+import type { ReportRequest, ServiceAnswer } from "@reporthook/core";
+import { type Command, Option } from "commander";
+import { clientFromEnvironment } from "../lib/environment.ts";
+import { UsageError } from "../lib/errors.ts";
+import { collect, integer, jsonOption, url, withExamples } from "../lib/options.ts";
+import type { Terminal } from "../lib/terminal.ts";
+
+const environment =
+  "The service is named by REPORTS_URL, the key by REPORTS_API_KEY, in the environment.";
+
+/** `test --to URL`: has the service send a test notification (the service's document, section 2). */
+export function addTest(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("test")
+    .summary("have the service test a webhook address")
+    .description(`Have the service send a test notification to an address.\n${environment}`)
+    .addOption(
+      new Option("--to <url>", "the address, as the service reaches it")
+        .argParser(url)
+        .makeOptionMandatory(),
+    )
+    .addOption(jsonOption())
+    .action(async ({ to }: { readonly to: string }) => {
+      const client = clientFromEnvironment();
+      const answer = await terminal.during(`The service tests ${to}`, () => client.testWebhook(to));
+      show(terminal, "The service has reached it", answer);
+    });
+  withExamples(command, [
+    ["is the address right?", "reporthook test --to https://app.example/webhooks/reports"],
+  ]);
+}
+
+interface RequestOptions {
+  readonly to?: string;
+  readonly domain?: readonly string[];
+  readonly categoryId?: readonly number[];
+  readonly metric?: readonly string[];
+  readonly startDate?: string;
+  readonly endDate?: string;
+  readonly granularity?: string;
+  readonly responseFormat?: string;
+  readonly reportAuth: "header" | "query" | "none";
+}
+
+/** `request`: asks for a report (the service's document, section 3). */
+export function addRequest(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("request")
+    .summary("ask the service for a report")
+    .description(
+      `Ask the service for a report, once: asked for twice, it may be charged twice.\n${environment}`,
+    )
+    .addOption(new Option("--to <url>", "webhook_url: told of every status").argParser(url))
+    .option("--domain <name>", "one of domains; may be repeated", collect)
+    .option("--category-id <id>", "one of category_ids; may be repeated", collectIds)
+    .option("--metric <name>", "one of metrics; may be repeated", collect)
+    .option("--start-date <month>", "first month, YYYY-MM")
+    .option("--end-date <month>", "last month, YYYY-MM")
+    .option("--granularity <name>", "like monthly")
+    .option("--response-format <name>", "like csv")
+    .addOption(
+      new Option("--report-auth <how>", "how the key is sent; the service does not say")
+        .choices(["header", "query", "none"])
+        .default("header"),
+    )
+    .addOption(jsonOption())
+    .action((options: RequestOptions) => request(terminal, options));
+  withExamples(command, [
+    [
+      "a quarter's revenue, and where to tell that it is ready",
+      `reporthook request --to https://app.example/webhooks/reports \\
+      --domain example.com --metric category_sales_performance_revenue \\
+      --start-date 2026-01 --end-date 2026-03 --granularity monthly`,
+    ],
+  ]);
+}
+
+async function request(terminal: Terminal, options: RequestOptions): Promise<void> {
+  const report: ReportRequest = {
+    webhook_url: options.to,
+    domains: options.domain,
+    category_ids: options.categoryId,
+    metrics: options.metric,
+    start_date: options.startDate,
+    end_date: options.endDate,
+    granularity: options.granularity,
+    response_format: options.responseFormat,
+  };
+  if (Object.values(report).every((value) => value === undefined)) {
+    throw new UsageError("Say what to report on, for instance with --domain; --help shows how");
+  }
+  const client = clientFromEnvironment({ reportAuth: options.reportAuth });
+  const answer = await terminal.during("Asking for the report", () => client.requestReport(report));
+  show(terminal, "The service has taken the request", answer);
+}
+
+function show(terminal: Terminal, done: string, { status, body }: ServiceAnswer): void {
+  terminal.emit({ status, body });
+  terminal.print(`${terminal.paint("green", done)}: ${status}`);
+  if (body === "" || body === null) return;
+  terminal.print(terminal.clean(typeof body === "string" ? body : JSON.stringify(body, null, 2)));
+}
+
+function collectIds(given: string, before: readonly number[] | undefined): number[] {
+  return [...(before ?? []), integer(0, Number.MAX_SAFE_INTEGER)(given)];
+}

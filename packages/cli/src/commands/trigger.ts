@@ -1,0 +1,84 @@
+import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
+import { Argument, type Command, Option } from "commander";
+import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
+import { Failure } from "../lib/errors.ts";
+import { exchange, isDelivered, parsed, undelivered } from "../lib/exchange.ts";
+import { milliseconds } from "../lib/layout.ts";
+import { jsonOption, url, withExamples } from "../lib/options.ts";
+import type { Terminal } from "../lib/terminal.ts";
+
+const names: readonly NotificationName[] = [
+  "test_webhook_endpoint",
+  "report.processing",
+  "report.complete",
+  "report.internal_error",
+  "report",
+  "unknown",
+  "*",
+];
+const signatures: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
+
+const ofPlayground = `http://127.0.0.1:${playgroundPort}${webhookPath}`;
+
+interface TriggerOptions {
+  readonly to: string;
+  readonly reportId?: string;
+  readonly signature: SignatureKind;
+  readonly body?: string;
+}
+
+/** `trigger NAME`: one signed notification, sent to an endpoint. */
+export function addTrigger(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("trigger")
+    .summary("send one signed notification")
+    .description(
+      "Send one notification to an endpoint, signed as the playground's service signs.\n" +
+        "An app that asks the real service about it will reject it.",
+    )
+    .addArgument(new Argument("<name>", "what to send").choices(names))
+    .addOption(
+      new Option("--to <url>", "the endpoint")
+        .argParser(url)
+        .default(ofPlayground, "the playground"),
+    )
+    .option("--report-id <id>", "the report it tells of (default: a new one)")
+    .addOption(
+      new Option("--signature <kind>", "its signature").choices(signatures).default("valid"),
+    )
+    .option("--body <json>", "sent instead of the usual body, as it is")
+    .addOption(jsonOption())
+    .action((name: NotificationName, options: TriggerOptions) => trigger(terminal, name, options));
+  withExamples(command, [
+    ["to the playground (reporthook dev)", "reporthook trigger report.complete"],
+    ["to your app", "reporthook trigger report --to http://127.0.0.1:3000/hook"],
+    ["one that the service did not sign", "reporthook trigger report --signature invalid"],
+  ]);
+}
+
+async function trigger(
+  terminal: Terminal,
+  name: NotificationName,
+  { to, reportId, signature, body }: TriggerOptions,
+): Promise<void> {
+  const emulator = createEmulator({ apiKey: emulatorKey() });
+  const { headers, body: sent } = emulator.notification(name, { reportId, signature, body });
+  const answer = await terminal.during(`Sending ${name}`, () =>
+    exchange(to, { headers, body: sent }),
+  );
+  if (to === ofPlayground && "error" in answer && answer.isRefused) {
+    throw new Failure(
+      "not_delivered",
+      `${to}: no playground is there: start one with ${program()} dev, or name your app's webhook with --to`,
+    );
+  }
+  if (!isDelivered(answer)) {
+    if (answer.status !== null && answer.body !== "") terminal.print(terminal.clean(answer.body));
+    throw undelivered(to, answer);
+  }
+  if (answer.status === null) return;
+  const { status, ms } = answer;
+  terminal.print(`${terminal.paint("green", String(status))} in ${milliseconds(ms)}`);
+  terminal.print(terminal.clean(answer.body));
+  terminal.emit({ to, name, status, ms, body: parsed(answer.body) });
+}

@@ -1,0 +1,197 @@
+import { createServer } from "node:http";
+import {
+  type Client,
+  createClient,
+  createReceiver,
+  type Entry,
+  type Logger,
+  type Receiver,
+} from "@reporthook/core";
+import { nodeHandler } from "@reporthook/core/node";
+import { type DashboardLogger, dashboard } from "@reporthook/dashboard";
+import { onNode } from "@reporthook/dashboard/node";
+import { createEmulator, type Delivery } from "@reporthook/emulator";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { dashboardPath, webhookPath } from "../lib/environment.ts";
+import { isLoopback, listen } from "../lib/listen.ts";
+import { forwardTo, type Handle, type Sent, serveFetch } from "./serve.ts";
+
+/** Something that happened in the playground. */
+export type Happening =
+  /** The way of a notification through the playground's own receiver. */
+  | {
+      readonly what: "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
+      readonly entry: Entry;
+    }
+  /** A notification went to an app. */
+  | { readonly what: "sent"; readonly sent: Sent }
+  /** A program called the service with another API key. */
+  | { readonly what: "refused"; readonly path: string }
+  | { readonly what: "warning"; readonly message: string };
+
+/** How a playground is made. */
+export interface PlaygroundOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly apiKey: string;
+  /** Where its notifications go: to an app, or to a receiver of its own with an inbox in a file. */
+  readonly to: { readonly forward: string } | { readonly db: string };
+  readonly tell: (happening: Happening) => void;
+}
+
+/** The emulated service and a webhook on one port. */
+export interface Playground {
+  readonly url: string;
+  readonly webhook: string;
+  /** Where its own inbox is shown to this machine; null where there is none, or this machine has another name there. */
+  readonly dashboard: string | null;
+  /** Whether its own handler fails. */
+  broken: boolean;
+  /** Has the service test the webhook. */
+  test(): Promise<void>;
+  /** Asks the service for a report. */
+  request(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How often its own handler is tried. */
+export const attempts = 3;
+/** How long after the request a report is complete, in milliseconds. */
+export const completeMs = 2_000;
+
+/**
+ * Starts a playground.
+ *
+ * @throws Failure when the port can't be had; ReporthookError `inbox_failed` when the inbox can't be opened
+ */
+export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
+  const { to, tell } = options;
+  const emulator = createEmulator({
+    apiKey: options.apiKey,
+    deliver(request) {
+      void emulator.settled().then(tellDeliveries);
+      return fetch(request);
+    },
+  });
+  const client = createClient(emulator.clientOptions);
+  const receiver =
+    "db" in to ? createOwnReceiver(client, to.db, tell, () => playground.broken) : null;
+  const atWebhook: Handle =
+    "forward" in to
+      ? forwardTo(to.forward, (sent) => tell({ what: "sent", sent }))
+      : nodeHandler(receiver as Receiver);
+  const atDashboard = receiver && onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
+  const atService = serveFetch(async (url, init) => {
+    const answer = await emulator.fetch(url, init);
+    if (answer.status === 401) tell({ what: "refused", path: new URL(String(url)).pathname });
+    return answer;
+  });
+  const completing = new Map<string, NodeJS.Timeout>();
+  let told = 0;
+
+  function tellDeliveries(): void {
+    for (; told < emulator.deliveries.length; told++) {
+      const { url, name, status, durationMs, error } = emulator.deliveries[told] as Delivery;
+      // What comes to the own webhook is told from there.
+      if (url === playground.webhook) continue;
+      const rest = error === undefined ? {} : { error };
+      tell({ what: "sent", sent: { url, name, status, durationMs, ...rest } });
+    }
+  }
+
+  function completeReports(): void {
+    for (const { id } of emulator.reports.list()) {
+      if (completing.has(id)) continue;
+      const complete = (): void => void emulator.reports.setStatus(id, "complete");
+      completing.set(id, setTimeout(complete, completeMs).unref());
+    }
+  }
+
+  const server = createServer(async (req, res) => {
+    const [path] = (req.url ?? "/").split("?");
+    if (path === webhookPath) return atWebhook(req, res);
+    if (atDashboard && `${path}/`.startsWith(dashboardPath)) return atDashboard(req, res);
+    await atService(req, res);
+    completeReports();
+  });
+
+  const playground: Playground = {
+    url: "",
+    webhook: "",
+    dashboard: null,
+    broken: false,
+    test: async () => void (await client.testWebhook(playground.webhook)),
+    async request() {
+      await client.requestReport({ webhook_url: playground.webhook, domains: ["example.com"] });
+      completeReports();
+    },
+    async close() {
+      for (const timer of completing.values()) clearTimeout(timer);
+      server.close();
+      server.closeAllConnections();
+      await emulator.close();
+      await receiver?.close({ timeoutMs: 2_000 });
+    },
+  };
+  try {
+    await receiver?.start();
+    const url = await listen(server, options.port, options.host);
+    const isShown = receiver !== null && isLoopback(new URL(url).hostname);
+    return Object.assign(playground, {
+      url,
+      webhook: url + webhookPath,
+      dashboard: isShown ? url + dashboardPath : null,
+    });
+  } catch (error) {
+    server.close();
+    await receiver?.close();
+    throw error;
+  }
+}
+
+/** Its handler does nothing, or fails on demand; the way of each notification is told. */
+function createOwnReceiver(
+  client: Client,
+  db: string,
+  tell: (happening: Happening) => void,
+  isBroken: () => boolean,
+): Receiver {
+  const step = (what: "received" | "handled" | "failed" | "parked") => (entry: Entry) =>
+    tell({ what, entry });
+  const warn = warnTo(tell);
+  const receiver = createReceiver({
+    client,
+    inbox: sqliteInbox(db),
+    autostart: false,
+    retry: { attempts, minMs: 1_000, maxMs: 10_000 },
+    logger: {
+      // What happens to one delivery is told step by step.
+      warn: (fields, message) => "id" in fields || warn(fields, message),
+      error: warn,
+    },
+    observe: {
+      acknowledged: step("received"),
+      verified: (entry) =>
+        tell({ what: entry.state === "rejected" ? "rejected" : "verified", entry }),
+      handled: step("handled"),
+      failed: step("failed"),
+      parked: step("parked"),
+    },
+  });
+  return receiver.on("*", () => {
+    if (isBroken()) throw new Error("the handler is broken");
+  });
+}
+
+function dashboardLogger(tell: PlaygroundOptions["tell"]): DashboardLogger {
+  // What is released is told on its way.
+  return { info: () => {}, error: warnTo(tell) };
+}
+
+function warnTo(tell: PlaygroundOptions["tell"]): Logger["warn"] {
+  return (fields, message) => {
+    const { headers, error } = fields;
+    const detail = Array.isArray(headers) ? `These came: ${headers.join(", ")}.` : (error ?? "");
+    tell({ what: "warning", message: `${message} ${detail}`.trim() });
+  };
+}

@@ -1,0 +1,119 @@
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Delivery } from "@reporthook/emulator";
+import { type Exchange, exchange } from "../lib/exchange.ts";
+
+/** Answers one request of a Node server. */
+export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/** A notification that went to an app, and what came of it. */
+export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
+  readonly name: string;
+  readonly error?: string;
+}
+
+const mostBytes = 1_048_576;
+const passedOnBy = "x-reporthook-passed-on-by";
+// They belong to one connection, and are made anew for the next.
+const ofTheConnection = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Serves what speaks fetch, bodies up to 1 MiB; a fetch that fails breaks the connection. */
+export function serveFetch(fetch: typeof globalThis.fetch): Handle {
+  return async (req, res) => {
+    try {
+      const bodyless = req.method === "GET" || req.method === "HEAD";
+      const response = await fetch(`http://localhost${req.url}`, {
+        method: req.method ?? "GET",
+        headers: headersOf(req),
+        body: bodyless ? null : await bytesOf(req),
+      });
+      const body = Buffer.from(await response.arrayBuffer());
+      res.writeHead(response.status, Object.fromEntries(response.headers)).end(body);
+    } catch (error) {
+      breakOff(req, res, error);
+    }
+  };
+}
+
+/** Passes each notification on to an app, and its answer back; tells of each. What it has sent itself is answered 508. */
+export function forwardTo(url: string, tell: (sent: Sent) => void): Handle {
+  const own = randomUUID();
+  return async (req, res) => {
+    try {
+      if (req.headers[passedOnBy] === own) {
+        const text = JSON.stringify({
+          errors: [`--forward ${url} leads back here: give your app's`],
+        });
+        res.writeHead(508, { "content-type": "application/json" }).end(text);
+        return;
+      }
+      const body = await bytesOf(req);
+      const method = req.method ?? "POST";
+      const withBody = method === "GET" || method === "HEAD" ? {} : { body };
+      const headers = { ...headersOf(req), [passedOnBy]: own };
+      const answer = await exchange(url, { method, headers, ...withBody });
+      tell(sentOf(url, nameIn(body), answer));
+      if (answer.status === null) {
+        const text = JSON.stringify({ errors: [`${url}: ${answer.error}`] });
+        res.writeHead(502, { "content-type": "application/json" }).end(text);
+      } else {
+        const type = answer.headers.get("content-type") ?? "text/plain";
+        res.writeHead(answer.status, { "content-type": type }).end(answer.body);
+      }
+    } catch (error) {
+      breakOff(req, res, error);
+    }
+  };
+}
+
+function breakOff(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  if (!(error instanceof TooLarge)) return void req.socket.destroy();
+  const text = JSON.stringify({ errors: [error.message] });
+  res.writeHead(413, { "content-type": "application/json", connection: "close" }).end(text);
+}
+
+class TooLarge extends Error {}
+
+function sentOf(url: string, name: string, answer: Exchange): Sent {
+  const { status, ms: durationMs } = answer;
+  return { url, name, status, durationMs, ...(status === null && { error: answer.error }) };
+}
+
+/** What a notification seems to be: for a person to read, no more. */
+function nameIn(body: Uint8Array): string {
+  try {
+    const { event_type: type, payload } = JSON.parse(Buffer.from(body).toString());
+    const { status } = payload ?? {};
+    return typeof status === "string" ? `report.${status}` : String(type);
+  } catch {
+    return "unknown";
+  }
+}
+
+function headersOf(req: IncomingMessage): Record<string, string> {
+  const kept = Object.entries(req.headers).filter(([name]) => !ofTheConnection.has(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of req as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    // What is left is read all the same: closed before that, the sender would not get to read the answer.
+    if (size <= mostBytes) chunks.push(chunk);
+  }
+  if (size > mostBytes) throw new TooLarge(`The body is over ${mostBytes} bytes`);
+  return Buffer.concat(chunks);
+}

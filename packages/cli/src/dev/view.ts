@@ -1,0 +1,146 @@
+import { playgroundPort, program } from "../lib/environment.ts";
+import { isDelivered } from "../lib/exchange.ts";
+import { cut, duration, hang, milliseconds, pairs } from "../lib/layout.ts";
+import { publicKey } from "../lib/redact.ts";
+import type { Style, Terminal } from "../lib/terminal.ts";
+import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
+import type { Sent } from "./serve.ts";
+
+/** What the playground was started with. */
+export interface Setting {
+  readonly playground: Playground;
+  readonly apiKey: string;
+  readonly to: { readonly forward: string } | { readonly db: string };
+}
+
+const styles: Readonly<Record<Happening["what"], Style>> = {
+  received: "cyan",
+  verified: "cyan",
+  handled: "green",
+  failed: "yellow",
+  parked: "red",
+  rejected: "dim",
+  refused: "red",
+  sent: "green",
+  warning: "yellow",
+};
+
+/** Most characters of an address: anybody can ask for a report at one of any length. */
+const mostUrl = 200;
+
+/** What to know and what to do, when the playground is up. */
+export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal): string[] {
+  const { url, webhook, dashboard } = playground;
+  const title = terminal.paint("bold", "The playground is up; Ctrl-C ends it.");
+  const facts: (readonly [string, string])[] = [
+    ["  service", `${url} (emulated)`],
+    ["  webhook", webhook],
+    "forward" in to ? ["  passed on", to.forward] : ["  inbox", to.db],
+    ...(dashboard === null ? [] : [["  dashboard", dashboard] as const]),
+  ];
+  const isPublic = apiKey === publicKey;
+  const variables = isPublic
+    ? "these variables"
+    : "this variable, and REPORTS_API_KEY as it is here";
+  const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
+  const yours = ["", `Start your app with ${variables}:`, "", `  REPORTS_URL=${url}${key}`];
+  const isUsual = Number(new URL(url).port) === playgroundPort;
+  const trigger = `  ${program()} trigger report.complete`;
+  return [
+    title,
+    "",
+    ...pairs(facts, terminal),
+    ...("forward" in to ? yours : []),
+    ...[
+      "",
+      "Send a notification from another terminal:",
+      "",
+      isUsual ? trigger : `${trigger} \\\n    --to ${webhook}`,
+    ],
+    ...["", "or type a letter here, then Enter:", ""],
+    ...letters("forward" in to),
+    "",
+  ];
+}
+
+/** The letters that the playground understands. */
+export function letters(forwards: boolean): string[] {
+  return [
+    "  t  the service tests the webhook",
+    `  r  a report is requested, and complete ${completeMs / 1_000} seconds later`,
+    ...(forwards ? [] : ["  b  break the handler", "  m  mend it"]),
+    "  q  quit",
+  ];
+}
+
+/** What happened, in a line or two. */
+export function happeningLines(
+  happening: Happening,
+  { apiKey, to: setting }: Omit<Setting, "playground">,
+  terminal: Terminal,
+): string[] {
+  const { what } = happening;
+  const time = new Date().toTimeString().slice(0, 8);
+  const label = terminal.paint(styles[isLost(happening) ? "failed" : what], what.padEnd(8));
+  const lead = `${time}  ${label}  `;
+  const text = happening.what === "refused" ? refusedText(apiKey) : textOf(happening, terminal);
+  const lines = hang(lead, text, terminal, 20);
+  if (what !== "parked" || "forward" in setting) return lines;
+  const release = `${program()} inbox release ${happening.entry.id}`;
+  const db = `--db ${quoted(setting.db)}`;
+  const isLong = `${release} ${db}`.length > terminal.columns;
+  return [...lines, `${release} ${isLong ? "\\\n    " : ""}${db}`];
+}
+
+/** A path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function refusedText(apiKey: string): string {
+  const wanted = apiKey === publicKey ? `=${apiKey}` : " as it is here";
+  return `an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
+}
+
+function textOf(
+  happening: Exclude<Happening, { readonly what: "refused" }>,
+  terminal: Terminal,
+): string {
+  if (happening.what === "warning") return happening.message;
+  if (happening.what === "sent") return sentText(happening.sent, terminal);
+  const { what, entry } = happening;
+  return `${entry.id} ${stepText(what, entry)}`;
+}
+
+function stepText(
+  what: Exclude<Happening["what"], "warning" | "sent" | "refused">,
+  entry: (Happening & { readonly what: "received" })["entry"],
+): string {
+  const { type, reportId, reason, lastError, nextAttemptAt } = entry;
+  switch (what) {
+    case "received":
+      return `stored, handed to the inbox after ${milliseconds(entry.ackMs)}`;
+    case "failed": {
+      const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
+      const next = nextAttemptAt === null ? "" : `; again in ${duration(wait)}`;
+      return `try ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${next}`;
+    }
+    case "parked":
+    case "rejected":
+      return `${entry.state}: ${reason?.message ?? ""}`;
+    case "verified":
+      return `${type ?? "not understood"}`;
+    case "handled":
+      return `${type ?? ""}${reportId === null ? "" : `, report ${reportId}`}`;
+  }
+}
+
+function sentText({ url, name, status, durationMs, error }: Sent, terminal: Terminal): string {
+  const answer =
+    status === null ? (error ?? "no answer") : `${status} in ${milliseconds(durationMs)}`;
+  return `${name} to ${cut(terminal.clean(url), mostUrl)}: ${answer}`;
+}
+
+function isLost(happening: Happening): boolean {
+  return happening.what === "sent" && !isDelivered(happening.sent);
+}

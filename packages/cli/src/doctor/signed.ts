@@ -1,0 +1,82 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { createEmulator } from "@reporthook/emulator";
+import { type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
+import { type Check, codeOf, mendOf, parsedBody, pass, statusOf } from "./checks.ts";
+
+/** The emulator that vouches for signed notifications. */
+export interface Service {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+}
+
+// An app that is up asks at once.
+const patienceMs = 15_000;
+const paceMs = 100;
+
+/** What signed notifications get: a genuine one, the same again, and a forged one; first, whether the app asks about them with the right key. */
+export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Promise<Check[]> {
+  const emulator = createEmulator({ apiKey });
+  const genuine = emulator.notification("report.complete");
+  const first = await exchange(to, genuine);
+  const second = await exchange(to, genuine);
+  const forged = await exchange(to, emulator.notification("report", { signature: "invalid" }));
+  const refused = forged.status === 401 || forged.status === 403;
+  const waitMs = isDelivered(first) ? patienceMs : 0;
+  return [
+    await checkKey(baseUrl, genuine.headers, waitMs),
+    delivered("signed", first, "a genuine one is"),
+    delivered("duplicate", second, "the same again is"),
+    refused ? pass("forged", `a forged one is answered ${forged.status}`) : kept(forged),
+  ];
+}
+
+/** Whether an app asks the emulator about a notification, and with the right key. */
+export async function checkKey(
+  baseUrl: string,
+  headers: Readonly<Record<string, string>>,
+  waitMs: number,
+): Promise<Check> {
+  const name = "API key";
+  const until = performance.now() + waitMs;
+  let answers = await answersTo(baseUrl, headers);
+  while (answers.length === 0 && performance.now() < until) {
+    await delay(paceMs);
+    answers = await answersTo(baseUrl, headers);
+  }
+  if (answers.includes(401)) {
+    const mend = `Start the app with the REPORTS_API_KEY of the service at ${baseUrl}.`;
+    return { name, result: "fail", says: "the service refuses that of the app (401)", mend };
+  }
+  if (answers.length > 0) return pass(name, "the app asks the service, which takes its key");
+  return {
+    ...{ name, result: "fail", says: "the app has not asked the service about a genuine one" },
+    mend: `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that.`,
+  };
+}
+
+async function answersTo(
+  baseUrl: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<readonly unknown[]> {
+  const url = new URL("/emulator/asked", baseUrl);
+  const { answers } = parsedBody(await exchange(url.href, { headers }));
+  return Array.isArray(answers) ? answers : [];
+}
+
+function delivered(name: string, answer: Exchange, what: string): Check {
+  const { status } = parsedBody(answer);
+  const says = `${what} answered ${statusOf(answer)}${status === undefined ? "" : `, ${status}`}`;
+  if (isDelivered(answer)) return pass(name, says);
+  const code = codeOf(answer);
+  const mend =
+    code === "invalid_signature"
+      ? "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator."
+      : mendOf(answer.status ?? 0, code);
+  return { name, result: "fail", says, mend };
+}
+
+function kept(answer: Exchange): Check {
+  const check = delivered("forged", answer, "a forged one is");
+  if (check.result === "fail") return check;
+  return { ...check, says: `${check.says}: the verdict comes after the answer` };
+}

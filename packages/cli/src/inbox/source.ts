@@ -1,0 +1,161 @@
+import { statSync } from "node:fs";
+import type { Counts, Inbox } from "@reporthook/core";
+import type { Retention } from "@reporthook/core/store";
+import { sqliteInbox } from "@reporthook/sqlite";
+import type { Command } from "commander";
+import { Failure, UsageError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
+
+/** Which inbox a command is about: that of a file, or the queues at a URL. */
+export interface InboxSource {
+  readonly db?: string;
+  readonly inbox?: string;
+  readonly prefix?: string;
+}
+
+/** Adds the options that name an inbox. */
+export function withInboxSource(command: Command): Command {
+  return command
+    .option("--db <file>", "the inbox file of the app")
+    .option(
+      "--inbox <url>",
+      "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
+    )
+    .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
+}
+
+/** How messages name it: never with a password. */
+export function nameOf({ db, inbox = fromEnvironment() }: InboxSource): string {
+  if (db !== undefined || inbox === undefined) return db ?? "";
+  const { protocol, host, pathname } = new URL(inbox);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/** A variable that is empty is not set. */
+function fromEnvironment(): string | undefined {
+  return process.env["REPORTS_INBOX"] || undefined;
+}
+
+/**
+ * Opens an inbox that is there, also one that takes no more: neither makes a file nor changes its version.
+ *
+ * @throws UsageError when none or two are named; Failure `no_inbox` when there is none, `not_installed` when its package
+ * is not; ReporthookError `inbox_failed` when it can't be opened
+ */
+export async function openInbox(source: InboxSource, retention?: Retention): Promise<Inbox> {
+  const inbox = await made(source, retention === undefined ? {} : { retention });
+  try {
+    // A server that takes no more can still be looked at, and pruned: open() would refuse it.
+    if (inbox.guarantees.durability === "server") await inbox.counts();
+    else await inbox.open();
+    return inbox;
+  } catch (error) {
+    await inbox.close();
+    throw error;
+  }
+}
+
+async function made(
+  { db, prefix, ...named }: InboxSource,
+  options: { readonly retention?: Retention },
+): Promise<Inbox> {
+  const inbox = named.inbox ?? (db === undefined ? fromEnvironment() : undefined);
+  if ((db === undefined) === (inbox === undefined)) {
+    throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
+  }
+  if (inbox !== undefined) {
+    // Not quoted: it may hold a password.
+    if (!/^(rediss?|postgres(ql)?):\/\//.test(inbox) || !URL.canParse(inbox)) {
+      throw new UsageError(
+        `${named.inbox === undefined ? "REPORTS_INBOX" : "--inbox"} takes a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
+      );
+    }
+    const bullmqInbox = await loadBullmq();
+    const begins = prefix === undefined ? {} : { prefix };
+    const isRedis = inbox.startsWith("redis");
+    const connection = isRedis ? inbox : { connectionString: inbox, migrate: false };
+    try {
+      return bullmqInbox({ connection, logger: false, ...begins, ...options });
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      throw new UsageError(error.message.replace("bullmqInbox: ", "--"));
+    }
+  }
+  if (db === undefined || db === "" || sizeOf(db) === 0) {
+    throw new Failure(
+      "no_inbox",
+      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: give the file that the app opens with sqliteInbox`,
+    );
+  }
+  return sqliteInbox(db, { ...options, migrate: false });
+}
+
+async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqInbox> {
+  try {
+    return (await import("@reporthook/bullmq")).bullmqInbox;
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Failure(
+      "not_installed",
+      "--inbox needs a package: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
+    );
+  }
+}
+
+/** Opens an inbox that is there, for one piece of work. */
+export async function withInbox(
+  terminal: Terminal,
+  source: InboxSource,
+  what: string,
+  work: (inbox: Inbox) => Promise<void>,
+  retention?: Retention,
+): Promise<void> {
+  await terminal.during(what, async () => {
+    const inbox = await openInbox(source, retention);
+    try {
+      await work(inbox);
+    } finally {
+      await inbox.close();
+    }
+  });
+}
+
+/** The failure that an id which is not there stands for. */
+export function noSuch(id: string, source: InboxSource): Failure {
+  return new Failure(
+    "not_found",
+    `${nameOf(source)} holds no delivery ${id}: inbox list shows what there is`,
+  );
+}
+
+/** Tells, beside the result, when there is something in an inbox but nothing of this receiver. */
+export async function warnOfOthers(
+  terminal: Terminal,
+  inbox: Inbox,
+  source: InboxSource,
+  receiver: string,
+): Promise<void> {
+  if (terminal.json) return;
+  const total = (counts: Counts): number =>
+    Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (total(await inbox.counts(receiver)) > 0 || total(await inbox.counts()) === 0) return;
+  const text = `${nameOf(source)} holds nothing of a receiver ${receiver}: name the app's with --receiver`;
+  terminal.tell(terminal.clean(text));
+}
+
+/**
+ * Bytes of a file; 0 when there is none.
+ *
+ * @throws Failure `no_inbox` when it can't be looked at
+ */
+export function sizeOf(file: string): number {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(
+      "no_inbox",
+      `${file} can't be reached (${code}): name another file, or run this as a user who may read and write it`,
+    );
+  }
+}

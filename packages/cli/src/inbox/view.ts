@@ -1,0 +1,120 @@
+import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
+import { isKeyRefused } from "@reporthook/core/store";
+import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
+import type { Style, Terminal } from "../lib/terminal.ts";
+
+const styles: Readonly<Record<Entry["state"], Style>> = {
+  received: "cyan",
+  verified: "cyan",
+  handled: "green",
+  held: "yellow",
+  rejected: "dim",
+  dead: "red",
+};
+
+function paintState(state: Entry["state"], terminal: Terminal): string {
+  return terminal.paint(styles[state], state);
+}
+
+/** Entries, a line each. */
+export function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
+  const now = Date.now();
+  const columns: Column<Entry>[] = [
+    { title: "ID", of: ({ id }) => id },
+    { title: "AGE", of: ({ receivedAt }) => duration(now - receivedAt.getTime()) },
+    { title: "STATE", of: ({ state }) => state },
+    { title: "EVENT", of: ({ type }) => type ?? "", shrinks: true },
+    { title: "WHY", of: (entry) => whyOf(entry, now), shrinks: true },
+  ];
+  return table(columns, entries, terminal).map((line, index) =>
+    index === 0
+      ? terminal.paint("dim", line)
+      : line.replace(/ (received|verified|handled|held|rejected|dead)\b/, (_, state) => {
+          return ` ${paintState(state, terminal)}`;
+        }),
+  );
+}
+
+/** One entry in full. */
+export function entryLines(details: EntryDetails, terminal: Terminal): string[] {
+  const { reason, body, history, receivedAt, nextAttemptAt, headers } = details;
+  const facts: (readonly [string, string | null])[] = [
+    ["id", details.id],
+    ["state", details.state],
+    ["why", reason && `${reason.code}: ${reason.message}`],
+    ["event", details.type],
+    ["report", details.reportId],
+    [
+      "received",
+      `${receivedAt.toISOString()}, handed to the inbox after ${milliseconds(details.ackMs)}`,
+    ],
+    ["verdict", details.verification],
+    ["attempts", String(details.attempts)],
+    ["next", nextAttemptAt?.toISOString() ?? null],
+    ["last error", details.lastError],
+    ...Object.entries(headers),
+  ];
+  const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
+  const attempts = history.flatMap((attempt) =>
+    hang(`${attempt.at.toISOString()}  ${attempt.stage}  `, attemptText(attempt), terminal),
+  );
+  const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
+  return [
+    ...pairs(known, terminal),
+    ...(attempts.length > 0 ? [...heading("Attempts"), ...attempts] : []),
+    ...heading("Body"),
+    ...(body === null ? ["no longer kept"] : [terminal.clean(pretty(body))]),
+  ];
+}
+
+function attemptText({ stage, ms, outcome, error }: Attempt): string {
+  const took = milliseconds(ms);
+  const failed = stage === "verify" ? "no verdict after" : "failed in";
+  const what = outcome === "again" ? `${failed} ${took}, tried again` : `${outcome} in ${took}`;
+  return `${what}${error === null ? "" : `: ${error}`}`;
+}
+
+/** What `inbox stats` found. */
+export interface Stats {
+  readonly counts: Counts;
+  /** Parked ones by the code of their reason. */
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly oldestWaitingMs: number | null;
+  /** Of the file and its log; null where there is none. */
+  readonly bytes: number | null;
+}
+
+/** The numbers of an inbox. */
+export function statsLines(stats: Stats, terminal: Terminal): string[] {
+  const { counts, reasons, oldestWaitingMs, bytes } = stats;
+  const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
+  const numbers = Object.entries(counts).map(([state, count]) => [state, String(count)] as const);
+  return pairs(
+    [
+      ...numbers,
+      ["parked", because.length === 0 ? "0" : because.join(", ")],
+      ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
+      ...(bytes === null ? [] : [["file", `${(bytes / 1_048_576).toFixed(1)} MiB`] as const]),
+    ],
+    terminal,
+  );
+}
+
+function whyOf(entry: Entry, now: number): string {
+  const { reason, state, attempts, nextAttemptAt } = entry;
+  if (reason !== null) return reason.code;
+  if (state === "handled") return entry.lastError ?? "";
+  if (isKeyRefused(entry)) return "API key refused";
+  if (nextAttemptAt === null || attempts === 0) return "";
+  return `try ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
+}
+
+/** Laid out, if that changes nothing but white space. */
+function pretty(body: string): string {
+  try {
+    const value: unknown = JSON.parse(body);
+    return JSON.stringify(value) === body ? JSON.stringify(value, null, 2) : body;
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,32 @@
+import { type Asset, assets } from "../page.generated.ts";
+import { answer } from "./answer.ts";
+
+const zipped = new Map<string, Promise<ArrayBuffer>>();
+
+/** The page itself. */
+export function pageOf(request: Request): Promise<Response> {
+  return serve(request, "index.html", "no-cache");
+}
+
+/** A file of the page, or null when there is none of that name; its name changes with its content. */
+export function assetOf(request: Request, name: string): Promise<Response> | null {
+  if (!Object.hasOwn(assets, name) || name === "index.html") return null;
+  return serve(request, name, "private, max-age=31536000, immutable");
+}
+
+async function serve(request: Request, name: string, cache: string): Promise<Response> {
+  const { type, text } = assets[name] as Asset;
+  const headers = { "Content-Type": type, "Cache-Control": cache, Vary: "Accept-Encoding" };
+  const isZipped = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(
+    request.headers.get("accept-encoding") ?? "",
+  );
+  if (!isZipped) return answer(200, text, headers);
+  const bytes = zipped.get(name) ?? gzip(text);
+  zipped.set(name, bytes);
+  return answer(200, await bytes, { ...headers, "Content-Encoding": "gzip" });
+}
+
+function gzip(text: string): Promise<ArrayBuffer> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}

@@ -1,0 +1,38 @@
+import { readUpTo } from "../lib/read-up-to.ts";
+import { type Answer, bodyText, Dropped } from "./answer.ts";
+import { bodyTooLarge, CALL_BYTES, type Call } from "./call.ts";
+
+/**
+ * A `fetch` that reaches the service without a network, whatever the host of the URL. It fails as
+ * the global one does: with a `TypeError` when the connection breaks, with the signal's reason when
+ * it is aborted.
+ */
+export function createFetch(answer: (call: Call) => Promise<Answer>): typeof globalThis.fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    try {
+      return toResponse(
+        await answer({
+          method: request.method,
+          url: new URL(request.url),
+          header: (name) => request.headers.get(name),
+          readBody: () => readBody(request),
+          signal: request.signal,
+        }),
+      );
+    } catch (error) {
+      throw error instanceof Dropped ? new TypeError("fetch failed", { cause: error }) : error;
+    }
+  };
+}
+
+async function readBody(request: Request): Promise<Uint8Array> {
+  const { bytes, complete } = await readUpTo(request.body, CALL_BYTES, request.signal);
+  if (!complete) throw bodyTooLarge();
+  return bytes;
+}
+
+function toResponse(answer: Answer): Response {
+  const headers = { "content-type": "application/json", ...answer.headers };
+  return new Response(bodyText(answer), { status: answer.status, headers });
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import type { VirtualClock, VirtualTimer } from "../lib/clock.ts";
+import type { FaultOptions, Faults } from "../lib/faults.ts";
+import { keepAlive } from "../lib/keep-alive.ts";
+import { readUpTo } from "../lib/read-up-to.ts";
+import { untraced } from "../lib/untraced.ts";
+import type { Notification, NotificationName } from "./notification.ts";
+
+/** Carries a notification to its receiver; stands in for the network. */
+export type Deliver = (request: Request) => Response | Promise<Response>;
+
+/** One notification that was sent and what came of it, kept from the moment that is known. */
+export interface Delivery {
+  readonly id: string;
+  /** The `webhook_url` it went to. */
+  readonly url: string;
+  readonly name: NotificationName;
+  /** The report it told of; null for a test. */
+  readonly reportId: string | null;
+  /** What was sent. */
+  readonly notification: Notification;
+  /** When it was sent, by the emulator's clock. */
+  readonly at: Date;
+  /** From sending to the whole answer, by the emulator's clock. */
+  readonly durationMs: number;
+  /** The answer's HTTP status; null when there was none. */
+  readonly status: number | null;
+  /** The answer's text, its first 64 KiB. */
+  readonly body?: string;
+  /** Not answered 2xx within 5 seconds (the service's document, sections Events and Limits). */
+  readonly failed: boolean;
+  /** Why it failed. */
+  readonly error?: string;
+}
+
+/** A notification and where it goes. */
+export type Parcel = Pick<Delivery, "url" | "name" | "reportId" | "notification">;
+
+/** Sends notifications and keeps what came of each. */
+export interface Outbox {
+  readonly deliveries: readonly Delivery[];
+  /** Sends at once and never again, whatever the answer; never rejects. */
+  send(parcel: Parcel): Promise<Delivery>;
+  /** Resolves once no delivery is under way. */
+  settled(): Promise<void>;
+  /** Fails whatever is under way, at once. */
+  abort(reason: string): void;
+  /** Forgets what came of earlier deliveries. */
+  clear(): void;
+}
+
+/** What the outbox works with. */
+export interface OutboxParts {
+  readonly clock: VirtualClock;
+  readonly faults: Faults;
+  /** The global `fetch`, looked up per delivery, when left out. */
+  readonly deliver?: Deliver | undefined;
+}
+
+type Outcome = Pick<Delivery, "status" | "body" | "error">;
+
+const ANSWER_TIME_MS = 5_000;
+const ANSWER_BYTES = 65_536;
+
+/** Makes an empty outbox (the service's document, section Events). */
+export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
+  const deliveries: Delivery[] = [];
+  const onTheWay = new Set<() => void>();
+  const underWay = new Map<Promise<Delivery>, (outcome: Outcome) => void>();
+  const carry: Deliver = deliver ?? ((request) => untraced(() => globalThis.fetch(request)));
+
+  function dispatch(parcel: Parcel, fault: FaultOptions): Promise<Delivery> {
+    const { promise, resolve } = deferred<Delivery>();
+    const network = new AbortController();
+    const sentAt = clock.now();
+    const timer = clock.setTimeout(() => finish(unanswered), ANSWER_TIME_MS).unref();
+    let later: VirtualTimer | undefined;
+
+    function finish(outcome: Outcome): void {
+      if (!underWay.delete(promise)) return;
+      clock.clearTimeout(timer);
+      const at = new Date(sentAt);
+      const durationMs = clock.now() - sentAt;
+      const failed = outcome.error !== undefined;
+      const delivery = { id: randomUUID(), ...parcel, at, durationMs, failed, ...outcome };
+      deliveries.push(delivery);
+      if (outcome.status === null && later === undefined) cancel();
+      resolve(delivery);
+    }
+
+    function cancel(): void {
+      onTheWay.delete(cancel);
+      clock.clearTimeout(later);
+      network.abort();
+    }
+
+    // Held up on its way, it arrives all the same, however long ago it has failed.
+    async function post(): Promise<void> {
+      const cut = later && clock.setTimeout(cancel, ANSWER_TIME_MS).unref();
+      finish(await attempt(fault, carry, parcel, network.signal));
+      clock.clearTimeout(cut);
+      onTheWay.delete(cancel);
+    }
+
+    underWay.set(promise, finish);
+    onTheWay.add(cancel);
+    if (fault.delayMs) later = clock.setTimeout(() => void post(), fault.delayMs).unref();
+    else void post();
+    return promise;
+  }
+
+  return {
+    deliveries,
+    send(parcel) {
+      const fault = faults.take("delivery") ?? {};
+      const delivery = dispatch(parcel, fault);
+      if (fault.duplicate) void dispatch(parcel, fault);
+      return delivery;
+    },
+    async settled() {
+      while (underWay.size > 0) await keepAlive(Promise.all(underWay.keys()));
+    },
+    abort(reason) {
+      for (const finish of underWay.values()) finish({ status: null, error: reason });
+      for (const cancel of onTheWay) cancel();
+    },
+    clear() {
+      deliveries.length = 0;
+    },
+  };
+}
+
+const unanswered: Outcome = {
+  status: null,
+  error: `The receiver did not answer within ${ANSWER_TIME_MS / 1_000} seconds.`,
+};
+
+/** One try, which always has an outcome; nothing a receiver does makes it reject. */
+async function attempt(
+  fault: FaultOptions,
+  carry: Deliver,
+  { url, notification }: Parcel,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  if (fault.drop) return { status: null, error: "A fault dropped the delivery." };
+  if (fault.status !== undefined) return answered(fault.status, "");
+  try {
+    // Redirects are not followed: a 3xx is not 2xx.
+    const init: RequestInit = { ...notification, redirect: "manual", signal };
+    const response = await carry(new Request(url, init));
+    const { bytes } = await readUpTo(response.body, ANSWER_BYTES, signal);
+    return answered(response.status, new TextDecoder().decode(bytes));
+  } catch (error) {
+    return { status: null, error: `The receiver could not be reached: ${reasonOf(error)}` };
+  }
+}
+
+function answered(status: number, body: string): Outcome {
+  if (status >= 200 && status <= 299) return { status, body };
+  return { status, body, error: `The receiver answered ${status}, not 2xx.` };
+}
+
+/** The words of the innermost cause: fetch itself only says that it failed. */
+function reasonOf(error: unknown): string {
+  // Not by instanceof: under Jest the errors of fetch are of another realm.
+  if (typeof error !== "object" || error === null) return String(error);
+  const { cause, message, code, name }: Partial<NodeJS.ErrnoException> = error;
+  if (cause !== undefined) return reasonOf(cause);
+  return message || String(code ?? name);
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,64 @@
+import { type Answer, Refused } from "../http/answer.ts";
+import type { Call } from "../http/call.ts";
+import { SIGNATURE_HEADER } from "../notifications/notification.ts";
+import type { Signer, Verdict } from "../notifications/signature.ts";
+
+const STATUS: Readonly<Record<Verdict, number>> = { valid: 200, invalid: 406, expired: 424 };
+
+/**
+ * Verifies a notification's signature (the service's document, section 1). A wrong key, a missing
+ * header and a body are refused, so that a client which strays from the document notices.
+ */
+export async function authorize(
+  call: Call,
+  isKey: (given: string | null) => boolean,
+  signer: Signer,
+): Promise<Answer> {
+  if (!isKey(call.url.searchParams.get("api_key"))) {
+    throw new Refused(401, ["The query parameter api_key must be the API key, without brackets."]);
+  }
+  const signature = call.header(SIGNATURE_HEADER)?.trim();
+  if (!signature) throw new Refused(400, [`The header ${SIGNATURE_HEADER} is missing.`]);
+  if ((await call.readBody()).byteLength > 0) throw new Refused(400, ["No body may be sent."]);
+  const verdict = signer.check(signature);
+  return { status: STATUS[verdict], body: { signature: verdict } };
+}
+
+/** What was answered about signatures: the statuses, in order. */
+export interface Asked {
+  note(call: Call, answer: () => Promise<Answer>): Promise<Answer>;
+  /** Answers with those about the signature of the call. */
+  answer(call: Call): Promise<Answer>;
+  clear(): void;
+}
+
+const mostSignatures = 1_000;
+
+/** Remembers the newest 1,000 signatures, for whoever wants to know whether an app asks, and with the right key. */
+export function createAsked(): Asked {
+  const statuses = new Map<string, number[]>();
+
+  return {
+    async note(call, answer) {
+      const signature = call.header(SIGNATURE_HEADER)?.trim() ?? "";
+      const noted = statuses.get(signature) ?? [];
+      statuses.delete(signature);
+      statuses.set(signature, noted);
+      const [oldest] = statuses.keys();
+      if (statuses.size > mostSignatures && oldest !== undefined) statuses.delete(oldest);
+      try {
+        const given = await answer();
+        noted.push(given.status);
+        return given;
+      } catch (error) {
+        if (error instanceof Refused) noted.push(error.answer.status);
+        throw error;
+      }
+    },
+    async answer(call) {
+      const signature = call.header(SIGNATURE_HEADER)?.trim() ?? "";
+      return { status: 200, body: { answers: statuses.get(signature) ?? [] } };
+    },
+    clear: () => statuses.clear(),
+  };
+}

@@ -1,0 +1,44 @@
+import { type Answer, Refused } from "../http/answer.ts";
+import { type Call, isWebhookUrl, readFields } from "../http/call.ts";
+import type { ReportStore } from "../notifications/reports.ts";
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isMonth = (value: unknown): boolean =>
+  typeof value === "string" && /^\d{4}-(0[1-9]|1[0-2])$/.test(value);
+const isArrayOf =
+  (isItem: (item: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    Array.isArray(value) && value.every(isItem);
+
+const FIELDS: readonly (readonly [string, (value: unknown) => boolean, string])[] = [
+  ["webhook_url", isWebhookUrl, "an absolute http or https URL"],
+  ["domains", isArrayOf(isText), "an array of strings"],
+  ["category_ids", isArrayOf(Number.isInteger), "an array of integers"],
+  ["metrics", isArrayOf(isText), "an array of strings"],
+  ["start_date", isMonth, "a month, YYYY-MM"],
+  ["end_date", isMonth, "a month, YYYY-MM"],
+  ["granularity", isText, "a string"],
+  ["response_format", isText, "a string"],
+];
+
+/**
+ * Takes a report request (the service's document, section 3). Which fields are required and how it
+ * authenticates is not shown: none is required, and a key is checked when one is given.
+ */
+export async function requestReport(
+  call: Call,
+  isKey: (given: string | null) => boolean,
+  store: ReportStore,
+): Promise<Answer> {
+  for (const key of [call.header("api-key"), call.url.searchParams.get("api_key")]) {
+    if (key !== null && !isKey(key)) throw new Refused(401, ["The API key given is wrong."]);
+  }
+  const fields = await readFields(call);
+  const errors = FIELDS.filter(([name, isRight]) => name in fields && !isRight(fields[name])).map(
+    ([name, , expected]) => `${name} must be ${expected}.`,
+  );
+  if (errors.length > 0) throw new Refused(400, errors);
+  const url = fields["webhook_url"];
+  const { id, status } = store.create(fields, isWebhookUrl(url) ? url : null);
+  return { status: 200, body: { report_id: id, status } };
+}

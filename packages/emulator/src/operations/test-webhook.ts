@@ -1,0 +1,24 @@
+import { type Answer, Refused } from "../http/answer.ts";
+import { type Call, isWebhookUrl, readFields } from "../http/call.ts";
+import type { Delivery } from "../notifications/sender.ts";
+
+/**
+ * Tests a webhook address (the service's document, section 2): sends the test notification at once
+ * and answers with it, or 400 when the receiver did not answer 2xx within 5 seconds.
+ */
+export async function testWebhook(
+  call: Call,
+  isKey: (given: string | null) => boolean,
+  send: (url: string) => Promise<Delivery>,
+): Promise<Answer> {
+  if (!isKey(call.header("api-key"))) {
+    throw new Refused(401, ["The header api-key must be the API key."]);
+  }
+  const { webhook_url: url } = await readFields(call);
+  if (!isWebhookUrl(url)) {
+    throw new Refused(400, ["webhook_url must be an absolute http or https URL."]);
+  }
+  const { error, notification } = await send(url);
+  if (error !== undefined) throw new Refused(400, [error]);
+  return { status: 200, body: JSON.parse(notification.body) };
+}
