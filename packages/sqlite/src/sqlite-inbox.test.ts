@@ -20,7 +20,7 @@ import {
 } from "../../core/src/testing/inbox/fixture.ts";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
-import { beatMs } from "./protocol/protocol.ts";
+import { heartbeatMs } from "./protocol/protocol.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -257,7 +257,7 @@ describe("sqliteInbox", () => {
     const other = loadDriver().open(path);
     other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
     const adding = Promise.all(Array.from({ length: 5 }, () => put()));
-    await new Promise((resolve) => setTimeout(resolve, beatMs));
+    await new Promise((resolve) => setTimeout(resolve, heartbeatMs));
     other.exec("UPDATE delivery SET queue = 1, rank = received_at WHERE queue = 6");
     other.exec("DELETE FROM owner; COMMIT");
     other.close();

@@ -1,5 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import type {
   Added,
@@ -23,20 +22,17 @@ import type {
 } from "@reporthook/core";
 import { describe, onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/store";
 import { loadDriver } from "./database/driver.ts";
-import { LaneConsumer, type Source } from "./main-thread/consumer.ts";
+import { ConsumerGroup } from "./main-thread/consumer-group.ts";
+import { realPath } from "./main-thread/real-path.ts";
 import { checkThread } from "./main-thread/spawn.ts";
-import { Connection } from "./main-thread/thread-client.ts";
-import { countsOf, loadOf, none } from "./protocol/kinds.ts";
+import { ThreadClient } from "./main-thread/thread-client.ts";
+import { countsOf, loadOf, type ReceiverCounts, sumOfCounts } from "./protocol/kinds.ts";
 import {
-  atOnce,
-  type HandedOut,
-  type LaneState,
-  type Numbers,
-  type Pruned,
-  type Released,
+  type PruneStep,
+  type ReleaseStep,
+  rowsPerStep,
   type ThreadOptions,
 } from "./protocol/protocol.ts";
-import { keptOf } from "./protocol/row.ts";
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
@@ -72,12 +68,11 @@ class SqliteInbox implements Inbox {
     finds: "everything",
   };
   readonly #options: ThreadOptions;
-  #connection: Connection | null = null;
+  readonly #consumers: ConsumerGroup;
+  #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
-  #numbers: Numbers = new Map();
-  readonly #lanes = new Map<number, LaneConsumer>();
-  #lastLane = 0;
+  #counts: ReceiverCounts = new Map();
 
   constructor(path: string, options: SqliteInboxOptions) {
     onlyKnown("sqliteInbox", options, ["driver", "retention", "migrate"]);
@@ -93,15 +88,18 @@ class SqliteInbox implements Inbox {
     loadDriver(driver);
     checkThread();
     const file = realPath(resolve(path));
-    this.#options = {
-      ...{ path: file, driver, migrate },
-      retention: retentionOf("sqliteInbox", retention),
-    };
+    const kept = retentionOf("sqliteInbox", retention);
+    this.#options = { path: file, driver, migrate, retention: kept };
     this.identity = `sqlite:${file}`;
+    this.#consumers = new ConsumerGroup({
+      holdsLeases: () => this.#connect().holdsLeases(),
+      complete: (completion, kept) => this.#connect().complete(completion, kept),
+      flush: () => this.#flush(),
+    });
   }
 
   async open(): Promise<void> {
-    // Who asks for it has mended what was wrong.
+    // Whoever opens it has removed the cause.
     this.#failure = null;
     await this.#connect().opened;
   }
@@ -115,15 +113,7 @@ class SqliteInbox implements Inbox {
   }
 
   consume(stage: Stage, work: Work, policy: Policy): Consumer {
-    const lane = ++this.#lastLane;
-    const source: Source = {
-      owns: () => this.#connect().owns(),
-      record: (recorded, kept) => this.#connect().record(recorded, kept),
-      tell: () => this.#tell(),
-    };
-    const consumer = new LaneConsumer(lane, stage, source, work, policy);
-    this.#lanes.set(lane, consumer);
-    return consumer;
+    return this.#consumers.start(stage, work, policy);
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
@@ -141,12 +131,12 @@ class SqliteInbox implements Inbox {
   async counts(receiver?: string): Promise<Counts> {
     // The answer brings what other processes have changed.
     await this.#connect().call({ ask: "counts" });
-    if (receiver !== undefined) return countsOf(this.#numbers.get(receiver));
-    return countsOf([...this.#numbers.values()].reduce(sum, none));
+    if (receiver !== undefined) return countsOf(this.#counts.get(receiver));
+    return countsOf(sumOfCounts(this.#counts.values()));
   }
 
   load(receiver: string): Load {
-    return loadOf(this.#numbers.get(receiver), this.#connection?.pendingOf(receiver));
+    return loadOf(this.#counts.get(receiver), this.#client?.pendingOf(receiver));
   }
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
@@ -155,14 +145,13 @@ class SqliteInbox implements Inbox {
 
   async release(query: ReleaseQuery): Promise<number> {
     let [all, after] = [0, ""];
-    // One that is closed meanwhile is not opened again for the rest.
-    const connection = this.#connect();
+    // A client that is closed meanwhile is not opened again for the rest.
+    const client = this.#connect();
     for (;;) {
-      const step = await connection.call({ ask: "release", query, after });
-      const { released, last } = step as Released;
-      all += released;
-      after = last;
-      if ("id" in query || released < atOnce) return all;
+      const step = (await client.call({ ask: "release", query, after })) as ReleaseStep;
+      all += step.released;
+      after = step.last;
+      if ("id" in query || step.released < rowsPerStep) return all;
     }
   }
 
@@ -172,12 +161,11 @@ class SqliteInbox implements Inbox {
 
   async prune(now: Date): Promise<number> {
     let deleted = 0;
-    const connection = this.#connect();
+    const client = this.#connect();
     for (;;) {
-      const step = await connection.call({ ask: "prune", now: now.getTime() });
-      const { pruned, more } = step as Pruned;
-      deleted += pruned;
-      if (!more) return deleted;
+      const step = (await client.call({ ask: "prune", now: now.getTime() })) as PruneStep;
+      deleted += step.pruned;
+      if (!step.more) return deleted;
     }
   }
 
@@ -191,115 +179,56 @@ class SqliteInbox implements Inbox {
   }
 
   async close(): Promise<void> {
-    // What has begun since then is ended, too.
+    // Ends what has begun since then, too.
     if (this.#closing !== null) await this.#closing;
-    this.#closing ??= this.#close().finally(() => {
-      this.#closing = null;
-    });
+    this.#closing ??= this.#consumers
+      .abort(() => this.#client?.close())
+      .finally(() => {
+        this.#closing = null;
+      });
     await this.#closing;
   }
 
-  async #close(): Promise<void> {
-    const consumers = [...this.#lanes.values()];
-    await Promise.all(consumers.map((consumer) => consumer.abort()));
-    await this.#connection?.close();
-    for (const { lane } of consumers) this.#lanes.delete(lane);
-  }
-
-  #connect(): Connection {
-    if (this.#connection !== null) return this.#connection;
+  #connect(): ThreadClient {
+    if (this.#client !== null) return this.#client;
     const failed = this.#failure;
     if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
-    this.#connection = new Connection(this.#options, {
-      lanes: () => this.#states(),
-      counted: (numbers) => {
-        this.#numbers = numbers;
+    const consumers = this.#consumers;
+    this.#client = new ThreadClient(this.#options, {
+      consumerStates: () => consumers.giveCredit(),
+      counted: (counts) => {
+        this.#counts = counts;
       },
-      leased: (leased) => {
-        for (const one of leased) this.#lanes.get(one.lane)?.hand(one, one.places);
-      },
-      lost: () => this.#lose(),
-      handedOut: (rest, asOf) => this.#handOut(rest, asOf),
-      failed: (error) => this.#eachLane((consumer) => consumer.failed(error)),
+      leased: (consumer, leased, cost) => consumers.lease(consumer, leased, cost),
+      leasesLost: () => consumers.loseLeases(),
+      claimed: (rest, asOf) => consumers.claimed(rest, asOf),
+      failed: (error) => consumers.failed(error),
       ended: (error) => this.#end(error),
     });
-    return this.#connection;
-  }
-
-  /** How the lanes stand, without those that take nothing up any more. */
-  #states(): LaneState[] {
-    const states: LaneState[] = [];
-    for (const consumer of this.#lanes.values()) {
-      if (consumer.stopped) consumer.leaveOut();
-      else states.push(consumer.ask());
-    }
-    return states;
-  }
-
-  #handOut({ due, poisoned }: Pick<HandedOut, "due" | "poisoned">, asOf: number | null): void {
-    for (const [lane, consumer] of this.#lanes) if (consumer.isOver(asOf)) this.#lanes.delete(lane);
-    for (const { lane, at } of due) this.#lanes.get(lane)?.due(at);
-    for (const { receiver, row } of poisoned) {
-      const kept = keptOf(row, receiver);
-      // What has been verified died of its handlers.
-      const stage = kept.verification === null ? "verify" : "handle";
-      const fits = (one: LaneConsumer): boolean => one.receiver === receiver && one.stage === stage;
-      [...this.#lanes.values()].find((one) => fits(one) && !one.stopped)?.poisoned(kept);
-    }
-  }
-
-  #lose(): void {
-    const error = new Error(leasesLost);
-    for (const consumer of this.#lanes.values()) {
-      if (consumer.running > 0) consumer.failed(error);
-      consumer.lose(error, false);
-    }
+    return this.#client;
   }
 
   #end(error: ReporthookError | null): void {
-    this.#connection = null;
+    this.#client = null;
     this.#failure = error === null ? null : { error, at: performance.now() };
-    const reason = error ?? new Error("The inbox was closed");
-    for (const consumer of this.#lanes.values()) consumer.lose(reason, true);
-    // Whoever works on deliveries, or began to while it was closed, waits for no request to open the file again.
-    const again = (): void => this.#eachLane(() => this.#tell());
-    if (error === null) again();
-    else {
-      this.#eachLane((consumer) => consumer.failed(error));
-      setTimeout(again, reopenMs).unref();
+    this.#consumers.endThread(error ?? new Error("The inbox was closed"));
+    // Consumers, also those that began while it was closed, wait for no request to open the file again.
+    const reopen = (): void => {
+      if (this.#consumers.isActive) this.#flush();
+    };
+    if (error === null) {
+      reopen();
+    } else {
+      this.#consumers.failed(error);
+      setTimeout(reopen, reopenMs).unref();
     }
   }
 
-  #tell(): void {
+  #flush(): void {
     try {
       this.#connect().flush();
     } catch {
-      // It failed a moment ago: it is tried again, and then told how things stand.
+      // It failed a moment ago: it is opened again later, and told then how things stand.
     }
-  }
-
-  #eachLane(tell: (consumer: LaneConsumer) => void): void {
-    for (const consumer of this.#lanes.values()) if (!consumer.stopped) tell(consumer);
-  }
-}
-
-const mostLinks = 40;
-const leasesLost =
-  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
-
-function sum(one: readonly number[], other: readonly number[]): number[] {
-  return none.map((_, kind) => (one[kind] ?? 0) + (other[kind] ?? 0));
-}
-
-/** Where the file is, or will be, behind all links: SQLite keeps its log beside that. */
-function realPath(path: string, links = 0): string {
-  try {
-    const place = join(realpathSync(dirname(path)), basename(path));
-    const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    if (!isLink || links === mostLinks) return place;
-    return realPath(resolve(dirname(place), readlinkSync(place)), links + 1);
-  } catch {
-    // The folder is not there: open() will tell.
-    return path;
   }
 }

@@ -2,17 +2,17 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
 import { type Database, loadDriver, sqliteCode } from "./database/driver.ts";
-import { OpenFile } from "./database/file-guard.ts";
+import { FileGuard } from "./database/file-guard.ts";
 import { LogFile } from "./database/log-file.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
 import { explain } from "./writer-thread/errors.ts";
-import { Engine } from "./writer-thread/writer.ts";
+import { Writer } from "./writer-thread/writer.ts";
 
-/** How often the thread looks for what nobody asked for, in milliseconds. */
-const lookMs = 500;
+/** The time between two looks for work that nobody asked for, in milliseconds. */
+const upkeepMs = 500;
 /** Enough for one transaction; the rest goes into the next. */
-const mostAdds = 2_000;
+const addsPerBatch = 2_000;
 
 // What is deleted is overwritten: a signature leaves nothing behind in pages that are free.
 const settings = `
@@ -28,7 +28,7 @@ const busy = 5;
 
 const port = parentPort;
 // Deno's can neither be asked for the next message nor closed.
-const whole = typeof port?.close === "function";
+const isComplete = typeof port?.close === "function";
 const options = workerData as ThreadOptions;
 
 function post(message: FromThread): void {
@@ -36,7 +36,7 @@ function post(message: FromThread): void {
 }
 
 interface Opened {
-  readonly engine: Engine;
+  readonly writer: Writer;
   readonly log: LogFile;
 }
 
@@ -52,7 +52,7 @@ function open(): Opened {
     log = new LogFile(database, driver, options.path);
     prepareSchema(database, options.path, options.migrate);
     if (options.migrate) checkWritable(database);
-    return { engine: new Engine(database, new OpenFile(options.path), options), log };
+    return { writer: new Writer(database, new FileGuard(options.path), options), log };
   } catch (error) {
     log?.close();
     database.close();
@@ -60,17 +60,17 @@ function open(): Opened {
   }
 }
 
-/** What SQLite has opened for reading only stays so, whoever gives the right to write later. */
+/** Fails when SQLite has opened the file for reading only: it stays so, although the right to write is given later. */
 function checkWritable(database: Database): void {
   try {
     database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0); ROLLBACK");
   } catch (error) {
-    // Who has to wait for another process may write later.
+    // After another process that holds the file, this one may write.
     if (sqliteCode(error) !== busy) throw error;
   }
 }
 
-/** Makes an empty file that only its owner can read, for what it will hold is nobody else's business. */
+/** Makes an empty file that only its owner can read. */
 function create(): void {
   const { path, migrate } = options;
   if (!migrate)
@@ -78,46 +78,46 @@ function create(): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
   } catch {
-    // Another process was faster, or it can't be made: SQLite will tell.
+    // Another process was faster, or the file can't be made: SQLite will tell.
   }
 }
 
-function numberOf({ adds }: Request): number {
-  return adds.reduce((number, { ids }) => number + ids.length, 0);
+function deliveriesIn({ adds }: Request): number {
+  return adds.reduce((count, { ids }) => count + ids.length, 0);
 }
 
-function serve({ engine, log }: Opened): void {
-  const turn = (requests: readonly Request[]): void => {
-    post({ reply: engine.turn(requests) });
+function serve({ writer, log }: Opened): void {
+  const commit = (requests: readonly Request[]): void => {
+    post({ reply: writer.commitBatch(requests) });
     log.committed(requests.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
   };
-  const look = setInterval(() => {
-    if (engine.restless) turn([]);
+  const upkeep = setInterval(() => {
+    if (writer.needsUpkeep) commit([]);
     log.shrink(performance.now());
-  }, lookMs);
+  }, upkeepMs);
   port?.on("message", (first: Request) => {
     const requests = [first];
-    let adds = numberOf(first);
-    while (whole && adds < mostAdds) {
+    let adds = deliveriesIn(first);
+    while (isComplete && adds < addsPerBatch) {
       const next = receiveMessageOnPort(port)?.message as Request | undefined;
       if (next === undefined) break;
       requests.push(next);
-      adds += numberOf(next);
+      adds += deliveriesIn(next);
     }
-    turn(requests);
+    commit(requests);
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
-    clearInterval(look);
-    if (whole) port.close();
+    clearInterval(upkeep);
+    if (isComplete) port.close();
     // The last connection to be closed brings the log into the file.
     log.close();
-    engine.close();
-    if (!whole) process.exit();
+    writer.close();
+    if (!isComplete) process.exit();
   });
 }
 
 try {
   const opened = open();
-  post({ opened: opened.engine.numbers });
+  post({ opened: opened.writer.counts });
   serve(opened);
 } catch (error) {
   const { code, message } = explain(error, options.path);

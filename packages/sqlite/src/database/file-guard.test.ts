@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { OpenFile } from "./file-guard.ts";
+import { FileGuard } from "./file-guard.ts";
 
 const longMs = 10_000;
 let folder: string;
@@ -32,8 +32,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** One that has been open for long, in a folder that was left alone. */
-function settled(): OpenFile {
-  const file = new OpenFile(path, () => now);
+function settled(): FileGuard {
+  const file = new FileGuard(path, () => now);
   file.check();
   now += longMs;
   file.check();
@@ -55,7 +55,7 @@ function loopInPlaceOf(name: string): void {
   symlinkSync(name, name);
 }
 
-describe("OpenFile", () => {
+describe("FileGuard", () => {
   it.each([
     ["the file is deleted", () => unlinkSync(path), "inbox.db was deleted"],
     ["the log is deleted", () => unlinkSync(log), "inbox.db-wal was deleted"],
@@ -99,14 +99,14 @@ describe("OpenFile", () => {
       return seen && Object.assign(seen, { mtimeMs: 0, ctimeMs: 0 });
     };
     for (const laterMs of [0, 2_000, longMs]) {
-      const file = new OpenFile(path, () => now, coarse);
+      const file = new FileGuard(path, () => now, coarse);
       file.check();
       replace(log);
       now += laterMs;
       expect(() => file.check()).toThrow("was replaced");
     }
     // And then no more, which is what makes it cheap.
-    const file = new OpenFile(path, () => now, coarse);
+    const file = new FileGuard(path, () => now, coarse);
     file.check();
     now += longMs;
     file.check();

@@ -7,19 +7,19 @@ import type { Database } from "./driver.ts";
 /** For so long after a change of a folder (milliseconds) another one may bear the same time: FAT counts in 2 s. */
 const alikeMs = 2_500;
 
-/** What is known of a path; undefined when there is nothing. Throws when that can't be told. */
-type Look = (path: string) => Stats | undefined;
+/** The stats of a path; undefined when there is nothing. Throws when that can't be told. */
+type StatFile = (path: string) => Stats | undefined;
 
-const look: Look = (path) => statSync(path, { throwIfNoEntry: false });
+const stat: StatFile = (path) => statSync(path, { throwIfNoEntry: false });
 
 /** The inbox file and the log beside it, as they were when they were opened. */
-export class OpenFile {
+export class FileGuard {
   readonly #path: string;
   readonly #wal: string;
   readonly #file: Stats;
   readonly #log: Stats;
   readonly #monotonic: () => number;
-  readonly #look: Look;
+  readonly #stat: StatFile;
   #folder: Stats | undefined;
   #folderSince = 0;
   /** Whether the log was looked at since a change of its folder could bear the time of the one before. */
@@ -27,13 +27,17 @@ export class OpenFile {
   #state: "there" | "moved" | "emptied" | "saved" = "there";
 
   /** To be made after the first write, when both are there; `monotonic` gives milliseconds. */
-  constructor(path: string, monotonic: () => number = () => performance.now(), looks: Look = look) {
+  constructor(
+    path: string,
+    monotonic: () => number = () => performance.now(),
+    statFile: StatFile = stat,
+  ) {
     this.#path = path;
     this.#wal = `${path}-wal`;
     this.#file = statSync(path);
     this.#log = statSync(this.#wal);
     this.#monotonic = monotonic;
-    this.#look = looks;
+    this.#stat = statFile;
   }
 
   /**
@@ -79,10 +83,10 @@ export class OpenFile {
     return this.#monotonic() - this.#folderSince > alikeMs;
   }
 
-  /** What can't be looked at is not there for a restart either: nothing, and why. */
+  /** The stats of a path, or why there are none: a file that can't be looked at is not there for a restart either. */
   #seen(path: string): readonly [seen: Stats | undefined, why: string] {
     try {
-      return [this.#look(path), ""];
+      return [this.#stat(path), ""];
     } catch (error) {
       return [undefined, ` (${describe(error)})`];
     }

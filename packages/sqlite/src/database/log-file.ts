@@ -5,7 +5,7 @@ import { hasWalResetBug, sqliteVersion } from "./version.ts";
 /** A log of this many pages is brought into the file: 2 MB hold up nobody for long, 40 would, for a tenth of a second. */
 const mostPages = 500;
 /** What a transaction writes besides bodies, in pages: a few rows and their places in the indexes. */
-const pagesOfTurn = 8;
+const pagesPerCommit = 8;
 const pageBytes = 4_096;
 /** The log file's size, once nobody needs more of it. */
 const mostBytes = 4 * 1_024 * 1_024;
@@ -36,7 +36,7 @@ export class LogFile {
   /** To be told of each commit, with the bytes that came for it. */
   committed(bytes: number): void {
     if (this.#reader === null) return;
-    this.#pages += pagesOfTurn + Math.ceil(bytes / pageBytes);
+    this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);
     if (this.#pages < mostPages) return;
     this.#pages = 0;
     this.#checkpoint(this.#reader);

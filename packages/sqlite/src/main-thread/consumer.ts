@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout } from "node:timers";
+import { setImmediate } from "node:timers";
 import type { Consumer, Job, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import {
   again,
@@ -11,59 +11,55 @@ import {
   stopped,
 } from "@reporthook/core/store";
 import { kindOf } from "../protocol/kinds.ts";
-import {
-  isFailure,
-  type LaneState,
-  type Recorded,
-  type RecordResult,
-} from "../protocol/protocol.ts";
-import { errorOf, type Leased } from "../protocol/results.ts";
+import type { Completion, CompletionResult, ConsumerState } from "../protocol/protocol.ts";
+import type { Leased } from "../protocol/results.ts";
 import { changesOf } from "../protocol/row.ts";
-import { Ahead } from "./prefetch.ts";
+import { PrefetchBuffer } from "./prefetch.ts";
+import { Recorder } from "./recorder.ts";
 
-/** What a consumer needs of its inbox. */
-export interface Source {
-  /** Whether what was leased is still leased to this process. */
-  owns(): boolean | Promise<boolean>;
-  /** Resolves to whether it was recorded; `kept` may be handed out again by then. */
-  record(recorded: Recorded, kept: Kept): Promise<RecordResult>;
-  /** Has the lanes' state told to the thread. */
-  tell(): void;
+/** The part of the inbox that a consumer needs. */
+export interface ConsumerSource {
+  /** Whether this process still holds its leases. */
+  holdsLeases(): boolean | Promise<boolean>;
+  /** Resolves to whether it was recorded; `kept` may be leased again by then. */
+  complete(completion: Completion, kept: Kept): Promise<CompletionResult>;
+  /** Has the state of all consumers sent to the thread. */
+  flush(): void;
 }
 
-const recordAgainMs = 1_000;
-/** More places are not asked for at a time. */
-const mostAsked = 256;
+/** The most credit that is asked for at a time. */
+const creditPerRequest = 256;
 
-/** One receiver's work on one stage: runs what the thread leases to it, and has recorded what becomes of it. */
-export class LaneConsumer implements Consumer {
-  readonly lane: number;
+/** The work on one stage of one receiver: runs deliveries that the thread leases to it, and has the outcomes recorded. */
+export class SqliteConsumer implements Consumer {
   readonly receiver: string;
   readonly stage: Stage;
-  readonly #source: Source;
+  readonly #number: number;
+  readonly #source: ConsumerSource;
   readonly #work: Work;
   readonly #policy: Policy;
-  /** Until it is recorded; with what gives it back. */
+  readonly #recorder: Recorder;
+  /** Until the outcome is recorded; each with a function that ends it early. */
   readonly #running = new Map<Promise<void>, () => void>();
-  readonly #ahead = new Ahead(() => this.#giveBackAhead());
+  readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
   #controller = new AbortController();
-  /** How many run that have not ended. */
+  /** How many jobs run that have not ended. */
   #working = 0;
-  /** How many were asked for and did not come yet; negative when more came than were still wanted. */
-  #asked = 0;
+  /** The credit that the thread still has; negative when more came than was still wanted. */
+  #credit = 0;
   #stopped = false;
-  #leftOutAt: number | null = null;
-  #aborted = false;
+  #retiredAt: number | null = null;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
-  constructor(lane: number, stage: Stage, source: Source, work: Work, policy: Policy) {
-    this.lane = lane;
+  constructor(number: number, stage: Stage, source: ConsumerSource, work: Work, policy: Policy) {
+    this.#number = number;
     this.stage = stage;
     this.receiver = policy.receiver;
     this.#source = source;
     this.#work = work;
     this.#policy = policy;
-    source.tell();
+    this.#recorder = new Recorder((...of) => source.complete(...of), policy.onError);
+    source.flush();
   }
 
   get running(): number {
@@ -74,30 +70,30 @@ export class LaneConsumer implements Consumer {
     return this.#stopped;
   }
 
-  /** How it stands. To be told: the places in it are asked for only once. */
-  ask(): LaneState {
-    const { lane, receiver, stage } = this;
-    const places = this.#places;
-    this.#asked += places;
-    return { lane, receiver, stage, places, now: this.#now() };
+  /** The state to be sent to the thread: from then on, the thread has the credit in it. */
+  giveCredit(): ConsumerState {
+    const credit = this.#missingCredit;
+    this.#credit += credit;
+    const { receiver, stage } = this;
+    return { consumer: this.#number, receiver, stage, credit, now: this.#now() };
   }
 
-  /** How many more to ask for; less than none when what was asked for is not wanted any more. */
-  get #places(): number {
+  /** The credit to add to what the thread has; negative when some of that is not wanted any more. */
+  get #missingCredit(): number {
     const { concurrency } = this.#policy;
-    const ahead = this.#ahead.wanted(concurrency) - this.#ahead.length;
-    const wanted = concurrency - this.#working + ahead;
-    return Math.max(0, Math.min(wanted, mostAsked)) - this.#asked;
+    const toPrefetch = this.#prefetched.target(concurrency) - this.#prefetched.length;
+    const wanted = concurrency - this.#working + toPrefetch;
+    return Math.max(0, Math.min(wanted, creditPerRequest)) - this.#credit;
   }
 
-  /** It is not told to the thread from now on. */
-  leaveOut(): void {
-    this.#leftOutAt ??= performance.now();
+  /** Notes that requests leave it out from now on. */
+  retire(): void {
+    this.#retiredAt ??= performance.now();
   }
 
-  /** Whether nothing comes any more, for the thread has answered to lanes that were told then without it. */
+  /** Whether nothing comes any more: the thread has answered to a request, sent at `asOf`, that left it out. */
   isOver(asOf: number | null): boolean {
-    const isKnown = this.#leftOutAt !== null && asOf !== null && asOf >= this.#leftOutAt;
+    const isKnown = this.#retiredAt !== null && asOf !== null && asOf >= this.#retiredAt;
     return isKnown && this.#running.size === 0;
   }
 
@@ -105,54 +101,54 @@ export class LaneConsumer implements Consumer {
     if (!this.#stopped) {
       this.#stopped = true;
       this.#sleep();
-      this.#giveBackAhead();
-      this.#source.tell();
+      this.#requeue();
+      this.#source.flush();
     }
     await Promise.all(this.#running.keys());
   }
 
   async abort(): Promise<void> {
     const stopping = this.stop();
-    this.#aborted = true;
+    this.#recorder.abort();
     this.#controller.abort(new Error("The receiver is closing"));
-    for (const giveBack of this.#running.values()) giveBack();
+    for (const endEarly of this.#running.values()) endEarly();
     await stopping;
   }
 
-  /** Works on one that was leased, as soon as there is room. */
-  hand(leased: Leased, places: number): void {
-    this.#asked -= places;
-    this.#ahead.push(leased);
-    if (this.#stopped) this.#giveBackAhead();
+  /** Works on a leased delivery, as soon as there is room. */
+  lease(leased: Leased, cost: number): void {
+    this.#credit -= cost;
+    this.#prefetched.push(leased);
+    if (this.#stopped) this.#requeue();
     else this.#begin();
-    if (this.#asked <= 0 && this.#places > 0) this.#source.tell();
+    if (this.#credit <= 0 && this.#missingCredit > 0) this.#source.flush();
   }
 
-  /** When the next one comes due; null when none waits. */
-  due(at: number | null): void {
+  /** Wakes when the next delivery comes due; null when none waits. */
+  wakeAt(at: number | null): void {
     if (this.#due?.at === at) return;
     this.#sleep();
     if (at === null || this.#stopped) return;
     if (at <= this.#now()) {
-      this.#source.tell();
+      this.#source.flush();
       return;
     }
     const wake = (): void => {
       this.#due = null;
-      this.#source.tell();
+      this.#source.flush();
     };
     this.#due = { at, timer: quietTimeout(this.#policy.clock, wake, at - this.#now()) };
   }
 
-  /** The leases are gone: what comes of the work is dropped, and a new thread knows nothing of what was asked for. */
-  lose(reason: Error, threadToo: boolean): void {
-    this.#ahead.clear();
+  /** Drops the work on lost leases; with a new thread, the credit is lost too. */
+  loseLeases(reason: Error, isNewThread: boolean): void {
+    this.#prefetched.clear();
     this.#controller.abort(reason);
     this.#controller = new AbortController();
-    if (threadToo) this.#asked = 0;
+    if (isNewThread) this.#credit = 0;
   }
 
-  /** One was parked, because work on it ended the process too often. */
+  /** A delivery was parked, because work on it ended the process too often. */
   poisoned(kept: Kept): void {
     const { code = "poison", message = "" } = kept.reason ?? {};
     // As it was before that was recorded.
@@ -160,25 +156,25 @@ export class LaneConsumer implements Consumer {
     this.#policy.onRecorded?.(jobOf(before), leave("dead", code, message));
   }
 
-  /** The inbox fails to hand out. */
+  /** The inbox fails to lease. */
   failed(error: unknown): void {
     this.#policy.onError(error);
   }
 
   #begin(): void {
     while (this.#working < this.#policy.concurrency) {
-      const leased = this.#ahead.shift();
+      const leased = this.#prefetched.shift();
       if (leased === undefined) return;
       this.#run(leased);
     }
   }
 
   /** Gives back what has not begun, for others to work on. */
-  #giveBackAhead(): void {
-    for (const leased of this.#ahead.clear()) {
+  #requeue(): void {
+    for (const leased of this.#prefetched.clear()) {
       const { kept } = leased;
-      const recorded = this.#recorded(leased, kept.stage, kindOf(kept));
-      const ended: Promise<void> = this.#put(recorded, kept).then(() => {
+      const completion = this.#completionOf(leased, kept.stage, kindOf(kept));
+      const ended: Promise<void> = this.#recorder.record(completion, kept).then(() => {
         this.#running.delete(ended);
       });
       this.#running.set(ended, () => {});
@@ -192,27 +188,28 @@ export class LaneConsumer implements Consumer {
     const from = performance.now();
     const job = jobOf(kept);
     const { signal } = this.#controller;
-    let giveBack = (): void => {};
+    let endEarly = (): void => {};
     const outcome = new Promise<Outcome>((resolve) => {
-      giveBack = () => resolve(stopped);
-      // In a turn of its own, so that answers to what was just stored are on their way first.
+      endEarly = () => resolve(stopped);
+      // Later, so that answers to what was just stored are on their way first.
       setImmediate(() => void this.#attempt(job, signal).then(resolve));
     });
     const ended: Promise<void> = outcome.then(async (outcome) => {
       this.#working--;
-      this.#ahead.took(performance.now() - from);
+      this.#prefetched.noteDuration(performance.now() - from);
       this.#begin();
-      const kind = kindOf(kept);
+      const kindBefore = kindOf(kept);
       record(kept, outcome, startedAt, this.#now());
-      const recorded = await this.#put(this.#recorded(leased, job.stage, kind), kept);
+      const completion = this.#completionOf(leased, job.stage, kindBefore);
+      const isRecorded = await this.#recorder.record(completion, kept);
       this.#running.delete(ended);
-      if (recorded) this.#policy.onRecorded?.(job, outcome);
+      if (isRecorded) this.#policy.onRecorded?.(job, outcome);
     });
-    this.#running.set(ended, giveBack);
+    this.#running.set(ended, endEarly);
   }
 
   async #attempt(job: Job, signal: AbortSignal): Promise<Outcome> {
-    if (!(await this.#owns(signal))) return stopped;
+    if (!(await this.#holdsLease(signal))) return stopped;
     try {
       return await this.#work(job, signal);
     } catch (error) {
@@ -221,44 +218,27 @@ export class LaneConsumer implements Consumer {
     }
   }
 
-  /** Another process may have taken it over, and be done with it, while this one stood still. */
-  async #owns(signal: AbortSignal): Promise<boolean> {
+  /** Another process may have taken the lease, and be done with it, while this one stood still. */
+  async #holdsLease(signal: AbortSignal): Promise<boolean> {
     try {
-      return (await this.#source.owns()) && !signal.aborted;
+      return (await this.#source.holdsLeases()) && !signal.aborted;
     } catch {
       // The thread has ended, and with it the lease.
       return false;
     }
   }
 
-  #recorded({ seq, owner, kept }: Leased, stage: Stage, kindBefore: number): Recorded {
-    const changes = changesOf(kept, this.#now());
-    const isDropped = kept.body === null;
-    return [seq, stage, owner, this.receiver, kindBefore, kindOf(kept), isDropped, changes];
-  }
-
-  /**
-   * Goes on until it is recorded or the lease is lost; resolves to whether it was recorded. Who aborts does not wait for a
-   * file that refuses, but the lease is given back as soon as it no longer does.
-   */
-  async #put(recorded: Recorded, kept: Kept): Promise<boolean> {
-    for (;;) {
-      try {
-        const result = await this.#source.record(recorded, kept);
-        if (!isFailure(result)) return result;
-        this.#policy.onError(errorOf(result));
-      } catch (error) {
-        // The thread has ended, and with it the lease.
-        if (!this.#aborted) this.#policy.onError(error);
-        return false;
-      }
-      const later = new Promise<void>((resolve) => setTimeout(resolve, recordAgainMs).unref());
-      if (this.#aborted) {
-        void later.then(() => this.#put(recorded, kept));
-        return false;
-      }
-      await later;
-    }
+  #completionOf({ seq, workerId, kept }: Leased, stage: Stage, kindBefore: number): Completion {
+    return {
+      seq,
+      stage,
+      leasedTo: workerId,
+      receiver: this.receiver,
+      kindBefore,
+      kindAfter: kindOf(kept),
+      dropBody: kept.body === null,
+      changes: changesOf(kept, this.#now()),
+    };
   }
 
   #now(): number {

@@ -4,37 +4,37 @@ import { quietTimeout } from "@reporthook/core/store";
 import type { Leased } from "../protocol/results.ts";
 
 interface Waiting extends Leased {
-  /** Since when, or since the event loop stood still. */
+  /** Since when it has waited, or since the event loop stood still. */
   since: number;
 }
 
-/** While work takes less on average, in milliseconds, more is leased ahead: what waits in the file is written once more. */
+/** While work takes less on average, in milliseconds, it is prefetched: a delivery that waits in the file is written once more. */
 const shortMs = 5;
-/** As much as is likely to begin within this time, in milliseconds. */
+/** As much is prefetched as is likely to begin within this time, in milliseconds. */
 const aheadMs = 250;
-/** But nothing that has not begun after so long stays. */
-const mostMs = 500;
-/** With so much of bodies nothing more is leased ahead. */
+/** A delivery that has not begun after this time is requeued. */
+const waitMs = 500;
+/** With this many bytes of bodies in it, the buffer takes no more. */
 const mostBytes = 16 * 1_024 * 1_024;
-/** Nor more than so many: after a crash they are taken back in one transaction. */
-const most = 1_000;
-/** When a timer comes so late, in milliseconds, the event loop stood still: nothing could begin. */
+/** After a crash, all that was prefetched is rescued in one transaction. */
+const mostPrefetched = 1_000;
+/** When a timer comes this late, in milliseconds, the event loop stood still: nothing could begin. */
 const lateMs = 100;
 // How long work takes is a matter of real time, whatever the receiver's clock says.
 const realTime: Clock = { now: () => performance.now(), setTimeout, clearTimeout };
 
-/** What a lane has leased and not begun. */
-export class Ahead {
-  readonly #giveBack: () => void;
+/** The deliveries that a consumer has leased and not begun. */
+export class PrefetchBuffer {
+  readonly #onOverdue: () => void;
   readonly #clock: Clock;
   readonly #waiting: Waiting[] = [];
   #bytes = 0;
   #averageMs = 2 * shortMs;
   #timer: unknown;
 
-  /** `giveBack` is called when the first of them has waited for too long. */
-  constructor(giveBack: () => void, clock: Clock = realTime) {
-    this.#giveBack = giveBack;
+  /** `onOverdue` is called when the first of them has waited for too long. */
+  constructor(onOverdue: () => void, clock: Clock = realTime) {
+    this.#onOverdue = onOverdue;
     this.#clock = clock;
   }
 
@@ -42,14 +42,17 @@ export class Ahead {
     return this.#waiting.length;
   }
 
-  /** How many to lease ahead, while so many are worked on at once. */
-  wanted(concurrency: number): number {
+  /** How many deliveries to prefetch, for this number of them at work. */
+  target(concurrency: number): number {
     if (this.#averageMs >= shortMs || this.#bytes >= mostBytes) return 0;
-    return Math.min(Math.round((concurrency * aheadMs) / Math.max(this.#averageMs, 1)), most);
+    return Math.min(
+      Math.round((concurrency * aheadMs) / Math.max(this.#averageMs, 1)),
+      mostPrefetched,
+    );
   }
 
-  /** Takes in how long one took. */
-  took(ms: number): void {
+  /** Takes in the duration of work on one. */
+  noteDuration(ms: number): void {
     this.#averageMs += (ms - this.#averageMs) / 10;
   }
 
@@ -66,7 +69,7 @@ export class Ahead {
     return first;
   }
 
-  /** Takes all out; nothing is leased ahead again before it is known to be short. */
+  /** Takes all out; nothing is prefetched again before work is known to be short. */
   clear(): readonly Leased[] {
     this.#clock.clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -78,16 +81,16 @@ export class Ahead {
   #watch(): void {
     const [first] = this.#waiting;
     if (first === undefined || this.#timer !== undefined) return;
-    const at = Math.ceil(first.since + mostMs);
-    this.#timer = quietTimeout(this.#clock, () => this.#look(at), at - this.#clock.now());
+    const at = Math.ceil(first.since + waitMs);
+    this.#timer = quietTimeout(this.#clock, () => this.#check(at), at - this.#clock.now());
   }
 
-  #look(at: number): void {
+  #check(at: number): void {
     this.#timer = undefined;
     const now = this.#clock.now();
     if (now - at >= lateMs) for (const waiting of this.#waiting) waiting.since = now;
     const [first] = this.#waiting;
-    if (first !== undefined && now - first.since >= mostMs) this.#giveBack();
+    if (first !== undefined && now - first.since >= waitMs) this.#onOverdue();
     else this.#watch();
   }
 }

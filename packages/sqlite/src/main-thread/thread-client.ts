@@ -2,94 +2,87 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, type Kept, newKept } from "@reporthook/core/store";
-import { kindOf } from "../protocol/kinds.ts";
-import type {
-  AddResult,
-  Call,
-  CallResult,
-  FromThread,
-  HandedOut,
-  LaneState,
-  Numbers,
-  Recorded,
-  RecordResult,
-  Reply,
-  Request,
-  ThreadOptions,
+import { type CountsByKind, kindOf, type ReceiverCounts } from "../protocol/kinds.ts";
+import {
+  type AddResult,
+  type Call,
+  type CallResult,
+  type Claims,
+  type Completion,
+  type CompletionResult,
+  type ConsumerState,
+  type FromThread,
+  heartbeatMs,
+  isFailure,
+  leaseLostAfterMs,
+  type Reply,
+  type ThreadOptions,
 } from "../protocol/protocol.ts";
-import { beatMs, isFailure, lostAfterMs } from "../protocol/protocol.ts";
-import { addedOf, errorOf, type LeasedToLane, leasedOf, storedUnder } from "../protocol/results.ts";
-import { Outbox } from "./request-batch.ts";
+import { addedOf, errorOf, type Leased, leasedOf, seqOf } from "../protocol/results.ts";
+import { Pending } from "./pending.ts";
+import { RequestBatch } from "./request-batch.ts";
 import { startThread } from "./spawn.ts";
 
-/** Who is told what nobody asked for. */
-export interface Listener {
-  /** How the lanes stand, to be told to the thread. */
-  lanes(): readonly LaneState[];
-  /** Counts have changed. */
-  counted(numbers: Numbers): void;
-  leased(leased: readonly LeasedToLane[]): void;
+/** Is told what nobody asked for. */
+export interface ThreadListener {
+  /** Returns the state of each consumer, for the next request. */
+  consumerStates(): readonly ConsumerState[];
+  counted(counts: ReceiverCounts): void;
+  leased(consumer: number, leased: Leased, cost: number): void;
   /** The leases that were held are gone. */
-  lost(): void;
-  /** `asOf` is when the lanes were told of which the thread knew. */
-  handedOut(rest: Pick<HandedOut, "due" | "poisoned">, asOf: number | null): void;
+  leasesLost(): void;
+  /** `asOf` is when the request was sent whose consumers the thread knew. */
+  claimed(rest: Pick<Claims, "due" | "poisoned">, asOf: number | null): void;
   failed(error: ReporthookError): void;
-  /** The thread has ended, whatever the reason; `error` when nobody asked it to. */
+  /** The thread has ended, for whatever reason; `error` when nobody asked it to. */
   ended(error: ReporthookError | null): void;
 }
 
-interface Waiting<T> {
+/** A promise of a result. */
+interface Waiter<T> {
   resolve(value: T): void;
   reject(error: unknown): void;
 }
 
-interface Addition {
+interface AddWaiter extends Waiter<Added> {
   readonly kind: number;
   readonly bytes: number;
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
 }
 
-interface Recording {
+interface CompletionWaiter extends Waiter<CompletionResult> {
   readonly seq: number;
   readonly kept: Kept;
 }
 
-const nothing: Omit<Request, "sentAt"> = {
-  adds: [],
-  bytes: new Uint8Array(),
-  records: [],
-  calls: [],
-  lanes: [],
-};
 const mostAdds = 10_000;
 const mostBytes = 64 * 1_024 * 1_024;
-// So many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
-const together = 16;
-// When a request was sent so lately that the answer says that the leases are ours, no other can have taken them.
-const sureMs = lostAfterMs - beatMs;
+// This many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
+const addsPerRequest = 16;
+// As long as this after a request was sent, no other worker can have taken the leases that the answer to it confirms.
+const sureMs = leaseLostAfterMs - heartbeatMs;
 
-/** The way to the engine's thread: collects what is asked for in one turn of the event loop, and sends it at once. */
-export class Connection {
+/** The client of the writer's thread: sends what is asked for in one turn of the event loop as one request. */
+export class ThreadClient {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
   readonly #thread: Worker;
   readonly #ended: Promise<void>;
-  readonly #listener: Listener;
-  readonly #adding: (Waiting<Added> & Addition)[] = [];
-  readonly #recording: (Waiting<RecordResult> & Recording)[] = [];
-  readonly #calling: Waiting<unknown>[] = [];
-  readonly #outbox = new Outbox();
+  readonly #listener: ThreadListener;
+  readonly #adding: AddWaiter[] = [];
+  readonly #completing: CompletionWaiter[] = [];
+  readonly #calling: Waiter<unknown>[] = [];
+  readonly #pending = new Pending();
+  #batch = new RequestBatch();
   #flushing: ReturnType<typeof setImmediate> | undefined;
-  #unconfirmedBytes = 0;
-  readonly #pending = new Map<string, number[]>();
   #ownedAsOf = Number.NEGATIVE_INFINITY;
-  #opening: Waiting<void> | null = null;
+  #opening: Waiter<void> | null = null;
   #error: ReporthookError | null = null;
   #closing = false;
   #over = false;
 
-  constructor(options: ThreadOptions, listener: Listener) {
+  constructor(options: ThreadOptions, listener: ThreadListener) {
     this.#listener = listener;
     this.#thread = startThread(options);
     this.opened = new Promise((resolve, reject) => {
@@ -97,9 +90,8 @@ export class Connection {
     });
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
-    this.#thread.on("error", (error) => {
-      const message = `The inbox's thread failed: ${String(error)}`;
-      this.#error = new ReporthookError("inbox_failed", message, { cause: error });
+    this.#thread.on("error", (cause) => {
+      this.#error = inboxFailed(`The inbox's thread failed: ${String(cause)}`, cause);
     });
     this.#ended = new Promise((resolve) => {
       this.#thread.on("exit", () => {
@@ -115,35 +107,36 @@ export class Connection {
     const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
     const bytes = body.byteLength + (key?.byteLength ?? 0);
-    if (this.#adding.length >= mostAdds || this.#unconfirmedBytes + bytes > mostBytes) {
+    if (this.#adding.length >= mostAdds || this.#pending.bytes + bytes > mostBytes) {
       throw new ReporthookError(
         "overloaded",
         `${this.#adding.length} deliveries wait to be stored: the disk does not keep up`,
       );
     }
-    this.#outbox.add(delivery, kind, begins);
-    this.#count(delivery.receiver, kind, bytes, 1);
+    this.#batch.add(delivery, kind, begins);
+    this.#pending.change(1, delivery.receiver, kind, bytes);
     return this.#promise((resolve, reject) => {
       this.#adding.push({ kind, bytes, delivery, arrival, resolve, reject });
     });
   }
 
-  /** How many of each kind are on their way to the file. */
-  pendingOf(receiver: string): readonly number[] {
-    return this.#pending.get(receiver) ?? [];
+  /** Counts of a receiver's deliveries that are on their way to the file. */
+  pendingOf(receiver: string): CountsByKind {
+    return this.#pending.countsOf(receiver);
   }
 
-  record(recorded: Recorded, kept: Kept): Promise<RecordResult> {
-    this.#outbox.record(recorded);
+  /** Has a completion recorded; `kept` may be leased again by the time that the promise resolves. */
+  complete(completion: Completion, kept: Kept): Promise<CompletionResult> {
+    this.#batch.complete(completion);
     return this.#promise((resolve, reject) => {
-      this.#recording.push({ seq: recorded[0], kept, resolve, reject });
+      this.#completing.push({ seq: completion.seq, kept, resolve, reject });
     });
   }
 
-  /** Rejects with what the thread failed with. */
+  /** Rejects with the error that the thread failed with. */
   call(call: Call): Promise<unknown> {
     try {
-      this.#outbox.call(call);
+      this.#batch.call(call);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -152,8 +145,8 @@ export class Connection {
     });
   }
 
-  /** Whether what was leased is still ours, which is asked when it is not sure: this process may have stood still. */
-  owns(): boolean | Promise<boolean> {
+  /** Whether leases are still held; the thread is asked when it is not sure, for this process may have stood still. */
+  holdsLeases(): boolean | Promise<boolean> {
     return this.#isSure() || this.call({ ask: "counts" }).then(() => this.#isSure());
   }
 
@@ -161,7 +154,7 @@ export class Connection {
     return performance.now() - this.#ownedAsOf < sureMs;
   }
 
-  /** Sends, in this turn of the event loop, how the lanes stand and what else is to be sent. */
+  /** Sends the state of the consumers, and all that was asked for, at the end of this turn of the event loop. */
   flush(): void {
     this.#flushing ??= setImmediate(() => this.#send());
   }
@@ -173,7 +166,7 @@ export class Connection {
     await this.call({ ask: "close" }).catch(() => {});
     this.#thread.ref();
     await this.#ended;
-    // What was never opened has nothing to give back.
+    // A file that was never opened has nothing to give back.
     if (this.#error !== null && this.#opening === null) throw this.#error;
   }
 
@@ -182,44 +175,36 @@ export class Connection {
   ): Promise<T> {
     if (this.#over) return Promise.reject(this.#error ?? closed());
     const promise = new Promise<T>(wait);
-    if (this.#outbox.deliveries === together) this.#send();
+    if (this.#batch.deliveries === addsPerRequest) this.#send();
     else this.flush();
     return promise;
-  }
-
-  #count(receiver: string, kind: number, bytes: number, by: 1 | -1): void {
-    let numbers = this.#pending.get(receiver);
-    if (numbers === undefined) {
-      numbers = [];
-      this.#pending.set(receiver, numbers);
-    }
-    numbers[kind] = (numbers[kind] ?? 0) + by;
-    this.#unconfirmedBytes += by * bytes;
   }
 
   #send(): void {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     try {
-      const request = this.#outbox.take(this.#listener.lanes());
+      const request = this.#batch.encode(this.#listener.consumerStates());
+      this.#batch = new RequestBatch();
       this.#thread.ref();
-      // Handed over: a copy would take memory in the thread that nobody has touched, for each message anew.
+      // Handed over: each copy would take memory in the thread that nobody has touched.
       this.#thread.postMessage(request, [request.bytes.buffer]);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** What was not sent gets no answer: no later answer may be taken for its own. Everything that waits is rejected. */
-  #fail(error: unknown): void {
-    this.#error ??= new ReporthookError(
-      "inbox_failed",
-      `What was asked for could not be sent to the inbox's thread: ${describe(error)}`,
-      { cause: error },
+  /** Rejects everything that waits: without a request, a later answer would be taken for the one to it. */
+  #fail(cause: unknown): void {
+    this.#error ??= inboxFailed(
+      `What was asked for could not be sent to the inbox's thread: ${describe(cause)}`,
+      cause,
     );
     this.#over = true;
     this.#thread.ref();
-    this.#thread.postMessage({ ...nothing, calls: [{ ask: "close" }], sentAt: performance.now() });
+    const batch = new RequestBatch();
+    batch.call({ ask: "close" });
+    this.#thread.postMessage(batch.encode([]));
   }
 
   #receive(message: FromThread): void {
@@ -231,69 +216,79 @@ export class Connection {
       this.#opening?.resolve();
       this.#opening = null;
     } else {
+      // The rest follows when the thread ends.
       this.#error = errorOf(message.unopened);
-      // Its end is waited for.
       return;
     }
-    // Only what is waited for keeps the process alive.
-    const waiting = this.#adding.length + this.#recording.length + this.#calling.length;
+    // Only answers that are waited for keep the process alive.
+    const waiting = this.#adding.length + this.#completing.length + this.#calling.length;
     if (waiting === 0) this.#thread.unref();
   }
 
   #deliver(reply: Reply): void {
-    const { adds, records, calls, numbers, error, handed, owner, lost, asOf } = reply;
-    if (asOf !== null && owner !== null && !lost) this.#ownedAsOf = asOf;
-    if (numbers !== null) this.#listener.counted(numbers);
+    const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
+    if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
+    if (counts !== null) this.#listener.counted(counts);
     const inMemory = new Map<number, Kept>();
-    const wanted = new Set(handed.filter(({ row }) => row === null).map(({ seq }) => seq));
-    for (const [index, adding] of this.#taken(this.#adding, adds)) {
-      const { delivery, arrival, kind, bytes, resolve, reject } = adding;
+    const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
+    for (const [index, waiter] of taken(this.#adding, adds)) {
+      const { delivery, arrival, resolve, reject } = waiter;
       const result = adds[index] as AddResult;
-      this.#count(delivery.receiver, kind, bytes, -1);
+      this.#forget(waiter);
       if (isFailure(result)) {
         reject(errorOf(result));
         continue;
       }
-      const [seq, sameSignatureAs] = storedUnder(result);
-      if (wanted.has(seq)) inMemory.set(seq, newKept(delivery, arrival, sameSignatureAs));
-      resolve(addedOf(delivery.id, result));
+      const [seq, added] = [seqOf(result), addedOf(delivery.id, result)];
+      if (added.status === "added" && seq !== null && wanted.has(seq)) {
+        inMemory.set(seq, newKept(delivery, arrival, added.sameSignatureAs ?? null));
+      }
+      resolve(added);
     }
-    for (const [index, { seq, kept, resolve }] of this.#taken(this.#recording, records)) {
+    for (const [index, { seq, kept, resolve }] of taken(this.#completing, completions)) {
       inMemory.set(seq, kept);
-      resolve(records[index] as RecordResult);
+      resolve(completions[index] as CompletionResult);
     }
-    for (const [index, { resolve, reject }] of this.#taken(this.#calling, calls)) {
+    for (const [index, { resolve, reject }] of taken(this.#calling, calls)) {
       const result = calls[index] as CallResult;
       if (isFailure(result)) reject(errorOf(result));
       else resolve(result.value);
     }
-    if (lost) this.#listener.lost();
-    this.#listener.leased(handed.map((one) => leasedOf(one, owner ?? 0, inMemory)));
-    this.#listener.handedOut(reply, asOf);
+    if (lost) this.#listener.leasesLost();
+    for (const one of claimed) {
+      this.#listener.leased(one.consumer, leasedOf(one, workerId ?? 0, inMemory), one.cost);
+    }
+    this.#listener.claimed(reply, asOf);
     if (error !== null) this.#listener.failed(errorOf(error));
   }
 
-  /** Takes those off a queue that there are results for. */
-  #taken<T>(queue: T[], results: readonly unknown[]): IterableIterator<[number, T]> {
-    return queue.splice(0, results.length).entries();
+  #forget({ delivery, kind, bytes }: AddWaiter): void {
+    this.#pending.change(-1, delivery.receiver, kind, bytes);
   }
 
   #end(): void {
     this.#over = true;
     clearImmediate(this.#flushing);
-    if (!this.#closing) this.#error ??= new ReporthookError("inbox_failed", "The thread has ended");
+    if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
     const error = this.#error ?? closed();
     this.#opening?.reject(error);
-    for (const { delivery, kind, bytes } of this.#adding) {
-      this.#count(delivery.receiver, kind, bytes, -1);
-    }
-    for (const queue of [this.#adding, this.#recording, this.#calling]) {
+    for (const waiter of this.#adding) this.#forget(waiter);
+    for (const queue of [this.#adding, this.#completing, this.#calling]) {
       for (const { reject } of queue.splice(0)) reject(error);
     }
     this.#listener.ended(this.#error);
   }
 }
 
+/** Takes the waiters that there are results for off a queue. */
+function taken<T>(queue: T[], results: readonly unknown[]): IterableIterator<[number, T]> {
+  return queue.splice(0, results.length).entries();
+}
+
+function inboxFailed(message: string, cause?: unknown): ReporthookError {
+  return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
+}
+
 function closed(): ReporthookError {
-  return new ReporthookError("inbox_failed", "The inbox was closed before this was done");
+  return inboxFailed("The inbox was closed before this was done");
 }

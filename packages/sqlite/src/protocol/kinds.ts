@@ -1,26 +1,33 @@
 import type { Counts, Load, State, Verification } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 
-/** The kinds that are counted: the six states, three parts of them that are counted apart, and {@link ever}. */
+/** Kinds of deliveries that are counted: the six states, and three parts of them that are counted apart. */
 const kinds = {
   ...{ received: states.indexOf("received"), verified: states.indexOf("verified") },
   ...{ givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 },
 } as const;
 
-/** The kind of all that ever came: over all receivers, the last number that was given. */
-export const ever = 9;
+/** The kind of all deliveries that ever came: over all receivers, the last number that was given. */
+export const everKind = 9;
 
-const numberOfKinds = 10;
+/** Counts of deliveries, at the index of their kind. */
+export type CountsByKind = readonly number[];
 
-/** What of a delivery decides its kind. */
-export interface Counted {
+/** Counts of receivers, by name. */
+export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
+
+/** No delivery of any kind. */
+export const noCounts: CountsByKind = new Array<number>(everKind + 1).fill(0);
+
+/** The parts of a delivery that decide its kind. */
+export interface Countable {
   readonly state: State;
   readonly giveWay: boolean;
   readonly verification: Verification | null;
 }
 
-/** As which kind a delivery is counted. */
-export function kindOf({ state, giveWay, verification }: Counted): number {
+/** The kind that a delivery is counted as. */
+export function kindOf({ state, giveWay, verification }: Countable): number {
   const unsigned = verification === "unsigned";
   if (state === "received" && giveWay) return kinds.givingWay;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;
@@ -28,12 +35,18 @@ export function kindOf({ state, giveWay, verification }: Counted): number {
   return states.indexOf(state);
 }
 
-/** No delivery of any kind. */
-export const none: readonly number[] = new Array<number>(numberOfKinds).fill(0);
+/** The sum of counts, kind by kind. */
+export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
+  const sum = [...noCounts];
+  for (const counts of all) {
+    for (const [kind, count] of counts.entries()) sum[kind] = (sum[kind] ?? 0) + count;
+  }
+  return sum;
+}
 
-/** How many of each state there are. */
-export function countsOf(numbers: readonly number[] = none): Counts {
-  const of = (kind: number): number => numbers[kind] ?? 0;
+/** Counts by state, as the inbox gives them. */
+export function countsOf(counts: CountsByKind = noCounts): Counts {
+  const of = (kind: number): number => counts[kind] ?? 0;
   const [received, verified, handled, held, rejected, dead] = states.map((_, kind) => of(kind));
   return {
     received: (received ?? 0) + of(kinds.givingWay),
@@ -45,9 +58,9 @@ export function countsOf(numbers: readonly number[] = none): Counts {
   };
 }
 
-/** How full the inbox is for a receiver: with `numbers` stored, and `pending` on their way to the file. */
-export function loadOf(numbers: readonly number[] = none, pending: readonly number[] = none): Load {
-  const of = (kind: number): number => (numbers[kind] ?? 0) + (pending[kind] ?? 0);
+/** The load of one receiver, with the stored deliveries and the `pending` ones, on their way to the file. */
+export function loadOf(stored: CountsByKind = noCounts, pending: CountsByKind = noCounts): Load {
+  const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
   const unverified = of(kinds.received);
   const unsignedWaiting = of(kinds.unsignedVerified);
   return {

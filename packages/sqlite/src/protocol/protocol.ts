@@ -1,73 +1,74 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
 import type { Retention } from "@reporthook/core/store";
-import type { Row, Value } from "../database/driver.ts";
+import type { Row } from "../database/driver.ts";
+import type { ReceiverCounts } from "./kinds.ts";
+import type { Changes } from "./row.ts";
 
-/** An owner whose beat stands still for so long (milliseconds of real time) has lost its leases. */
-export const lostAfterMs: number = 5_000;
-/** How often an owner that holds leases beats, in milliseconds. */
-export const beatMs: number = 1_000;
-/** How many deliveries a person or time changes in one transaction. */
-export const atOnce: number = 500;
+/** A worker whose heartbeat stands still for this long, in milliseconds of real time, has lost its leases. */
+export const leaseLostAfterMs: number = 5_000;
+/** The time between two heartbeats of a worker that holds leases, in milliseconds. */
+export const heartbeatMs: number = 1_000;
+/** The most deliveries that one call releases or prunes: its transaction holds up all others. */
+export const rowsPerStep: number = 500;
 
-/** What the thread is started with. */
+/** The options that the thread is started with. */
 export interface ThreadOptions {
   readonly path: string;
-  /** A module's name, or the best there is. */
+  /** A module's name; undefined for the best that is there. */
   readonly driver: string | undefined;
   readonly migrate: boolean;
-  /** How long what has ended is kept, in milliseconds. */
   readonly retention: Retention;
 }
 
 /**
- * Deliveries to be stored that came one after the other and are alike, as most of one sender are. What each has of its own
- * is in lists of the same order, for the names of properties would cross to the thread with each.
+ * Deliveries to be stored that came one after the other and have these properties in common. The rest is in lists of the
+ * same order: in objects, the names of the properties would cross to the thread with each.
  */
-export interface Alike {
+export interface AddBatch {
   readonly receiver: string;
   readonly url: string;
   readonly headers: string;
   readonly context: string | null;
   readonly kind: number;
-  /** The values of the columns `changing`, when they do not begin as received. */
-  readonly changes: readonly Value[] | null;
+  /** Only of a batch of one, that does not begin as received. */
+  readonly changes: Changes | null;
   readonly ids: readonly string[];
   readonly receivedAt: readonly number[];
   readonly ackMs: readonly number[];
   readonly signatures: readonly (string | null)[];
-  /** Their bytes follow each other in {@link Request.bytes}: body, then key. */
+  /** The bytes follow each other in {@link Request.bytes}: body, then key. */
   readonly bodyBytes: readonly number[];
   /** 0 without a key. */
   readonly keyBytes: readonly number[];
 }
 
-/** What became of one attempt. */
-export type Recorded = readonly [
-  seq: number,
-  /** The stage it was leased for, and the owner. */
-  stage: Stage,
-  owner: number,
-  receiver: string,
-  kindBefore: number,
-  kindAfter: number,
-  /** What came of it is no longer kept: its body, path and query. */
-  isDropped: boolean,
-  /** The values of the columns `changing`. */
-  changes: readonly Value[],
-];
+/** The end of one attempt. */
+export interface Completion {
+  readonly seq: number;
+  /** The stage that it was leased for. */
+  readonly stage: Stage;
+  /** The worker that it was leased to. */
+  readonly leasedTo: number;
+  readonly receiver: string;
+  readonly kindBefore: number;
+  readonly kindAfter: number;
+  /** Whether body, path and query are no longer kept. */
+  readonly dropBody: boolean;
+  readonly changes: Changes;
+}
 
-/** How a lane, the consumer of one receiver's stage, stands; one that is not told of any more has ended. */
-export interface LaneState {
-  readonly lane: number;
+/** The state of one consumer; it has ended once a request no longer lists it. */
+export interface ConsumerState {
+  readonly consumer: number;
   readonly receiver: string;
   readonly stage: Stage;
   /** By its receiver's clock. */
   readonly now: number;
-  /** How many more it takes than were told before; negative when it takes less. */
-  readonly places: number;
+  /** The credit that is added to what the thread knows of; negative to withdraw some. */
+  readonly credit: number;
 }
 
-/** A question, or something to be done once. */
+/** A question, or an order that is carried out once. */
 export type Call =
   | { readonly ask: "health" }
   | { readonly ask: "close" }
@@ -77,99 +78,97 @@ export type Call =
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
-  /** The next of those parked for a reason, with ids after that one. */
+  /** Releases one step of those parked for a reason, with ids beyond `after`. */
   | { readonly ask: "release"; readonly query: ReleaseQuery; readonly after: string }
   | { readonly ask: "discard"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "prune"; readonly now: number };
 
-/** To the thread: everything since the last turn of the event loop. */
+/** A message to the thread: everything since the last turn of the event loop. */
 export interface Request {
-  readonly adds: readonly Alike[];
+  readonly adds: readonly AddBatch[];
   readonly bytes: Uint8Array;
-  readonly records: readonly Recorded[];
+  readonly completions: readonly Completion[];
   readonly calls: readonly Call[];
-  readonly lanes: readonly LaneState[];
-  /** When it was sent, by the sender's monotonic time in milliseconds. */
+  readonly consumers: readonly ConsumerState[];
+  /** The sender's monotonic time in milliseconds. */
   readonly sentAt: number;
 }
 
-/** Why something was not done, in a form that survives the way between threads. */
+/** An error, in a form that crosses between threads. */
 export interface Failure {
   readonly code: string;
   readonly failed: string;
 }
 
-/** A number: stored under it. */
+/** The result of one add; a number when it was stored under it. */
 export type AddResult =
   | number
   | { readonly seq: number; readonly sameSignatureAs: string }
   | { readonly duplicateOf: string }
   | Failure;
 
-/** Whether it was recorded: false when the lease was lost. */
-export type RecordResult = boolean | Failure;
+/** Whether a completion was recorded: false when the lease was lost. */
+export type CompletionResult = boolean | Failure;
 
-/** One step of pruning: how many were deleted, and whether there are more. */
-export interface Pruned {
+/** The result of one step of pruning. */
+export interface PruneStep {
   readonly pruned: number;
   readonly more: boolean;
 }
 
-/** One step of a release: how many, and the last of them. */
-export interface Released {
+/** The result of one step of a release, with the last id that it released. */
+export interface ReleaseStep {
   readonly released: number;
   readonly last: string;
 }
 
-/** What a call resolves to. */
+/** The result of a call. */
 export type CallResult = { readonly value: unknown } | Failure;
 
-/** A delivery for a lane; without a row it is one that was just added or recorded, and is still in memory. */
-export interface Handed {
-  readonly lane: number;
+/** A delivery that was leased to a consumer. */
+export interface Claimed {
+  readonly consumer: number;
   readonly receiver: string;
   readonly seq: number;
+  /** Null for one that was just added or recorded: the main thread still has it in memory. */
   readonly row: Row | null;
-  /** How many of the lane's it takes. */
-  readonly places: number;
+  /** The credit that it uses up. */
+  readonly cost: number;
 }
 
-/** Counts by kind, of receivers by name. */
-export type Numbers = ReadonlyMap<string, readonly number[]>;
-
-/** What a turn did for lanes. */
-export interface HandedOut {
-  readonly handed: readonly Handed[];
-  /** Whose leases they are. */
-  readonly owner: number | null;
-  /** Of lanes with places left: when the next one comes due; now, while more waits than was handed out. */
-  readonly due: readonly { readonly lane: number; readonly at: number | null }[];
-  /** Parked, because work on them ended the process too often. */
+/** The work that one batch hands to consumers. */
+export interface Claims {
+  readonly claimed: readonly Claimed[];
+  /** The worker that holds the leases; null before the first. */
+  readonly workerId: number | null;
+  /** For consumers with credit left: when the next delivery comes due, which is now while more waits than was claimed. */
+  readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
+  /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly { readonly receiver: string; readonly row: Row }[];
-  /** Another has taken the leases. */
+  /** Another worker has taken the leases that were held before. */
   readonly lost: boolean;
 }
 
-/** From the thread, after each commit: results in the order in which they were asked for. */
-export interface Reply extends HandedOut {
+/** A message from the thread after each commit, with results in the order of the requests. */
+export interface Reply extends Claims {
   readonly adds: readonly AddResult[];
-  readonly records: readonly RecordResult[];
+  readonly completions: readonly CompletionResult[];
   readonly calls: readonly CallResult[];
-  /** When they changed. */
-  readonly numbers: Numbers | null;
-  /** Something began to fail. */
+  /** Null when they are as before. */
+  readonly counts: ReceiverCounts | null;
+  /** The failure of the batch; null while it is the same as before. */
   readonly error: Failure | null;
-  /** When the last request was sent that went into it; null when there was none. */
+  /** When the last of the requests was sent; null when there was none. */
   readonly asOf: number | null;
 }
 
-/** From the thread. */
+/** A message from the thread. */
 export type FromThread =
-  | { readonly opened: Numbers }
+  | { readonly opened: ReceiverCounts }
   | { readonly unopened: Failure }
   | { readonly reply: Reply };
 
-/** Whether it is one. */
+/** Whether a result is a failure. */
 export function isFailure(result: unknown): result is Failure {
   return typeof result === "object" && result !== null && "failed" in result;
 }

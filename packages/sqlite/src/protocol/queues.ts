@@ -4,32 +4,37 @@ import type { Value } from "../database/driver.ts";
 
 /** The values of the column `queue`, by stage. */
 export const queues = {
-  // Ranked by when they come due, by receipt, by when they came due, by their owner's number.
+  // Ranked by due time, by receipt, by due time, by the id of the worker.
   verify: { later: 0, first: 1, yielding: 2, leased: 6 },
-  // Ranked by when they come due, and by their owner's number.
+  // Ranked by due time, and by the id of the worker.
   handle: { later: 3, first: 4, yielding: 5, leased: 7 },
 } as const;
 
-/** That a delivery waits. */
-export interface Waiting {
-  readonly stage: Stage;
-  /** Or it comes due later. */
-  readonly isDue: boolean;
-  readonly rank: number;
+/** The columns `queue` and `rank`, which order deliveries of one receiver; null at the end of the way. */
+export interface QueuePosition {
+  readonly queue: number | null;
+  readonly rank: number | null;
 }
 
-/** What the columns `queue` and `rank` say; null at the end of the way. */
-export function waitingIn(queue: Value | undefined, rank: Value | undefined): Waiting | null {
+/** A delivery that waits for a stage. */
+export interface Queued {
+  readonly stage: Stage;
+  /** Null when it is due now. */
+  readonly dueAt: number | null;
+}
+
+/** The stage that a position waits for; null when it is leased, or at the end of its way. */
+export function queuedAt(queue: Value | undefined, rank: Value | undefined): Queued | null {
   if (typeof queue !== "number" || queue >= queues.verify.leased) return null;
   const stage = queue < queues.handle.later ? "verify" : "handle";
-  return { stage, isDue: queue !== queues[stage].later, rank: Number(rank) };
+  return { stage, dueAt: queue === queues[stage].later ? Number(rank) : null };
 }
 
-/** In which queue a delivery waits, and at which place; null at the end of its way. */
-export function placeOf(
+/** The position of a delivery that nobody has leased. */
+export function positionOf(
   { state, receivedAt, dueAt, giveWay }: Kept,
   now: number,
-): { readonly queue: number | null; readonly rank: number | null } {
+): QueuePosition {
   if (state !== "received" && state !== "verified") return { queue: null, rank: null };
   const of = queues[state === "received" ? "verify" : "handle"];
   if (dueAt > now) return { queue: of.later, rank: dueAt };

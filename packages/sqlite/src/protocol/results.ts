@@ -1,50 +1,40 @@
 import { type Added, type ErrorCode, ReporthookError } from "@reporthook/core";
 import type { Kept } from "@reporthook/core/store";
-import type { AddResult, Failure, Handed } from "./protocol.ts";
+import type { AddResult, Claimed, Failure } from "./protocol.ts";
 import { keptOf } from "./row.ts";
 
-/** What became of a delivery that did not fail. */
-export type Stored = Exclude<AddResult, Failure>;
-
-/** One that was leased. */
+/** A delivery in memory that is leased to a consumer of this process. */
 export interface Leased {
   readonly seq: number;
-  readonly owner: number;
+  readonly workerId: number;
   readonly kept: Kept;
 }
 
-/** What the thread leased to a lane. */
-export interface LeasedToLane extends Leased {
-  readonly lane: number;
-  /** How many of the lane's it takes. */
-  readonly places: number;
+/** The number under which a delivery was stored; null when it was not. */
+export function seqOf(result: AddResult): number | null {
+  if (typeof result === "number") return result;
+  return "seq" in result ? result.seq : null;
 }
 
-/** Under which number (0: none), and with which earlier one's signature. */
-export function storedUnder(result: Stored): [number, string | null] {
-  if (typeof result === "number") return [result, null];
-  return "seq" in result ? [result.seq, result.sameSignatureAs] : [0, null];
-}
-
-/** What is told of it. */
-export function addedOf(id: string, result: Stored): Added {
+/** The answer to an add that did not fail. */
+export function addedOf(id: string, result: Exclude<AddResult, Failure>): Added {
   if (typeof result === "number") return { status: "added", id };
   if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
   return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
 }
 
-/** One that was leased, with what is in memory of it or was read. */
+/** A claimed delivery, from its row or from memory. */
 export function leasedOf(
-  { lane, seq, row, receiver, places }: Handed,
-  owner: number,
+  { seq, row, receiver }: Claimed,
+  workerId: number,
   inMemory: ReadonlyMap<number, Kept>,
-): LeasedToLane {
+): Leased {
   const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  return { lane, seq, owner, kept, places };
+  return { seq, workerId, kept };
 }
 
-/** The error that a failure in the thread stands for. */
+/** The error of a failure. */
 export function errorOf({ code, failed }: Failure): ReporthookError {
   return new ReporthookError(code as ErrorCode, failed);
 }

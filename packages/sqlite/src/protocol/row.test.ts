@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keptOf, textOf } from "./row.ts";
+import { headersText, keptOf } from "./row.ts";
 
 const row = { seq: 1, id: "1", received_at: 5, due_at: null, state: 0, attempts: 0, url: "/" };
 const headersIn = (headers: string) => keptOf({ ...row, headers }, "a").headers;
@@ -11,13 +11,13 @@ describe("A row", () => {
     [{ traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }],
     [{ "content-type": "", "x-other": "of an app's own inbox" }],
   ])("has the headers that were given: %j", (headers) => {
-    expect(headersIn(textOf(headers))).toEqual(headers);
+    expect(headersIn(headersText(headers))).toEqual(headers);
   });
 
   it("has the headers of an older file, by their names", () => {
     const headers = { "user-agent": "reports/1.0" };
     expect(headersIn(JSON.stringify(headers))).toEqual(headers);
-    expect(textOf(headers)).not.toContain("user-agent");
+    expect(headersText(headers)).not.toContain("user-agent");
   });
 
   it("has no headers where somebody has written something else", () => {

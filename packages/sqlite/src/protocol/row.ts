@@ -1,16 +1,49 @@
-import type { Attempt, Entry, KeptHeaders, Reason, State, Verification } from "@reporthook/core";
+import type {
+  Attempt,
+  Entry,
+  KeptHeaders,
+  Reason,
+  Stage,
+  State,
+  Verification,
+} from "@reporthook/core";
 import { isUnsigned, type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { placeOf } from "./queues.ts";
+import { positionOf, type Queued, queuedAt, queues } from "./queues.ts";
 
-/** The columns that work on a delivery changes, in the order of {@link changesOf}. */
-export const changing: readonly string[] = [
+/** The columns that work on a delivery changes, in the order of {@link Changes}. */
+export const changedColumns: readonly string[] = [
   ...["state", "queue", "rank", "attempts", "due_at", "give_way", "verification", "type"],
   ...["report", "reason", "reason_message", "released", "memo", "last_error", "ended_at"],
   ...["kept_as", "history", "signature"],
 ];
 
-/** How long it is kept at the end of its way: an index of the times in prune. `unsigned` is held. */
+/** Values of {@link changedColumns}: only this file reads them by position. Names would cross to the thread with each. */
+export type Changes = readonly Value[];
+
+const [queueAt, rankAt, keptAsAt] = ["queue", "rank", "kept_as"].map((name) =>
+  changedColumns.indexOf(name),
+) as [number, number, number];
+
+/** The stage that a delivery waits for after these changes; null at the end of its way. */
+export function queuedAfter(changes: Changes): Queued | null {
+  return queuedAt(changes[queueAt], changes[rankAt]);
+}
+
+/** The same changes, with the delivery leased to a worker. */
+export function leasedTo(workerId: number, stage: Stage, changes: Changes): Changes {
+  const leased = [...changes];
+  leased[queueAt] = queues[stage].leased;
+  leased[rankAt] = workerId;
+  return leased;
+}
+
+/** One of {@link keptAs}; null while the delivery waits. */
+export function keptAsAfter(changes: Changes): Value {
+  return changes[keptAsAt] ?? null;
+}
+
+/** The retention of a delivery at the end of its way: an index of the times in maintenance.ts. `unsigned` is held. */
 export const keptAs = {
   rejected: 0,
   unsigned: 1,
@@ -20,17 +53,10 @@ export const keptAs = {
   unsignedDead: 5,
 } as const;
 
-const keptAsAt = changing.indexOf("kept_as");
-
-/** As what {@link changesOf} says that it is kept; null while it waits. */
-export function keptAsIn(changes: readonly Value[]): Value {
-  return changes[keptAsAt] ?? null;
-}
-
-/** What work has made of a delivery, as values of the columns {@link changing}. */
-export function changesOf(kept: Kept, now: number): Value[] {
+/** The changes that bring the file up to a delivery in memory. */
+export function changesOf(kept: Kept, now: number): Changes {
   const { state, reason, history } = kept;
-  const { queue, rank } = placeOf(kept, now);
+  const { queue, rank } = positionOf(kept, now);
   const ended = queue === null;
   return [
     states.indexOf(state),
@@ -75,16 +101,16 @@ function keptAsOf(kept: Kept): number {
   return state === "dead" ? keptAs.unsignedDead : keptAs.unsigned;
 }
 
-/** Headers that are stored by their places, as a part of the file's format: with the names each row would be a tenth longer. */
-const placed = ["content-type", "user-agent", "traceparent"];
+/** Headers that are stored by position, as a part of the file's format: with their names each row would be a tenth longer. */
+const positional = ["content-type", "user-agent", "traceparent"];
 
-/** What the column `headers` says. */
-export function textOf(headers: KeptHeaders): string {
-  const isPlaced = Object.keys(headers).every((name) => placed.includes(name));
-  return JSON.stringify(isPlaced ? placed.map((name) => headers[name]) : headers);
+/** The text of the column `headers`. */
+export function headersText(headers: KeptHeaders): string {
+  const isPositional = Object.keys(headers).every((name) => positional.includes(name));
+  return JSON.stringify(isPositional ? positional.map((name) => headers[name]) : headers);
 }
 
-/** A row as it is kept in memory while it is worked on. */
+/** The delivery in a row. */
 export function keptOf(row: Row, receiver: string): Kept {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
   const state = states[Number(row["state"])] as State;
@@ -136,7 +162,7 @@ function historyOf(json: string | null): Kept["history"] {
 function headersOf(json: string | null): Kept["headers"] {
   const headers = parsed(json);
   if (Array.isArray(headers)) {
-    const given = placed.map((name, index) => [name, headers[index]] as const);
+    const given = positional.map((name, index) => [name, headers[index]] as const);
     return Object.fromEntries(given.filter(([, value]) => typeof value === "string"));
   }
   return typeof headers === "object" && headers !== null ? (headers as Kept["headers"]) : {};

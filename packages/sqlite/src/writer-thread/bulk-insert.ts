@@ -1,33 +1,33 @@
 import type { Database, Statement, Value } from "../database/driver.ts";
 
-/** What rows are written with. */
-export interface Rows {
+/** The shape of the rows that are inserted. */
+export interface RowShape {
   /** The statement up to the columns. */
   readonly into: string;
-  /** The names of the values that each row has of its own. */
+  /** Names of the values that each row has its own of. */
   readonly own: readonly string[];
-  /** And of those that rows have in common as long as they are the same: none, or some. */
+  /** Names of the values that rows have in common, as long as they are the same. */
   readonly shared?: readonly string[];
-  /** The columns, and what of these values is in them. */
+  /** The columns, each with an expression of these names. */
   readonly columns: Readonly<Record<string, string>>;
 }
 
-const together = 8;
+const rowsPerStatement = 8;
 
 /** Columns that have the names of their values. */
-export function asGiven(...names: readonly string[]): Record<string, string> {
+export function asNamed(...names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, name]));
 }
 
-/** Rows for one table, written several in one statement: to give a value to a driver costs as much as to store it. */
-export class ManyRows {
+/** Inserts rows into one table, several in one statement: to give a value to a driver costs as much as to store it. */
+export class BulkInsert {
   readonly #width: number;
   readonly #one: Statement;
   readonly #several: Statement;
   #shared: readonly Value[] = [];
   #values: Value[] = [];
 
-  constructor(database: Database, { into, own, shared = [], columns }: Rows) {
+  constructor(database: Database, { into, own, shared = [], columns }: RowShape) {
     this.#width = own.length;
     const prepare = (rows: number): Statement => {
       const values = valuesNamed("own", own, rows);
@@ -38,27 +38,26 @@ export class ManyRows {
       );
     };
     this.#one = prepare(1);
-    this.#several = prepare(together);
+    this.#several = prepare(rowsPerStatement);
   }
 
-  /** Says what the next rows share, in the order of the names; writes those before that shared something else. */
+  /** Sets the shared values of the rows to come, in the order of their names. */
   share(values: readonly Value[]): void {
     if (values.every((value, index) => value === this.#shared[index])) return;
     this.write();
     this.#shared = values;
   }
 
-  /** Takes a row in, its own values in the order of the names. */
+  /** Takes in the own values of a row, in the order of their names; {@link write} inserts it. */
   add(...values: readonly Value[]): void {
     for (const value of values) this.#values.push(value);
   }
 
-  /** Writes what was taken in. */
   write(): void {
     const values = this.#values;
     if (values.length === 0) return;
     this.#values = [];
-    const step = together * this.#width;
+    const step = rowsPerStatement * this.#width;
     let at = 0;
     for (; at + step <= values.length; at += step) {
       this.#several.run(...values.slice(at, at + step), ...this.#shared);
@@ -68,7 +67,7 @@ export class ManyRows {
     }
   }
 
-  /** Forgets what was not written. */
+  /** Drops the rows that were not written. */
   clear(): void {
     this.#values = [];
   }

@@ -1,11 +1,11 @@
 import type { Database, Statement } from "../database/driver.ts";
-import { ever, none } from "../protocol/kinds.ts";
+import { type CountsByKind, everKind, noCounts } from "../protocol/kinds.ts";
 
-/** Counts in the file, written once per transaction. */
-export class Tally {
+/** The counts in the file, written once per transaction. */
+export class Counters {
   readonly #add: Statement;
   readonly #all: Statement;
-  #numbers = new Map<number, number[]>();
+  #counts = new Map<number, number[]>();
   #changes = new Map<number, number[]>();
 
   constructor(database: Database) {
@@ -16,32 +16,31 @@ export class Tally {
     this.reload();
   }
 
-  /** Numbers by kind, of receivers by their number; with what is not committed yet. */
-  get numbers(): ReadonlyMap<number, readonly number[]> {
-    return this.#numbers;
+  /** Counts of receivers by id, with those of the transaction that runs. */
+  get counts(): ReadonlyMap<number, CountsByKind> {
+    return this.#counts;
   }
 
-  /** Reads what is in the file: what other processes have counted, without what is not committed. */
+  /** Reads the file: takes in counts of other processes, and forgets those that are not committed. */
   reload(): void {
-    this.#numbers = new Map();
+    this.#counts = new Map();
     this.#changes = new Map();
     for (const { receiver, kind, number } of this.#all.all()) {
-      numbersOf(this.#numbers, Number(receiver))[Number(kind)] = Number(number);
+      countsIn(this.#counts, Number(receiver))[Number(kind)] = Number(number);
     }
   }
 
-  change(receiver: number, kind: number, by: number): void {
-    const numbers = numbersOf(this.#numbers, receiver);
-    const changes = numbersOf(this.#changes, receiver);
-    numbers[kind] = (numbers[kind] ?? 0) + by;
+  add(receiver: number, kind: number, by: 1 | -1): void {
+    const [counts, changes] = [countsIn(this.#counts, receiver), countsIn(this.#changes, receiver)];
+    counts[kind] = (counts[kind] ?? 0) + by;
     changes[kind] = (changes[kind] ?? 0) + by;
   }
 
   /** Writes the changes of this transaction; returns whether there were any. */
-  flush(): boolean {
+  write(): boolean {
     const { size } = this.#changes;
-    for (const [receiver, numbers] of this.#changes) {
-      for (const [kind, number] of numbers.entries()) {
+    for (const [receiver, counts] of this.#changes) {
+      for (const [kind, number] of counts.entries()) {
         if (number !== 0) this.#add.run(receiver, kind, number);
       }
     }
@@ -50,17 +49,20 @@ export class Tally {
   }
 }
 
-function numbersOf(map: Map<number, number[]>, receiver: number): number[] {
-  let numbers = map.get(receiver);
-  if (numbers === undefined) {
-    numbers = [...none];
-    map.set(receiver, numbers);
-  }
-  return numbers;
-}
-
-/** The last number that was given to a delivery of this file: never again to another, for the dedupe window tells them apart by it. */
+/**
+ * The last number that was given to a delivery of this file, which no other is given again: the dedupe window tells
+ * deliveries apart by it.
+ */
 export function lastNumber(database: Database): number {
   const given = database.prepare("SELECT sum(number) AS last FROM tally WHERE kind = ?");
-  return Number(given.get(ever)?.["last"] ?? 0);
+  return Number(given.get(everKind)?.["last"] ?? 0);
+}
+
+function countsIn(map: Map<number, number[]>, receiver: number): number[] {
+  let counts = map.get(receiver);
+  if (counts === undefined) {
+    counts = [...noCounts];
+    map.set(receiver, counts);
+  }
+  return counts;
 }

@@ -1,19 +1,21 @@
-import type { Stage } from "@reporthook/core";
-import type { Database, Statement, Value } from "../database/driver.ts";
-import { ever } from "../protocol/kinds.ts";
-import type { AddResult, Alike, Recorded } from "../protocol/protocol.ts";
+import type { State } from "@reporthook/core";
+import { type Kept, states } from "@reporthook/core/store";
+import type { Database, Row, Statement } from "../database/driver.ts";
+import type { Addition } from "../protocol/additions.ts";
+import { everKind, kindOf } from "../protocol/kinds.ts";
+import type { AddBatch, AddResult, Completion } from "../protocol/protocol.ts";
 import { queues } from "../protocol/queues.ts";
-import { changing } from "../protocol/row.ts";
-import { asGiven, ManyRows, type Rows } from "./bulk-insert.ts";
-import { lastNumber, type Tally } from "./counters.ts";
+import { type Changes, changedColumns, changesOf, keptOf, leasedTo } from "../protocol/row.ts";
+import { asNamed, BulkInsert, type RowShape } from "./bulk-insert.ts";
+import { type Counters, lastNumber } from "./counters.ts";
 import type { DedupeWindow } from "./dedupe/window.ts";
-import type { Receivers } from "./receiver-ids.ts";
+import type { ReceiverIds } from "./receiver-ids.ts";
 
-/** What deliveries are written with. */
-export interface Files {
+/** The tables that change together with deliveries. */
+export interface Tables {
   readonly database: Database;
-  readonly receivers: Receivers;
-  readonly tally: Tally;
+  readonly receivers: ReceiverIds;
+  readonly counters: Counters;
   readonly window: DedupeWindow;
 }
 
@@ -21,117 +23,122 @@ export interface Files {
  * A delivery that arrives. `OR FAIL`, for a failure rolls back the whole transaction: SQLite need not keep what would undo the
  * statement alone.
  */
-const arriving: Rows = {
+const arriving: RowShape = {
   into: "INSERT OR FAIL INTO delivery",
   own: ["seq", "id", "received_at", "ack_ms", "signature", "body"],
-  shared: ["receiver", "same_signature_as", "url", "context", "headers", "queue", "owner"],
+  shared: ["receiver", "same_signature_as", "url", "context", "headers", "queue", "worker"],
   columns: {
-    ...asGiven("seq", "id", "received_at", "ack_ms", "signature", "body"),
-    ...asGiven("receiver", "same_signature_as", "url", "context", "headers", "queue"),
-    ...{ state: "0", rank: "ifnull(owner, received_at)", starts: "owner IS NOT NULL" },
+    ...asNamed("seq", "id", "received_at", "ack_ms", "signature", "body"),
+    ...asNamed("receiver", "same_signature_as", "url", "context", "headers", "queue"),
+    ...{ state: "0", rank: "ifnull(worker, received_at)", starts: "worker IS NOT NULL" },
   },
 };
 
-/** Stores deliveries, and what becomes of them. */
+/** The only writer of deliveries: each change is counted, too. */
 export class Deliveries {
-  readonly #files: Files;
-  readonly #insert: ManyRows;
+  readonly #tables: Tables;
+  readonly #insert: BulkInsert;
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #drop: Statement;
+  readonly #delete: Statement;
   #nextSeq = 1;
-  /** Of new ones that do not begin as received. */
-  #changes: { readonly seq: number; readonly changes: readonly Value[] }[] = [];
+  /** Changes of new deliveries that do not begin as received. */
+  #changes: { readonly seq: number; readonly changes: Changes }[] = [];
 
-  constructor(files: Files) {
-    this.#files = files;
-    const { database } = files;
-    this.#insert = new ManyRows(database, arriving);
-    const changes = changing.map((column) => `${column} = ?`).join(", ");
+  constructor(tables: Tables) {
+    this.#tables = tables;
+    const { database } = tables;
+    this.#insert = new BulkInsert(database, arriving);
+    const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
       `UPDATE delivery SET ${changes}, starts = ? WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
+    this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
     this.renumber();
   }
 
-  /** The next number is beyond all that any process has given: one that was deleted is not given again. */
+  /** Takes the next number from the file: beyond all that any process has given, also to those that were deleted. */
   renumber(): void {
-    this.#nextSeq = lastNumber(this.#files.database) + 1;
+    this.#nextSeq = lastNumber(this.#tables.database) + 1;
   }
 
-  /** Forgets what was not written. */
+  /** Forgets additions that were not written. */
   rollBack(): void {
     this.#insert.clear();
     this.#changes = [];
   }
 
-  /** Takes one of deliveries in, leased to `owner` if there is one; it is there once {@link write} was called. */
-  add(
-    alike: Alike,
-    index: number,
-    body: Uint8Array,
-    key: Uint8Array | null,
-    owner: number | null,
-  ): AddResult {
-    const { tally, window } = this.#files;
-    const { kind, changes } = alike;
-    const id = alike.ids[index] ?? "";
-    const receivedAt = alike.receivedAt[index] ?? 0;
-    const seen = key === null ? {} : window.look(key, receivedAt);
-    if (seen.duplicateOf !== undefined) return { duplicateOf: seen.duplicateOf };
-    const { sameSignatureAs } = seen;
-    const receiver = this.#files.receivers.numberOf(alike.receiver);
+  /** Takes in a delivery, leased to a worker if there is one; {@link write} stores it. */
+  add(batch: AddBatch, addition: Addition, workerId: number | null): AddResult {
+    const { receivers, counters, window } = this.#tables;
+    const { url, context, headers, kind, changes } = batch;
+    const { id, receivedAt, ackMs, signature, body, key } = addition;
+    const known = key === null ? {} : window.find(key, receivedAt);
+    if (known.duplicateOf !== undefined) return { duplicateOf: known.duplicateOf };
+    const { sameSignatureAs } = known;
+    const receiver = receivers.idOf(batch.receiver);
     const seq = this.#nextSeq++;
-    const { first, leased } = queues.verify;
-    this.#insert.share([
-      receiver,
-      sameSignatureAs ?? null,
-      alike.url,
-      alike.context,
-      alike.headers,
-      owner === null ? first : leased,
-      owner,
-    ]);
-    const [ackMs, signature] = [alike.ackMs[index] ?? 0, alike.signatures[index] ?? null];
+    const queue = workerId === null ? queues.verify.first : queues.verify.leased;
+    const earlier = sameSignatureAs ?? null;
+    this.#insert.share([receiver, earlier, url, context, headers, queue, workerId]);
     this.#insert.add(seq, id, receivedAt, ackMs, signature, body);
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, receivedAt, key);
-    tally.change(receiver, kind, 1);
-    tally.change(receiver, ever, 1);
+    counters.add(receiver, kind, 1);
+    counters.add(receiver, everKind, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };
   }
 
-  /** Writes what was taken in. */
   write(): void {
     this.#insert.write();
     for (const { seq, changes } of this.#changes) this.#change.run(...changes, seq);
     this.#changes = [];
   }
 
-  /** Changes a delivery that its owner has leased, and leases it to a stage again; false when the lease is lost. */
-  record(recorded: Recorded, leaseTo: Stage | null): boolean {
-    const [seq, stage, owner, receiver, kindBefore, kindAfter, isDropped, values] = recorded;
-    const [state, ...rest] = values as [Value, Value, Value, ...Value[]];
-    if (leaseTo !== null) rest.splice(0, 2, queues[leaseTo].leased, owner);
-    const starts = leaseTo === null ? 0 : 1;
-    const lease = [queues[stage].leased, owner];
-    const { changes } = this.#record.run(state, ...rest, starts, seq, ...lease);
-    if (Number(changes) === 0) return false;
-    if (isDropped) this.#drop.run(seq);
-    this.recount(this.#files.receivers.numberOf(receiver), kindBefore, kindAfter);
+  /** Records the end of an attempt, and leases to the same worker again if told so; false when the lease is lost. */
+  record(completion: Completion, leaseAgain: Completion["stage"] | null): boolean {
+    const { seq, stage, leasedTo: workerId, receiver, kindBefore, kindAfter } = completion;
+    const changes =
+      leaseAgain === null ? completion.changes : leasedTo(workerId, leaseAgain, completion.changes);
+    const starts = leaseAgain === null ? 0 : 1;
+    const lease = [queues[stage].leased, workerId];
+    const result = this.#record.run(...changes, starts, seq, ...lease);
+    if (Number(result.changes) === 0) return false;
+    if (completion.dropBody) this.#drop.run(seq);
+    this.#recount(this.#tables.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;
   }
 
   /** Changes a delivery that nobody has leased. */
-  change(seq: number, changes: readonly Value[]): void {
-    this.#change.run(...changes, seq);
+  edit(row: Row, now: number, change: (kept: Kept) => void): void {
+    const kept = this.keptOf(row);
+    const kindBefore = kindOf(kept);
+    change(kept);
+    this.#change.run(...changesOf(kept, now), Number(row["seq"]));
+    this.#recount(Number(row["receiver"]), kindBefore, kindOf(kept));
   }
 
-  recount(receiver: number, kindBefore: number, kindAfter: number): void {
+  /** Deletes a delivery; of its row, the columns seq, receiver, state and verification are needed. */
+  remove(row: Row): void {
+    const seq = Number(row["seq"]);
+    const state = states[Number(row["state"])] as State;
+    this.#delete.run(seq);
+    // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
+    if (state !== "handled") this.#tables.window.forget(seq);
+    const kind = kindOf({ state, giveWay: false, verification: row["verification"] as never });
+    this.#tables.counters.add(Number(row["receiver"]), kind, -1);
+  }
+
+  keptOf(row: Row): Kept {
+    return keptOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
+  }
+
+  #recount(receiver: number, kindBefore: number, kindAfter: number): void {
     if (kindBefore === kindAfter) return;
-    this.#files.tally.change(receiver, kindBefore, -1);
-    this.#files.tally.change(receiver, kindAfter, 1);
+    this.#tables.counters.add(receiver, kindBefore, -1);
+    this.#tables.counters.add(receiver, kindAfter, 1);
   }
 }

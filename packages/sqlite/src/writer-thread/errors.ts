@@ -16,7 +16,7 @@ const wayOut: Readonly<Record<number, string>> = {
   26: "the file is no SQLite database: name another path",
 };
 
-/** What to tell of a failure: the way out, and SQLite's own words. */
+/** The error to show for a failure: the way out, and SQLite's own words. */
 export function explain(error: unknown, path: string): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const code = sqliteCode(error);
@@ -25,19 +25,19 @@ export function explain(error: unknown, path: string): ReporthookError {
   return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
 }
 
-/** The same, in a form that survives the way between threads. */
+/** The same, in a form that crosses between threads. */
 export function failureOf(error: unknown, path: string): Failure {
   const { code, message } = explain(error, path);
   return { code, failed: message };
 }
 
-/** A failure that meets everybody and takes its time: a lock, or a file that is not there any more. Null for others. */
+/** A failure that every step would meet, and wait for: a lock, or a file that is not there any more. Null for others. */
 export function failureOfAll(error: unknown, path: string): Failure | null {
   const isLocked = sqliteCode(error) === 5;
   return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
 }
 
-/** Why a file can't be opened, which SQLite does not tell. */
+/** The reason why a file can't be opened, which SQLite does not tell. */
 function whyUnopened(path: string): string {
   const folder = dirname(path);
   try {

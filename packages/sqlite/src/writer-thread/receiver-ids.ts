@@ -1,10 +1,10 @@
 import type { Database, Statement } from "../database/driver.ts";
 
-/** The receivers' numbers, which stand for their names in rows and indexes. */
-export class Receivers {
+/** The ids of receivers, which stand for their names in rows and indexes. */
+export class ReceiverIds {
   readonly #all: Statement;
   readonly #insert: Statement;
-  #numbers = new Map<string, number>();
+  #ids = new Map<string, number>();
   #names = new Map<number, string>();
 
   constructor(database: Database) {
@@ -13,35 +13,30 @@ export class Receivers {
     this.reload();
   }
 
-  /** Reads those that other processes have added; forgets what was rolled back. */
+  /** Reads the ids that other processes have added; forgets those that were rolled back. */
   reload(): void {
     const rows = this.#all.all();
-    this.#numbers = new Map(rows.map(({ number, name }) => [String(name), Number(number)]));
-    this.#names = new Map([...this.#numbers].map(([name, number]) => [number, name]));
+    this.#ids = new Map(rows.map(({ number, name }) => [String(name), Number(number)]));
+    this.#names = new Map([...this.#ids].map(([name, id]) => [id, name]));
   }
 
-  /** The number of a name, a new one if need be. */
-  numberOf(name: string): number {
-    const known = this.#numbers.get(name);
+  /** The id of a receiver, a new one if need be. */
+  idOf(name: string): number {
+    const known = this.#ids.get(name);
     if (known !== undefined) return known;
     this.#insert.run(name);
     this.reload();
-    return this.numberOf(name);
+    return this.idOf(name);
   }
 
-  /** The number of a name that was seen before. */
-  find(name: string): number | undefined {
-    return this.#numbers.get(name);
+  nameOf(id: number): string {
+    return this.#names.get(id) ?? "";
   }
 
-  nameOf(number: number): string {
-    return this.#names.get(number) ?? "";
-  }
-
-  /** The numbers of one, or of all. */
-  chosen(name: string | undefined): number[] {
+  /** The ids of the receivers that a query is about: one, or all. */
+  select(name: string | undefined): number[] {
     if (name === undefined) return [...this.#names.keys()];
-    const number = this.find(name);
-    return number === undefined ? [] : [number];
+    const id = this.#ids.get(name);
+    return id === undefined ? [] : [id];
   }
 }

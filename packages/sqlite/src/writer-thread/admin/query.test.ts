@@ -6,10 +6,10 @@ import { idAt, minuteMs } from "@reporthook/core/store";
 import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/migrations.ts";
-import { Receivers } from "../receiver-ids.ts";
-import { Look } from "./query.ts";
+import { ReceiverIds } from "../receiver-ids.ts";
+import { Query } from "./query.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "reporthook-look-"));
+const folder = mkdtempSync(join(tmpdir(), "reporthook-query-"));
 const path = join(folder, "inbox.db");
 const database = loadDriver(undefined).open(path);
 prepareSchema(database, path, true);
@@ -34,8 +34,8 @@ const queries: InboxQuery[] = [
 ];
 
 test("summary() asks for the minutes in which something came, not for each of a year", () => {
-  const receivers = new Receivers(database);
-  const receiver = receivers.numberOf("b");
+  const receivers = new ReceiverIds(database);
+  const receiver = receivers.idOf("b");
   const year = 365 * 1_440 * minuteMs;
   const times = [5 * minuteMs, 5 * minuteMs + 1, year / 2, year - 1];
   for (const [index, at] of times.entries()) {
@@ -61,9 +61,9 @@ test("summary() asks for the minutes in which something came, not for each of a 
       };
     },
   };
-  const look = new Look({ receivers, database: counting as Database } as never);
+  const query = new Query({ receivers, database: counting as Database });
   const span = { from: new Date(0), until: new Date(year) };
-  const { minutes } = look.summary({ receiver: "b", ...span });
+  const { minutes } = query.summary({ receiver: "b", ...span });
   const minute = (at: number) => at - (at % minuteMs);
   expect(minutes.map(({ at, counts }) => [at.getTime(), counts.received, counts.verified])).toEqual(
     [
@@ -75,9 +75,9 @@ test("summary() asks for the minutes in which something came, not for each of a 
   expect(asked).toBeLessThan(200);
 });
 
-test("Look finds and counts through an index, without scanning or sorting", () => {
-  const receivers = new Receivers(database);
-  receivers.numberOf("a");
+test("Query finds and counts through an index, without scanning or sorting", () => {
+  const receivers = new ReceiverIds(database);
+  receivers.idOf("a");
   const asked = new Set<string>();
   const noting: Pick<Database, "prepare"> = {
     prepare(sql) {
@@ -85,9 +85,9 @@ test("Look finds and counts through an index, without scanning or sorting", () =
       return database.prepare(sql);
     },
   };
-  const look = new Look({ receivers, database: noting as Database } as never);
-  for (const query of queries) look.list({ receiver: "a", ...query });
-  look.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
+  const query = new Query({ receivers, database: noting as Database });
+  for (const one of queries) query.list({ receiver: "a", ...one });
+  query.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
   expect(asked.size).toBeGreaterThan(queries.length);
   for (const sql of asked) {
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`);

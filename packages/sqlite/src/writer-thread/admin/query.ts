@@ -22,38 +22,38 @@ import {
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { keptOf } from "../../protocol/row.ts";
-import type { Files } from "../deliveries.ts";
+import type { Tables } from "../deliveries.ts";
 
-const shown = [
+const listed = [
   ...["id", "receiver", "received_at", "ack_ms", "state", "queue", "attempts", "due_at"],
   ...["type", "report", "reason", "reason_message", "last_error"],
 ].join(", ");
-// Of so many of a minute the time of acknowledgement is read: each is a row beside the index.
-const sampled = 100;
+// The times of acknowledgement that are read for a minute: each is a row beside the index.
+const samples = 100;
 const rejected = states.indexOf("rejected");
 
-/** What a query looks through: the rows of one index that have this value. */
-interface Through {
+/** The rows of one index that have this value. */
+interface IndexRange {
   readonly index: "delivery_state" | "delivery_type" | "delivery_report" | "delivery_reason";
   readonly column: "state" | "type" | "report" | "reason";
   readonly value: Value;
 }
 
 /** Finds and counts deliveries, each time through an index. */
-export class Look {
-  readonly #files: Files;
+export class Query {
+  readonly #tables: Pick<Tables, "database" | "receivers">;
   readonly #statements = new Map<string, Statement>();
 
-  constructor(files: Files) {
-    this.#files = files;
+  constructor(tables: Pick<Tables, "database" | "receivers">) {
+    this.#tables = tables;
   }
 
   list(query: InboxQuery): Entry[] {
     const { receiver, newestFirst = false, limit = 100 } = query;
     const most = Math.min(Math.max(0, Math.floor(limit) || 0), Number.MAX_SAFE_INTEGER);
-    const rows = this.#files.receivers
-      .chosen(receiver)
-      .flatMap((number) => throughOf(query).flatMap((one) => this.#rows(number, one, query, most)));
+    const rows = this.#tables.receivers
+      .select(receiver)
+      .flatMap((number) => rangesOf(query).flatMap((one) => this.#rows(number, one, query, most)));
     const entries = rows.map((row) => entryOf(this.#kept(row)));
     const sign = newestFirst ? -1 : 1;
     entries.sort((one, other) => (one.id < other.id ? -sign : sign));
@@ -61,7 +61,7 @@ export class Look {
   }
 
   summary({ receiver, from, until }: SummaryQuery): Summary {
-    const receivers = this.#files.receivers.chosen(receiver);
+    const receivers = this.#tables.receivers.select(receiver);
     const minutes: Minute[] = [];
     const end = until.getTime();
     for (let at = from.getTime(); at < end; ) {
@@ -73,9 +73,18 @@ export class Look {
     return { parked: this.#parked(receivers), oldest: this.#oldest(receiver), minutes };
   }
 
+  /** When the oldest delivery that waits for work was received. */
+  oldestWaiting(receiver: string): Date | null {
+    const waiting = (["received", "verified"] as const).flatMap((state) =>
+      this.list({ receiver, state, limit: 1 }),
+    );
+    const times = waiting.map(({ receivedAt }) => receivedAt.getTime());
+    return times.length === 0 ? null : new Date(Math.min(...times));
+  }
+
   #rows(
     receiver: number,
-    { index, column, value }: Through,
+    { index, column, value }: IndexRange,
     query: InboxQuery,
     most: number,
   ): Row[] {
@@ -94,7 +103,7 @@ export class Look {
       ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
     ];
     const statement = this.#prepare(
-      `SELECT ${shown} FROM delivery INDEXED BY ${index} WHERE ${conditions.join(" AND ")}
+      `SELECT ${listed} FROM delivery INDEXED BY ${index} WHERE ${conditions.join(" AND ")}
        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     );
     const values = given.map(([, of]) => of);
@@ -119,7 +128,7 @@ export class Look {
        WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?`,
     );
     const ackMs = found.flatMap(([receiver, state, count]) => {
-      const share = Math.ceil((sampled * count) / total);
+      const share = Math.ceil((samples * count) / total);
       return times.all(receiver, state, ...range, share).map((row) => Number(row["ack_ms"]));
     });
     return minuteOf(from - (from % minuteMs), counts, ackMs);
@@ -177,18 +186,18 @@ export class Look {
   }
 
   #kept(row: Row): Kept {
-    return keptOf(row, this.#files.receivers.nameOf(Number(row["receiver"])));
+    return keptOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
   }
 
   #prepare(sql: string): Statement {
-    const statement = this.#statements.get(sql) ?? this.#files.database.prepare(sql);
+    const statement = this.#statements.get(sql) ?? this.#tables.database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
   }
 }
 
-/** The indexes to look through: of what is asked for, that with the fewest rows as a rule. */
-function throughOf({ state, type, reportId, reason }: InboxQuery): Through[] {
+/** The ranges to go through: of what is asked for, the one with the fewest rows as a rule. */
+function rangesOf({ state, type, reportId, reason }: InboxQuery): IndexRange[] {
   if (reportId !== undefined) {
     return [{ index: "delivery_report", column: "report", value: reportId }];
   }
@@ -197,7 +206,7 @@ function throughOf({ state, type, reportId, reason }: InboxQuery): Through[] {
   if (type !== undefined && !isFew) {
     return [{ index: "delivery_type", column: "type", value: type }];
   }
-  return states.flatMap((one, number): Through[] =>
+  return states.flatMap((one, number): IndexRange[] =>
     isChosen(one, state) ? [{ index: "delivery_state", column: "state", value: number }] : [],
   );
 }

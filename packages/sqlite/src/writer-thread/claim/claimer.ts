@@ -1,118 +1,121 @@
 import type { Row } from "../../database/driver.ts";
-import type { Handed } from "../../protocol/protocol.ts";
-import type { Waiting } from "../../protocol/queues.ts";
-import type { Receivers } from "../receiver-ids.ts";
-import { type Lane, Lanes } from "./consumers.ts";
+import type { Claimed } from "../../protocol/protocol.ts";
+import type { Queued } from "../../protocol/queues.ts";
+import type { ReceiverIds } from "../receiver-ids.ts";
+import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 import type { Queue } from "./queue.ts";
 
-/** Who takes a delivery at once. */
-export interface Taking {
-  readonly lane: Lane;
-  readonly owner: number;
+/** The claim on a delivery that is about to be stored or recorded. */
+export interface Claim {
+  readonly consumer: ActiveConsumer;
+  readonly workerId: number;
+}
+
+/** A delivery that was stored or recorded in the batch that runs. */
+export interface Arrived {
+  readonly seq: number;
+  readonly receiver: string;
+  /** Null at the end of its way. */
+  readonly queued: Queued | null;
+  readonly claim: Claim | null;
+  /** Of its body, if that was not in memory before. */
+  readonly bytes: number;
 }
 
 /**
- * What waits is read row by row: more in one turn would keep those waiting that are stored in it. But more than come to
- * wait in it, or a backlog would stay.
+ * Waiting deliveries are read row by row: with more of them in one batch, those that are stored in it would wait. But
+ * twice as many as come to wait in it are claimed, or a backlog would stay.
  */
-const atOnce = 32;
-/** A delivery takes a place, and another for so much of its body: what is in memory at once is bounded, too. */
-const bytesOfPlace = 64 * 1_024;
+const claimedAtLeast = 32;
+/** A delivery costs one credit, and another for each of these bytes: all bodies in memory are bounded, too. */
+const bytesPerCredit = 64 * 1_024;
 
-/** Leases to the lanes of this process what waits, and at once what nothing waits before. */
-export class HandOut {
-  readonly lanes: Lanes = new Lanes();
+/** Claims deliveries for the consumers of this process: as they come if nothing waits before them, else from the queue. */
+export class Claimer {
+  readonly consumers: Consumers = new Consumers();
   readonly #queue: Queue;
   readonly #leases: Leases;
-  readonly #receivers: Receivers;
-  readonly #monotonic: () => number;
-  /** What the other side still has in memory, in this turn: bytes of bodies by number. */
+  readonly #receivers: ReceiverIds;
+  /** Bytes of bodies, by number, that the main thread still has in memory during this batch. */
   #inMemory = new Map<number, number>();
-  #handed: Handed[] = [];
+  #claimed: Claimed[] = [];
 
-  constructor(queue: Queue, leases: Leases, receivers: Receivers, monotonic: () => number) {
+  constructor(queue: Queue, leases: Leases, receivers: ReceiverIds) {
     this.#queue = queue;
     this.#leases = leases;
     this.#receivers = receivers;
-    this.#monotonic = monotonic;
   }
 
-  /** A turn begins. */
+  /** Begins a batch. */
   begin(): void {
     this.#inMemory = new Map();
-    this.#handed = [];
+    this.#claimed = [];
   }
 
-  /** Whom to lease to what is about to be stored or recorded; null when it has to wait, or is at the end of its way. */
-  taking(receiver: string, waiting: Waiting | null): Taking | null {
-    if (waiting === null || !waiting.isDue) return null;
-    const lane = this.lanes.taker(receiver, waiting.stage);
-    return lane === null ? null : { lane, owner: this.#leases.own(this.#monotonic()) };
+  /** The claim on a delivery that is about to be stored or recorded; null when it has to wait, or needs no work. */
+  claimOn(receiver: string, queued: Queued | null): Claim | null {
+    if (queued === null || queued.dueAt !== null) return null;
+    const consumer = this.consumers.claimant(receiver, queued.stage);
+    return consumer === null ? null : { consumer, workerId: this.#leases.register() };
   }
 
-  /** It was stored or recorded, under this number; `bytes` are those that were not in memory before. */
-  arrived(
-    seq: number,
-    receiver: string,
-    waiting: Waiting | null,
-    taking: Taking | null,
-    bytes: number,
-  ): void {
+  /** Takes in a delivery that was stored or recorded, with the claim on it. */
+  arrived({ seq, receiver, queued, claim, bytes }: Arrived): void {
     this.#inMemory.set(seq, bytes);
-    if (taking !== null) this.#take(taking.lane, seq, null, bytes);
-    else if (waiting?.isDue) this.lanes.leave(receiver, waiting.stage);
-    else if (waiting !== null) this.lanes.postpone(receiver, waiting.stage, waiting.rank);
+    if (claim !== null) this.#take(claim.consumer, seq, null, bytes);
+    else if (queued !== null) this.consumers.noteWaiting(receiver, queued.stage, queued.dueAt);
   }
 
-  /** Rows were changed by somebody else than whoever has them in memory. */
-  changed(): void {
+  /** Forgets what the main thread has in memory: rows were changed that it does not know of. */
+  invalidate(): void {
+    this.consumers.invalidate();
     this.#inMemory = new Map();
   }
 
-  /** Leases what waits; returns that, and what was taken at once. */
-  finish(): readonly Handed[] {
-    for (const lane of this.lanes.asking()) {
-      const receiver = this.#receivers.numberOf(lane.receiver);
-      const places = Math.min(lane.places - lane.taken, Math.max(atOnce, 2 * lane.left));
-      const wanted = { ...lane, receiver, places };
-      lane.dueAt = this.#queue.promote(wanted);
-      const next = this.#queue.next(wanted);
-      let handed = 0;
-      while (handed < next.length && lane.taken < lane.places) {
-        this.#lease(lane, next[handed++] as number);
+  /** Claims waiting deliveries; returns all that were claimed in this batch. */
+  finish(): readonly Claimed[] {
+    for (const consumer of this.consumers.toServe()) {
+      const { stage, now, credit, spent, left } = consumer;
+      const receiver = this.#receivers.idOf(consumer.receiver);
+      const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));
+      consumer.dueAt = this.#queue.promote({ receiver, stage, now });
+      const seqs = this.#queue.next({ receiver, stage, now }, limit);
+      let claimed = 0;
+      while (claimed < seqs.length && consumer.spent < consumer.credit) {
+        this.#claim(consumer, seqs[claimed++] as number);
       }
-      lane.calm = handed < places && handed === next.length;
+      consumer.drained = claimed < limit && claimed === seqs.length;
     }
-    return this.#handed;
+    return this.#claimed;
   }
 
   commit(): void {
-    this.lanes.commit();
+    this.consumers.commit();
   }
 
   rollBack(): void {
-    this.lanes.rollBack();
-    this.#handed = [];
+    this.consumers.rollBack();
+    this.#claimed = [];
   }
 
-  #lease(lane: Lane, seq: number): void {
-    const owner = this.#leases.own(this.#monotonic());
+  #claim(consumer: ActiveConsumer, seq: number): void {
+    const workerId = this.#leases.register();
     const bytes = this.#inMemory.get(seq);
     if (bytes !== undefined) {
-      this.#queue.lease(seq, lane.stage, owner);
-      this.#take(lane, seq, null, bytes);
+      this.#queue.lease(seq, consumer.stage, workerId);
+      this.#take(consumer, seq, null, bytes);
       return;
     }
-    const row = this.#queue.leaseAndRead(seq, lane.stage, owner);
+    const row = this.#queue.leaseAndRead(seq, consumer.stage, workerId);
     const { body } = row;
-    this.#take(lane, seq, row, body instanceof Uint8Array ? body.byteLength : 0);
+    this.#take(consumer, seq, row, body instanceof Uint8Array ? body.byteLength : 0);
   }
 
-  #take(lane: Lane, seq: number, row: Row | null, bytes: number): void {
-    const places = 1 + Math.floor(bytes / bytesOfPlace);
-    lane.taken += places;
+  #take(to: ActiveConsumer, seq: number, row: Row | null, bytes: number): void {
+    const cost = 1 + Math.floor(bytes / bytesPerCredit);
+    to.spent += cost;
     this.#leases.held++;
-    this.#handed.push({ lane: lane.lane, receiver: lane.receiver, seq, row, places });
+    this.#claimed.push({ consumer: to.consumer, receiver: to.receiver, seq, row, cost });
   }
 }

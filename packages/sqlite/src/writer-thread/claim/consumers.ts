@@ -1,117 +1,115 @@
 import type { Stage } from "@reporthook/core";
-import type { LaneState } from "../../protocol/protocol.ts";
+import type { ConsumerState } from "../../protocol/protocol.ts";
 
-/** A consumer of one receiver's stage, as the thread sees it. */
-export interface Lane {
-  readonly lane: number;
+/** A consumer of this process, with its credit. */
+export interface ActiveConsumer {
+  readonly consumer: number;
   readonly receiver: string;
   readonly stage: Stage;
   /** By its receiver's clock. */
   readonly now: number;
-  /** How many more it takes; negative when more came than it still wanted. */
-  places: number;
-  /** How many of these the transaction that runs has taken. */
-  taken: number;
-  /** How many it has left waiting, of those that came in it. */
+  /** How many more deliveries it takes; negative when it was given more than it still wanted. */
+  credit: number;
+  /** The credit that the batch which runs has used up. */
+  spent: number;
+  /** How many deliveries that came in the batch were left waiting. */
   left: number;
-  /** Nothing is known to wait for it but what comes due later. */
-  calm: boolean;
+  /** Whether nothing is known to wait for it, but what comes due later. */
+  drained: boolean;
   /** When the first of that comes due. */
   dueAt: number | null;
 }
 
-/** The consumers of this process. */
-export class Lanes {
-  #lanes: ReadonlyMap<number, Lane> = new Map();
+/** The consumers of this process, and what waits for them. */
+export class Consumers {
+  #active: ReadonlyMap<number, ActiveConsumer> = new Map();
 
   get size(): number {
-    return this.#lanes.size;
+    return this.#active.size;
   }
 
-  /** What a receiver's clock said last; what the system's says, when it does no work here. */
+  /** The last known time of a receiver's clock; the system's, when it has no consumer here. */
   nowOf(receiver: string): number {
-    const its = [...this.#lanes.values()].find((lane) => lane.receiver === receiver);
+    const its = [...this.#active.values()].find((one) => one.receiver === receiver);
     return its?.now ?? Date.now();
   }
 
-  /** Takes in how they stand; those that are not told of have ended. */
-  enter(states: readonly LaneState[]): void {
-    this.#lanes = new Map(
-      states.map(({ lane, places, ...state }) => {
-        const known = this.#lanes.get(lane);
-        const { calm = false, dueAt = null } = known ?? {};
-        return [
-          lane,
-          { ...state, lane, calm, dueAt, taken: 0, left: 0, places: places + (known?.places ?? 0) },
-        ];
+  /** Takes in the states of all consumers; those without one have ended. */
+  update(states: readonly ConsumerState[]): void {
+    this.#active = new Map(
+      states.map((state) => {
+        const known = this.#active.get(state.consumer);
+        const credit = state.credit + (known?.credit ?? 0);
+        const { drained = false, dueAt = null } = known ?? {};
+        return [state.consumer, { ...state, credit, spent: 0, left: 0, drained, dueAt }];
       }),
     );
   }
 
-  /** Those with places, and without knowledge that nothing waits. */
-  *asking(): Iterable<Lane> {
-    for (const lane of this.#lanes.values()) {
-      if (lane.places > lane.taken && !isCalm(lane)) yield lane;
+  /** The consumers with credit that something may wait for. */
+  *toServe(): Iterable<ActiveConsumer> {
+    for (const one of this.#active.values()) {
+      if (one.credit > one.spent && !hasNothingDue(one)) yield one;
     }
   }
 
-  /** Of those with places left: when the first comes due; now, while more waits than was handed out. */
-  due(): { readonly lane: number; readonly at: number | null }[] {
-    return [...this.#lanes.values()]
-      .filter(({ places, taken }) => places > taken)
-      .map(({ lane, calm, dueAt, now }) => ({ lane, at: calm ? dueAt : now }));
+  /** For consumers with credit left: when the next delivery comes due, which is now while some are left waiting. */
+  due(): { readonly consumer: number; readonly at: number | null }[] {
+    return [...this.#active.values()]
+      .filter(({ credit, spent }) => credit > spent)
+      .map(({ consumer, drained, dueAt, now }) => ({ consumer, at: drained ? dueAt : now }));
   }
 
-  /** Who takes a delivery that has just come, since nothing waits before it; null when it has to wait itself. */
-  taker(receiver: string, stage: Stage): Lane | null {
-    for (const lane of this.#lanes.values()) {
-      const fits = lane.receiver === receiver && lane.stage === stage;
-      if (fits && lane.places > lane.taken && isCalm(lane)) return lane;
+  /** The consumer that claims a delivery as it comes, for nothing waits before it; null when it has to wait itself. */
+  claimant(receiver: string, stage: Stage): ActiveConsumer | null {
+    for (const one of this.#of(receiver, stage)) {
+      if (one.credit > one.spent && hasNothingDue(one)) return one;
     }
     return null;
   }
 
-  /** Something waits now, for any lane. */
-  disturb(): void {
-    for (const lane of this.#lanes.values()) lane.calm = false;
+  /** Forgets for all consumers that nothing waits. */
+  invalidate(): void {
+    for (const one of this.#active.values()) one.drained = false;
   }
 
-  /** One that has just come waits now. */
-  leave(receiver: string, stage: Stage): void {
-    for (const lane of this.#lanes.values()) {
-      if (lane.receiver !== receiver || lane.stage !== stage) continue;
-      lane.calm = false;
-      lane.left++;
+  /** Notes that a delivery which has just come waits: until `dueAt`, or for credit. */
+  noteWaiting(receiver: string, stage: Stage, dueAt: number | null): void {
+    for (const one of this.#of(receiver, stage)) {
+      if (dueAt !== null) {
+        one.dueAt = Math.min(dueAt, one.dueAt ?? dueAt);
+      } else {
+        one.drained = false;
+        one.left++;
+      }
     }
   }
 
-  /** Something comes due then. */
-  postpone(receiver: string, stage: Stage, dueAt: number): void {
-    for (const lane of this.#lanes.values()) {
-      if (lane.receiver !== receiver || lane.stage !== stage) continue;
-      lane.dueAt = Math.min(dueAt, lane.dueAt ?? dueAt);
-    }
-  }
-
-  /** What the transaction has taken is taken. */
+  /** Ends a batch: the credit that it has used up is gone. */
   commit(): void {
-    for (const lane of this.#lanes.values()) {
-      lane.places -= lane.taken;
-      lane.taken = 0;
-      lane.left = 0;
+    for (const one of this.#active.values()) {
+      one.credit -= one.spent;
+      one.spent = 0;
+      one.left = 0;
     }
   }
 
-  /** Nothing was taken, and nothing is known. */
+  /** Ends a batch that has failed: no credit was used up, and nothing is known. */
   rollBack(): void {
-    for (const lane of this.#lanes.values()) {
-      lane.taken = 0;
-      lane.left = 0;
-      lane.calm = false;
+    for (const one of this.#active.values()) {
+      one.spent = 0;
+      one.left = 0;
+      one.drained = false;
+    }
+  }
+
+  *#of(receiver: string, stage: Stage): Iterable<ActiveConsumer> {
+    for (const one of this.#active.values()) {
+      if (one.receiver === receiver && one.stage === stage) yield one;
     }
   }
 }
 
-function isCalm({ calm, dueAt, now }: Lane): boolean {
-  return calm && (dueAt === null || dueAt > now);
+function hasNothingDue({ drained, dueAt, now }: ActiveConsumer): boolean {
+  return drained && (dueAt === null || dueAt > now);
 }

@@ -1,100 +1,106 @@
 import { randomInt } from "node:crypto";
 import type { Database, Statement } from "../../database/driver.ts";
-import { beatMs, lostAfterMs } from "../../protocol/protocol.ts";
+import { heartbeatMs, leaseLostAfterMs } from "../../protocol/protocol.ts";
+
+/** The part of {@link Leases} that a transaction that fails has to put back. */
+export interface LeaseState {
+  readonly workerId: number | null;
+  readonly held: number;
+}
 
 /**
- * Who works on deliveries, in this process and in others. An owner beats while it holds leases; others watch the beat, by
- * their own monotonic time, so that no clock that is set wrong or changed takes or gives a lease.
+ * The workers of this and of other processes. A worker shows a heartbeat while it holds leases; others watch it by their
+ * own monotonic time, so that no clock that is set wrong or changed takes or gives a lease.
  */
 export class Leases {
+  readonly #monotonic: () => number;
   readonly #insert: Statement;
-  readonly #beat: Statement;
-  readonly #others: Statement;
+  readonly #heartbeat: Statement;
+  readonly #all: Statement;
   readonly #delete: Statement;
   readonly #watched = new Map<number, { readonly beat: number; readonly since: number }>();
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #owner: number | null = null;
-  #beatAt = Number.NEGATIVE_INFINITY;
-  /** How many leases this owner holds. */
+  #watchedAt = Number.NEGATIVE_INFINITY;
+  #workerId: number | null = null;
+  #heartbeatAt = Number.NEGATIVE_INFINITY;
+  /** How many leases this worker holds. */
   held = 0;
 
-  constructor(database: Database) {
+  /** `monotonic` gives milliseconds of real time. */
+  constructor(database: Database, monotonic: () => number) {
+    this.#monotonic = monotonic;
     this.#insert = database.prepare("INSERT INTO owner (number, beat) VALUES (?, 0)");
-    this.#beat = database.prepare("UPDATE owner SET beat = beat + 1 WHERE number = ?");
-    this.#others = database.prepare("SELECT number, beat FROM owner");
+    this.#heartbeat = database.prepare("UPDATE owner SET beat = beat + 1 WHERE number = ?");
+    this.#all = database.prepare("SELECT number, beat FROM owner");
     this.#delete = database.prepare("DELETE FROM owner WHERE number = ?");
   }
 
-  /** The number of this owner, or null before its first lease. */
-  get owner(): number | null {
-    return this.#owner;
+  /** The id of this process's worker; null before its first lease. */
+  get workerId(): number | null {
+    return this.#workerId;
   }
 
-  /** Whether a beat is due. */
-  due(now: number): boolean {
-    return this.held > 0 && now - this.#beatAt >= beatMs;
+  get isHeartbeatDue(): boolean {
+    return this.held > 0 && this.#monotonic() - this.#heartbeatAt >= heartbeatMs;
   }
 
-  /** Beats; false when another has taken the leases meanwhile. */
-  beat(now: number): boolean {
-    if (this.#owner === null || now - this.#beatAt < beatMs / 2) return true;
-    this.#beatAt = now;
-    if (Number(this.#beat.run(this.#owner).changes) > 0) return true;
+  /** Shows a heartbeat if it is time; returns false when another worker has taken the leases meanwhile. */
+  heartbeat(): boolean {
+    const now = this.#monotonic();
+    if (this.#workerId === null || now - this.#heartbeatAt < heartbeatMs / 2) return true;
+    this.#heartbeatAt = now;
+    if (Number(this.#heartbeat.run(this.#workerId).changes) > 0) return true;
     const lost = this.held > 0;
-    this.#owner = null;
+    this.#workerId = null;
     this.held = 0;
     return !lost;
   }
 
-  /** The owner to lease to. */
-  own(now: number): number {
-    if (this.#owner === null) {
-      const number = randomInt(1, 2 ** 47);
-      this.#insert.run(number);
-      this.#owner = number;
-      this.#beatAt = now;
+  /** Returns the id of this process's worker, which is registered in the file from its first lease on. */
+  register(): number {
+    if (this.#workerId === null) {
+      const id = randomInt(1, 2 ** 47);
+      this.#insert.run(id);
+      this.#workerId = id;
+      this.#heartbeatAt = this.#monotonic();
     }
-    return this.#owner;
+    return this.#workerId;
   }
 
-  /** The owners whose beat has stood still for too long. */
-  dead(now: number): number[] {
-    const rows = this.#others.all();
+  /** The other workers whose heartbeat has stood still for too long, as far as this process was there to see it. */
+  deadWorkers(): number[] {
+    const now = this.#monotonic();
+    const rows = this.#all.all();
     // While this process stood still, or waited for the file, others may have had to.
-    if (now - this.#lookedAt > lostAfterMs / 2) this.#watched.clear();
-    this.#lookedAt = now;
+    if (now - this.#watchedAt > leaseLostAfterMs / 2) this.#watched.clear();
+    this.#watchedAt = now;
     const present = new Set(rows.map(({ number }) => Number(number)));
-    for (const number of this.#watched.keys())
-      if (!present.has(number)) this.#watched.delete(number);
+    for (const id of this.#watched.keys()) if (!present.has(id)) this.#watched.delete(id);
     const dead: number[] = [];
     for (const row of rows) {
-      const [number, beat] = [Number(row["number"]), Number(row["beat"])];
-      if (number === this.#owner) continue;
-      const watched = this.#watched.get(number);
-      if (watched?.beat !== beat) this.#watched.set(number, { beat, since: now });
-      else if (now - watched.since >= lostAfterMs) dead.push(number);
+      const [id, beat] = [Number(row["number"]), Number(row["beat"])];
+      if (id === this.#workerId) continue;
+      const watched = this.#watched.get(id);
+      if (watched?.beat !== beat) this.#watched.set(id, { beat, since: now });
+      else if (now - watched.since >= leaseLostAfterMs) dead.push(id);
     }
     return dead;
   }
 
-  /** Takes the name of an owner out of the file. */
-  end(owner: number): void {
-    this.#delete.run(owner);
-    this.#watched.delete(owner);
-    if (owner !== this.#owner) return;
-    this.#owner = null;
-    this.held = 0;
+  /** Takes a worker that holds no leases any more out of the file. */
+  unregister(workerId: number): void {
+    this.#delete.run(workerId);
+    this.#watched.delete(workerId);
+    if (workerId === this.#workerId) this.state = { workerId: null, held: 0 };
   }
 
-  /** What a transaction that fails has to put back. */
-  get state(): { readonly owner: number | null; readonly held: number } {
-    return { owner: this.#owner, held: this.held };
+  get state(): LeaseState {
+    return { workerId: this.#workerId, held: this.held };
   }
 
-  set state({ owner, held }: { readonly owner: number | null; readonly held: number }) {
-    this.#owner = owner;
+  set state({ workerId, held }: LeaseState) {
+    this.#workerId = workerId;
     this.held = held;
-    this.#beatAt = Number.NEGATIVE_INFINITY;
+    this.#heartbeatAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Writes for the sake of writing. */

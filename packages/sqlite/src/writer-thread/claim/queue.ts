@@ -3,12 +3,10 @@ import { signatureLifetimeMs } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../../database/driver.ts";
 import { queues } from "../../protocol/queues.ts";
 
-/** One receiver's deliveries of one stage, and who wants them. */
-export interface Wanted {
+/** The deliveries of one receiver that wait for one stage. */
+export interface Waiting {
   readonly receiver: number;
   readonly stage: Stage;
-  /** How many. */
-  readonly places: number;
   /** Milliseconds since the epoch, by the receiver's clock. */
   readonly now: number;
 }
@@ -16,8 +14,8 @@ export interface Wanted {
 const promotedAtOnce = 500;
 
 /**
- * Hands out what waits. To be verified: the newest first while its signature may be valid, then those that give way,
- * in the order in which they came due, then those past it. To be handled: in that order, too.
+ * The order in which deliveries are claimed. To be verified: the newest first while its signature may be valid, then those
+ * that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
  */
 export class Queue {
   readonly #promote: Statement;
@@ -46,22 +44,22 @@ export class Queue {
     this.#leaseAndRead = database.prepare(`${lease} RETURNING *`);
   }
 
-  /** The numbers of the next ones, in their order. */
-  next({ receiver, stage, places, now }: Wanted): readonly number[] {
+  /** The numbers of the next deliveries, at most `limit`, in their order. */
+  next({ receiver, stage, now }: Waiting, limit: number): readonly number[] {
     const { first, yielding } = queues[stage];
     const isToVerify = stage === "verify";
     const select = isToVerify ? this.#newest : this.#byDue;
-    const rows = select.all(receiver, first, places);
+    const rows = select.all(receiver, first, limit);
     const isPast = (row: Row): boolean =>
       isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
     const young = rows.filter((row) => !isPast(row));
-    if (young.length === places) return seqs(young);
-    const polite = this.#byDue.all(receiver, yielding, places - young.length);
-    return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, places));
+    if (young.length === limit) return seqs(young);
+    const polite = this.#byDue.all(receiver, yielding, limit - young.length);
+    return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 
-  /** Lets those wait no longer that have come due; returns when the next one does, or null. */
-  promote({ receiver, stage, now }: Wanted): number | null {
+  /** Moves those that have come due to the others; returns when the next one does, or null. */
+  promote({ receiver, stage, now }: Waiting): number | null {
     const { later, first } = queues[stage];
     const dueAt = this.#firstDueAt(receiver, later);
     if (dueAt === null || dueAt > now) return dueAt;
@@ -69,14 +67,12 @@ export class Queue {
     return this.#firstDueAt(receiver, later);
   }
 
-  /** Leases one to an owner. */
-  lease(seq: number, stage: Stage, owner: number): void {
-    this.#lease.run(queues[stage].leased, owner, seq);
+  lease(seq: number, stage: Stage, workerId: number): void {
+    this.#lease.run(queues[stage].leased, workerId, seq);
   }
 
-  /** Leases one to an owner; returns all its columns. */
-  leaseAndRead(seq: number, stage: Stage, owner: number): Row {
-    return this.#leaseAndRead.get(queues[stage].leased, owner, seq) ?? {};
+  leaseAndRead(seq: number, stage: Stage, workerId: number): Row {
+    return this.#leaseAndRead.get(queues[stage].leased, workerId, seq) ?? {};
   }
 
   #firstDueAt(receiver: number, later: number): number | null {

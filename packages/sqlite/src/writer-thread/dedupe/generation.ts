@@ -1,4 +1,4 @@
-import { RecentKeys } from "./hash-table.ts";
+import { HashTable } from "./hash-table.ts";
 
 /** How much of a key is made of the signature. */
 export const signatureBytes = 12;
@@ -8,16 +8,16 @@ export interface Generation {
   /** The last number before it. */
   readonly after: number;
   /** The newest of each signature, by that half of the key: nearly all, for hardly any signature comes twice. */
-  readonly newest: RecentKeys;
+  readonly newest: HashTable;
   /** The others, by the whole key. */
-  readonly others: RecentKeys;
+  readonly others: HashTable;
   /** The one with the same signature before each, by its number. */
-  readonly before: RecentKeys;
+  readonly before: HashTable;
 }
 
 /** Without a key, and with those to come that have numbers above `after`. */
 export function newGeneration(after: number): Generation {
-  const keys = (): RecentKeys => new RecentKeys(after);
+  const keys = (): HashTable => new HashTable(after);
   return { after, newest: keys(), others: keys(), before: keys() };
 }
 
@@ -26,7 +26,7 @@ export function sizeOf({ newest, others, before }: Generation): number {
   return newest.size + others.size + before.size;
 }
 
-/** Under what {@link RecentKeys} know something. */
+/** Under what {@link HashTable} know something. */
 export type Hash = readonly [high: number, low: number];
 
 /** The hashes of a key, and of the half of it that is made of the signature. */

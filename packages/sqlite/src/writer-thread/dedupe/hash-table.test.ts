@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RecentKeys } from "./hash-table.ts";
+import { HashTable } from "./hash-table.ts";
 
 const word = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-describe("RecentKeys", () => {
+describe("HashTable", () => {
   it("get() and set() do as a Map does", () => {
     const entry = fc.tuple(
       fc.oneof(word, fc.constantFrom(0, 1)),
@@ -13,7 +13,7 @@ describe("RecentKeys", () => {
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 5_000, size: "max" }), (entries) => {
         const base = 2 ** 40;
-        const keys = new RecentKeys(base);
+        const keys = new HashTable(base);
         const map = new Map<string, number>();
         for (const [index, [high, low]] of entries.entries()) {
           expect(keys.get(high, low)).toBe(map.get(`${high} ${low}`) ?? null);

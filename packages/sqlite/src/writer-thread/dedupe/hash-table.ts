@@ -7,7 +7,7 @@ const firstSlots = 1_024;
  * Which number belongs to a hash of 64 bits: twelve bytes an entry in one typed array, where a Map would take a hundred.
  * What it says has to be confirmed: another hash may answer to the same words.
  */
-export class RecentKeys {
+export class HashTable {
   readonly #base: number;
   #words: Uint32Array = new Uint32Array(firstSlots * wordsOfSlot);
   #size = 0;

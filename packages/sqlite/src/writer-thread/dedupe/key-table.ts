@@ -1,7 +1,7 @@
 import type { Database, Row, Statement } from "../../database/driver.ts";
 
 /** A key of the dedupe window. */
-export interface Seen {
+export interface StoredKey {
   readonly seq: number;
   readonly id: string;
   /** When it came, in milliseconds since the epoch. */
@@ -10,16 +10,16 @@ export interface Seen {
 }
 
 /** The row that holds a number, if any does, and the last number before it: all between are in that row, or gone. */
-export interface SeenAround {
+export interface KeysAround {
   readonly after: number;
-  readonly keys: readonly Seen[];
+  readonly keys: readonly StoredKey[];
 }
 
 /** Keys that are one row of the file. */
-export interface SeenRow {
+export interface KeyRow {
   /** Where it lies: none of its numbers is greater, all are greater than those of the row before. */
   readonly last: number;
-  readonly keys: readonly Seen[];
+  readonly keys: readonly StoredKey[];
 }
 
 const mostOfRow = 256;
@@ -29,7 +29,7 @@ const columns = "last, number, seqs, ids, times, keys";
  * The keys that the file holds, in order of arrival. Those of one transaction are one row: in rows of their own they would
  * cost half as much as the deliveries.
  */
-export class SeenKeys {
+export class KeyTable {
   readonly #holding: Statement;
   readonly #lastBelow: Statement;
   readonly #after: Statement;
@@ -57,36 +57,36 @@ export class SeenKeys {
   }
 
   /** The key with this number. */
-  get(seq: number): Seen | undefined {
+  get(seq: number): StoredKey | undefined {
     return this.#rowOf(seq)?.keys.find((seen) => seen.seq === seq);
   }
 
   /** What there is around this number, for who looks for many that may be gone. */
-  around(seq: number): SeenAround {
+  around(seq: number): KeysAround {
     const after = Number(this.#lastBelow.get(seq)?.["last"] ?? 0);
     return { after, keys: this.#rowOf(seq)?.keys ?? [] };
   }
 
   /** The first row beyond `last`. */
-  next(last: number): SeenRow | undefined {
+  next(last: number): KeyRow | undefined {
     return rowOf(this.#after.get(last));
   }
 
   /** The row in which the newest so many keys begin, if there are as many. */
-  newest(number: number): SeenRow | undefined {
+  newest(number: number): KeyRow | undefined {
     const row = this.#newest.get(number);
     return row === undefined ? undefined : this.#rowOf(Number(row["last"]));
   }
 
   /** Stores keys, in the order of their numbers and beyond all that are stored. */
-  add(keys: readonly Seen[]): void {
+  add(keys: readonly StoredKey[]): void {
     for (let from = 0; from < keys.length; from += mostOfRow) {
       this.#write(this.#insert, keys.slice(from, from + mostOfRow));
     }
   }
 
   /** Deletes the key with this number; returns it. */
-  delete(seq: number): Seen | undefined {
+  delete(seq: number): StoredKey | undefined {
     const row = this.#rowOf(seq);
     const seen = row?.keys.find((one) => one.seq === seq);
     if (row === undefined || seen === undefined) return undefined;
@@ -101,11 +101,11 @@ export class SeenKeys {
     this.#deleteTo.run(last);
   }
 
-  #rowOf(seq: number): SeenRow | undefined {
+  #rowOf(seq: number): KeyRow | undefined {
     return rowOf(this.#holding.get(seq));
   }
 
-  #write(statement: Statement, keys: readonly Seen[], last = keys.at(-1)?.seq ?? 0): void {
+  #write(statement: Statement, keys: readonly StoredKey[], last = keys.at(-1)?.seq ?? 0): void {
     const texts = [
       keys.map(({ seq }) => seq).join(),
       keys.map(({ id }) => id).join(),
@@ -115,7 +115,7 @@ export class SeenKeys {
   }
 }
 
-function rowOf(row: Row | undefined): SeenRow | undefined {
+function rowOf(row: Row | undefined): KeyRow | undefined {
   if (row === undefined) return undefined;
   const ids = String(row["ids"]).split(",");
   const times = String(row["times"]).split(",");

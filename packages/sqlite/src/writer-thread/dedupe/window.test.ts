@@ -42,11 +42,11 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     if (number % together === 0) window.write();
   }
 
-  it("look() finds a key in memory, in the index, and where both begin anew", () => {
+  it("find() finds a key in memory, in the index, and where both begin anew", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
-      expect(window.look(keyOf(number, number), 0)).toEqual({});
+      expect(window.find(keyOf(number, number), 0)).toEqual({});
       window.add(number, `id ${number}`, 0, keyOf(number, number));
       writing(window, number);
     }
@@ -55,21 +55,21 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     expect(Number(inIndex)).toBeGreaterThan(many - 4 * Math.max(perGeneration, together));
     for (const known of [window, new DedupeWindow(file, perGeneration)]) {
       for (let number = 1; number <= many; number++) {
-        const found = known.look(keyOf(number, number), 0);
+        const found = known.find(keyOf(number, number), 0);
         expect(found).toEqual({ duplicateOf: `id ${number}` });
-        const sibling = known.look(keyOf(number, many + number), 0);
+        const sibling = known.find(keyOf(number, many + number), 0);
         expect(sibling).toEqual({ sameSignatureAs: `id ${number}` });
-        expect(known.look(keyOf(many + number, number), 0)).toEqual({});
+        expect(known.find(keyOf(many + number, number), 0)).toEqual({});
       }
     }
     file.close();
   });
 
-  it("look() names another with the same signature, and finds each, however many there are", () => {
+  it("find() names another with the same signature, and finds each, however many there are", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
-      expect(window.look(keyOf(7, number), 0)).toEqual(
+      expect(window.find(keyOf(7, number), 0)).toEqual(
         number === 1 ? {} : { sameSignatureAs: expect.any(String) },
       );
       window.add(number, `id ${number}`, 0, keyOf(7, number));
@@ -77,12 +77,12 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     }
     window.write();
     for (let number = 1; number <= many; number++) {
-      expect(window.look(keyOf(7, number), 0)).toEqual({ duplicateOf: `id ${number}` });
+      expect(window.find(keyOf(7, number), 0)).toEqual({ duplicateOf: `id ${number}` });
     }
     file.close();
   });
 
-  it("look() knows a key for 24 hours, and prune() deletes it then, a few at a time", () => {
+  it("find() knows a key for 24 hours, and prune() deletes it then, a few at a time", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (let number = 1; number <= many; number++) {
@@ -90,8 +90,8 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
       writing(window, number);
     }
     window.write();
-    expect(window.look(keyOf(500, 500), 500 + dayMs - 1)).toEqual({ duplicateOf: "id 500" });
-    expect(window.look(keyOf(500, 500), 500 + dayMs)).toEqual({});
+    expect(window.find(keyOf(500, 500), 500 + dayMs - 1)).toEqual({ duplicateOf: "id 500" });
+    expect(window.find(keyOf(500, 500), 500 + dayMs)).toEqual({});
     const left = () => Number(file.prepare("SELECT sum(number) AS sum FROM seen").get()?.["sum"]);
     // A row goes when its last key is over.
     const over = 200 - (200 % Math.min(together, 256));
@@ -103,7 +103,7 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     while (window.prune(many + dayMs, 150));
     expect(left()).toBe(0);
     expect(file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"]).toBe(0);
-    expect(window.look(keyOf(900, 900), 900)).toEqual({});
+    expect(window.find(keyOf(900, 900), 900)).toEqual({});
     file.close();
   });
 
@@ -116,7 +116,7 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     }
     for (const number of [1, 500, many]) {
       window.forget(number);
-      expect(window.look(keyOf(number, number), 0)).toEqual({});
+      expect(window.find(keyOf(number, number), 0)).toEqual({});
     }
     window.begin();
     file.exec("BEGIN");
@@ -124,11 +124,11 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     window.write();
     file.exec("ROLLBACK");
     window.rollBack();
-    expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
+    expect(window.find(keyOf(many + 1, many + 1), 0)).toEqual({});
     window.add(many + 1, "another", 0, keyOf(many + 2, many + 2));
     window.write();
-    expect(window.look(keyOf(many + 1, many + 1), 0)).toEqual({});
-    expect(window.look(keyOf(many + 2, many + 2), 0)).toEqual({ duplicateOf: "another" });
+    expect(window.find(keyOf(many + 1, many + 1), 0)).toEqual({});
+    expect(window.find(keyOf(many + 2, many + 2), 0)).toEqual({ duplicateOf: "another" });
     file.close();
   });
 
@@ -140,10 +140,10 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
       writing(one, number);
     }
     one.write();
-    expect(other.look(keyOf(3, 3), 0)).toEqual({});
+    expect(other.find(keyOf(3, 3), 0)).toEqual({});
     other.catchUp();
-    expect(other.look(keyOf(3, 3), 0)).toEqual({ duplicateOf: "id 3" });
-    expect(other.look(keyOf(4_999, 1), 0)).toEqual({ sameSignatureAs: "id 4999" });
+    expect(other.find(keyOf(3, 3), 0)).toEqual({ duplicateOf: "id 3" });
+    expect(other.find(keyOf(4_999, 1), 0)).toEqual({ sameSignatureAs: "id 4999" });
     file.close();
   });
 
@@ -163,16 +163,16 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
       file.exec("COMMIT");
     }
     for (let number = 1; number <= many; number++) {
-      expect(window.look(keyOf(number, number), 0)).toEqual({ duplicateOf: `id ${number}` });
+      expect(window.find(keyOf(number, number), 0)).toEqual({ duplicateOf: `id ${number}` });
     }
     const last = many + perGeneration / 2;
     window.add(last, "new", 0, keyOf(many + 3, 1));
     window.write();
-    expect(window.look(keyOf(many + 3, 2), 0)).toEqual({ sameSignatureAs: "new" });
+    expect(window.find(keyOf(many + 3, 2), 0)).toEqual({ sameSignatureAs: "new" });
     file.close();
   });
 
-  it("look() finds what was stored anew after a rollback, although its number is another's now", () => {
+  it("find() finds what was stored anew after a rollback, although its number is another's now", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     window.begin();
@@ -184,10 +184,10 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     window.add(1, "another", 0, keyOf(2, 2));
     window.add(2, "again", 0, keyOf(1, 1));
     window.write();
-    expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "again" });
-    expect(window.look(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "again" });
-    expect(window.look(keyOf(2, 2), 0)).toEqual({ duplicateOf: "another" });
-    expect(window.look(keyOf(2, 1), 0)).toEqual({ sameSignatureAs: "another" });
+    expect(window.find(keyOf(1, 1), 0)).toEqual({ duplicateOf: "again" });
+    expect(window.find(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "again" });
+    expect(window.find(keyOf(2, 2), 0)).toEqual({ duplicateOf: "another" });
+    expect(window.find(keyOf(2, 1), 0)).toEqual({ sameSignatureAs: "another" });
     file.close();
   });
 
@@ -195,7 +195,7 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
     ["is rolled back", 1, true],
     ["was a day ahead", 2, false],
     ["was a day ahead, and is rolled back", 2, true],
-  ])("look() finds the first after a second one that %s", (_what, content, isUndone) => {
+  ])("find() finds the first after a second one that %s", (_what, content, isUndone) => {
     for (const forgets of isUndone ? [false, true] : [false]) {
       const file = database();
       const window = new DedupeWindow(file, perGeneration);
@@ -208,34 +208,34 @@ describe.each([1, 7, 300])("DedupeWindow, %i keys written together", (together) 
       window.write();
       file.exec(isUndone ? "ROLLBACK" : "COMMIT");
       if (isUndone) window.rollBack();
-      expect(window.look(keyOf(1, 1), 1)).toEqual({ duplicateOf: "one" });
+      expect(window.find(keyOf(1, 1), 1)).toEqual({ duplicateOf: "one" });
       file.close();
     }
   });
 
-  it("look() tells signatures apart that begin alike", () => {
+  it("find() tells signatures apart that begin alike", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     for (const signature of [1, 2])
       window.add(signature, `id ${signature}`, 0, alikeKeyOf(signature, 1));
     window.write();
     for (const signature of [1, 2]) {
-      const found = window.look(alikeKeyOf(signature, 1), 0);
+      const found = window.find(alikeKeyOf(signature, 1), 0);
       expect(found).toEqual({ duplicateOf: `id ${signature}` });
     }
-    expect(window.look(alikeKeyOf(3, 1), 0)).toEqual({});
-    expect(window.look(alikeKeyOf(2, 2), 0)).toEqual({ sameSignatureAs: "id 2" });
+    expect(window.find(alikeKeyOf(3, 1), 0)).toEqual({});
+    expect(window.find(alikeKeyOf(2, 2), 0)).toEqual({ sameSignatureAs: "id 2" });
     file.close();
   });
 
-  it("look() names one with the same signature that is within the window", () => {
+  it("find() names one with the same signature that is within the window", () => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
     window.add(1, "one", 0, keyOf(1, 1));
     window.write();
     window.add(2, "two", dayMs, keyOf(1, 2));
     window.write();
-    expect(window.look(keyOf(1, 3), dayMs + 1)).toEqual({ sameSignatureAs: "two" });
+    expect(window.find(keyOf(1, 3), dayMs + 1)).toEqual({ sameSignatureAs: "two" });
     file.close();
   });
 
@@ -283,7 +283,7 @@ function expectKnown(
     const siblings = ids((one) => one.signature === signature);
     for (const content of [0, 1, 2, 3]) {
       const copies = ids((one) => one.signature === signature && one.content === content);
-      const { duplicateOf, sameSignatureAs } = window.look(keyOf(signature, content), 0);
+      const { duplicateOf, sameSignatureAs } = window.find(keyOf(signature, content), 0);
       expect(duplicateOf).toBe(copies[0]);
       if (copies.length > 0 || siblings.length === 0) expect(sameSignatureAs).toBeUndefined();
       else expect(siblings).toContain(sameSignatureAs);
@@ -325,7 +325,7 @@ it.each([
           }
           expectKnown(window, now, keyOf);
           const key = keyOf(signature, content);
-          if (window.look(key, 0).duplicateOf !== undefined) continue;
+          if (window.find(key, 0).duplicateOf !== undefined) continue;
           window.add(++last, `id ${last}`, 0, key);
           now.set(last, { signature, content });
         }
@@ -370,7 +370,7 @@ it("DedupeWindow asks the file hardly anything about a signature whose thousands
   for (let number = 1; number <= 5_000; number++) window.forget(number);
   window.write();
   questions = 0;
-  expect(window.look(keyOf(1, 7), 0)).toEqual({});
+  expect(window.find(keyOf(1, 7), 0)).toEqual({});
   expect(questions).toBeLessThan(10);
   file.close();
 });
@@ -414,8 +414,8 @@ it("DedupeWindow knows the keys of a file that was written when each was a row",
   for (const number of [1, 3]) insert.run(number, `id ${number}`, number, keyOf(number, number));
   prepareSchema(older, path, true);
   const window = new DedupeWindow(older);
-  expect(window.look(keyOf(1, 1), 3)).toEqual({ duplicateOf: "id 1" });
-  expect(window.look(keyOf(3, 4), 3)).toEqual({ sameSignatureAs: "id 3" });
-  expect(window.look(keyOf(3, 3), 3 + dayMs)).toEqual({});
+  expect(window.find(keyOf(1, 1), 3)).toEqual({ duplicateOf: "id 1" });
+  expect(window.find(keyOf(3, 4), 3)).toEqual({ sameSignatureAs: "id 3" });
+  expect(window.find(keyOf(3, 3), 3 + dayMs)).toEqual({});
   older.close();
 });

@@ -1,6 +1,5 @@
 import { dayMs } from "@reporthook/core/store";
-import type { Database, Statement } from "../../database/driver.ts";
-import { asGiven, ManyRows } from "../bulk-insert.ts";
+import type { Database } from "../../database/driver.ts";
 import { lastNumber } from "../counters.ts";
 import {
   type Generation,
@@ -11,20 +10,23 @@ import {
   signatureBytes,
   sizeOf,
 } from "./generation.ts";
-import { type Seen, type SeenAround, SeenKeys } from "./key-table.ts";
+import { KeyIndex } from "./key-index.ts";
+import { type KeysAround, KeyTable, type StoredKey } from "./key-table.ts";
 
-/** What is known of a key. */
+/** The answer of the window to a key: ids of deliveries. */
 export interface Known {
   readonly duplicateOf?: string;
   readonly sameSignatureAs?: string;
 }
 
-/** What a transaction changes of a window, besides the file. */
-interface WindowState {
-  readonly last: number;
-  readonly settled: number;
-  readonly young: Generation;
-  readonly old: Generation | null;
+/** The part of a window that a transaction which fails puts back. */
+interface Memory {
+  /** The last number that is known. */
+  last: number;
+  /** How far the old generation has been brought into the index. */
+  settled: number;
+  young: Generation;
+  old: Generation | null;
 }
 
 /** A key that took another's place as the newest of its signature. */
@@ -34,9 +36,9 @@ interface Displaced {
   readonly before: number;
 }
 
-/** How many keys a generation holds in memory before the next begins. */
+/** The keys that a generation holds in memory before the next begins. */
 const generationKeys = 2 ** 20;
-/** At most so many are brought into the index in one transaction, whatever came from others. */
+/** The most keys that one transaction brings into the index, whatever came from others. */
 const mostSettled = 8_000;
 
 /**
@@ -45,70 +47,42 @@ const mostSettled = 8_000;
  */
 export class DedupeWindow {
   readonly #perGeneration: number;
-  readonly #seen: SeenKeys;
-  readonly #exactlyBefore: Statement;
-  readonly #siblingBefore: Statement;
-  readonly #insertBefore: ManyRows;
-  readonly #forgetBefore: Statement;
-  readonly #anyBefore: Statement;
-  #young: Generation;
-  #old: Generation | null = null;
-  /** How far the old generation has been brought into the index. */
-  #settled = 0;
-  #hasBefore = false;
-  #last = 0;
+  readonly #table: KeyTable;
+  readonly #index: KeyIndex;
+  #memory: Memory;
+  /** The memory before the transaction that runs. */
+  #before: Memory;
   /** How many keys of other processes came since the index was looked after. */
   #caughtUp = 0;
-  /** Made anew for each transaction: what was cleared would live as long as what V8 keeps of its tables. */
-  #unwritten = new Map<number, Seen>();
-  /** What the transaction that runs has deleted, by its number. */
-  #forgotten = new Map<number, Seen>();
-  /** And what it has put in the place of others. */
+  /** By number. A new map for each transaction: a cleared one lives as long as what V8 keeps of its tables. */
+  #unwritten = new Map<number, StoredKey>();
+  /** The keys that the transaction which runs has deleted, by number. */
+  #forgotten = new Map<number, StoredKey>();
   #displaced: Displaced[] = [];
-  #began: WindowState;
 
   constructor(database: Database, perGeneration: number = generationKeys) {
     this.#perGeneration = perGeneration;
-    this.#seen = new SeenKeys(database);
-    const before = "SELECT seq FROM seen_before WHERE";
-    this.#exactlyBefore = database.prepare(`${before} key = ?`);
-    this.#siblingBefore = database.prepare(`${before} key >= ? AND key < ? LIMIT 1`);
-    this.#insertBefore = new ManyRows(database, {
-      into: "REPLACE INTO seen_before",
-      own: ["key", "seq"],
-      columns: asGiven("key", "seq"),
-    });
-    this.#forgetBefore = database.prepare("DELETE FROM seen_before WHERE key = ?");
-    this.#anyBefore = database.prepare("SELECT seq FROM seen_before LIMIT 1");
+    this.#table = new KeyTable(database);
+    this.#index = new KeyIndex(database);
     const first = this.#beforeHeld() ?? lastNumber(database);
-    this.#young = newGeneration(first);
-    this.#last = first;
-    this.#settled = first;
+    this.#memory = { last: first, settled: first, young: newGeneration(first), old: null };
     this.catchUp();
-    // What was there before is brought into the index as more comes, not at once.
+    // The keys that are there are brought into the index as more come, not at once.
     this.#caughtUp = 0;
-    this.#began = this.#state;
+    this.#before = this.#memory;
   }
 
-  get #state(): WindowState {
-    return { last: this.#last, settled: this.#settled, young: this.#young, old: this.#old };
-  }
-
-  /** A transaction begins. */
+  /** Begins a transaction. */
   begin(): void {
-    this.#began = this.#state;
+    this.#before = { ...this.#memory };
     this.#forgotten = new Map();
     this.#displaced = [];
   }
 
-  /** It has failed: nothing that was done since it began is in the file. */
+  /** Undoes what was done since the transaction began. */
   rollBack(): void {
-    const { last, settled, young, old } = this.#began;
+    this.#memory = this.#before;
     this.#unwritten = new Map();
-    this.#last = last;
-    this.#settled = settled;
-    this.#young = young;
-    this.#old = old;
     for (const { generation, signature, before } of this.#displaced.reverse()) {
       generation.newest.set(...signature, before);
     }
@@ -124,42 +98,40 @@ export class DedupeWindow {
   /** Deletes a key, so that its copy is new. */
   forget(seq: number): void {
     if (this.#unwritten.delete(seq)) return;
-    const seen = this.#seen.delete(seq);
-    if (seen === undefined) return;
-    if (this.#hasBefore) this.#forgetBefore.run(seen.key);
-    this.#forgotten.set(seq, seen);
+    const stored = this.#table.delete(seq);
+    if (stored === undefined) return;
+    this.#index.delete(stored.key);
+    this.#forgotten.set(seq, stored);
   }
 
   /** Takes in what other processes have stored. */
   catchUp(): void {
     for (;;) {
-      const row = this.#seen.next(this.#last);
+      const row = this.#table.next(this.#memory.last);
       if (row === undefined) break;
       for (const { seq, key } of row.keys) this.#remember(seq, key);
-      this.#last = row.last;
+      this.#memory.last = row.last;
       this.#caughtUp += row.keys.length;
     }
-    this.#hasBefore ||= this.#anyBefore.get() !== undefined;
+    this.#index.catchUp();
   }
 
-  look(key: Uint8Array, now: number): Known {
+  find(key: Uint8Array, now: number): Known {
     const { whole, signature } = hashesOf(key);
-    const within = (seen: Seen | undefined): seen is Seen =>
-      seen !== undefined && now - seen.at < dayMs;
-    let sibling: Seen | undefined;
+    const within = (stored: StoredKey | undefined): stored is StoredKey =>
+      stored !== undefined && now - stored.at < dayMs;
+    let sibling: StoredKey | undefined;
     for (const generation of this.#generations()) {
       const newest = this.#newest(generation, signature, key);
       if (newest === undefined) continue;
-      for (const seen of [newest, this.#confirm(generation.others.get(...whole))]) {
-        if (within(seen) && equal(seen.key, key, key.length)) return { duplicateOf: seen.id };
+      for (const stored of [newest, this.#confirm(generation.others.get(...whole))]) {
+        if (within(stored) && equal(stored.key, key, key.length)) return { duplicateOf: stored.id };
       }
       if (within(newest)) sibling ??= newest;
     }
-    const same = this.#hasBefore ? this.#before(this.#exactlyBefore, key) : undefined;
+    const same = this.#confirm(this.#index.get(key));
     if (within(same)) return { duplicateOf: same.id };
-    if (sibling === undefined && this.#hasBefore) {
-      sibling = this.#before(this.#siblingBefore, ...siblingsOf(key));
-    }
+    sibling ??= this.#confirm(this.#index.sibling(key));
     return within(sibling) ? { sameSignatureAs: sibling.id } : {};
   }
 
@@ -173,10 +145,10 @@ export class DedupeWindow {
   write(): void {
     const keys = this.#unwritten.size + this.#caughtUp;
     if (keys === 0) return;
-    this.#seen.add([...this.#unwritten.values()]);
+    this.#table.add([...this.#unwritten.values()]);
     this.#unwritten = new Map();
     this.#caughtUp = 0;
-    if (this.#old !== null && sizeOf(this.#young) * 2 > this.#perGeneration) {
+    if (this.#memory.old !== null && sizeOf(this.#memory.young) * 2 > this.#perGeneration) {
       this.#settle(Math.min(4 * keys, mostSettled));
     }
   }
@@ -184,111 +156,96 @@ export class DedupeWindow {
   /** Deletes keys that are older than the window, about `limit` of them; returns whether there are more. */
   prune(now: number, limit: number): boolean {
     let [deleted, to] = [0, 0];
-    let row = this.#seen.next(to);
+    let row = this.#table.next(to);
     // What came more than a day from now came while the clock was set wrong.
-    const isOver = ({ at }: Seen): boolean => Math.abs(now - at) >= dayMs;
+    const isOver = ({ at }: StoredKey): boolean => Math.abs(now - at) >= dayMs;
     while (row !== undefined && deleted < limit && row.keys.every(isOver)) {
-      if (this.#hasBefore) for (const { key } of row.keys) this.#forgetBefore.run(key);
+      for (const { key } of row.keys) this.#index.delete(key);
       deleted += row.keys.length;
       to = row.last;
-      row = this.#seen.next(to);
+      row = this.#table.next(to);
     }
-    if (deleted > 0) this.#seen.deleteTo(to);
+    if (deleted > 0) this.#table.deleteTo(to);
     return deleted >= limit && row !== undefined;
   }
 
   #remember(seq: number, key: Uint8Array): void {
-    if (sizeOf(this.#young) >= this.#perGeneration) this.#turn();
-    const generation = this.#young;
+    if (sizeOf(this.#memory.young) >= this.#perGeneration) this.#nextGeneration();
+    const generation = this.#memory.young;
     const { newest, others, before } = generation;
     const { signature } = hashesOf(key);
     const displaced = newest.get(...signature);
     if (displaced !== null) {
-      const seen = this.#confirm(displaced);
-      if (seen !== undefined) others.set(...hashesOf(seen.key).whole, displaced);
+      const stored = this.#confirm(displaced);
+      if (stored !== undefined) others.set(...hashesOf(stored.key).whole, displaced);
       before.set(...hashOfNumber(seq), displaced);
       this.#displaced.push({ generation, signature, before: displaced });
     }
     newest.set(...signature, seq);
-    this.#last = Math.max(this.#last, seq);
+    this.#memory.last = Math.max(this.#memory.last, seq);
   }
 
   /** A new generation begins, once the one before the last is found through the index. */
-  #turn(): void {
-    if (this.#old !== null && this.#settled < this.#young.after) return;
-    this.#old = this.#young;
-    this.#settled = this.#old.after;
-    this.#young = newGeneration(this.#last);
+  #nextGeneration(): void {
+    if (this.#memory.old !== null && this.#memory.settled < this.#memory.young.after) return;
+    this.#memory.old = this.#memory.young;
+    this.#memory.settled = this.#memory.old.after;
+    this.#memory.young = newGeneration(this.#memory.last);
   }
 
   /** Brings the next keys of the old generation into the index, about `limit` of them. */
   #settle(limit: number): void {
-    const end = this.#young.after;
+    const end = this.#memory.young.after;
     let left = limit;
-    while (left > 0 && this.#settled < end) {
-      const row = this.#seen.next(this.#settled);
+    while (left > 0 && this.#memory.settled < end) {
+      const row = this.#table.next(this.#memory.settled);
       // The row in which the next generation begins holds the last keys of this one.
       for (const { seq, key } of row?.keys ?? []) {
-        if (seq > this.#settled && seq <= end) this.#insertBefore.add(key, seq);
+        if (seq > this.#memory.settled && seq <= end) this.#index.add(key, seq);
       }
       left -= row?.keys.length ?? 0;
-      this.#settled = Math.min(end, row?.last ?? end);
-      this.#hasBefore = true;
+      this.#memory.settled = Math.min(end, row?.last ?? end);
     }
-    this.#insertBefore.write();
+    this.#index.write();
   }
 
   #generations(): readonly Generation[] {
-    return this.#old === null ? [this.#young] : [this.#young, this.#old];
+    const { young, old } = this.#memory;
+    return old === null ? [young] : [young, old];
   }
 
   /** The newest with the signature of `key` that is there. Those after it, which are gone, are not met again. */
-  #newest({ newest, before }: Generation, signature: Hash, key: Uint8Array): Seen | undefined {
+  #newest({ newest, before }: Generation, signature: Hash, key: Uint8Array): StoredKey | undefined {
     let seq = newest.get(...signature);
-    let around: SeenAround | undefined;
+    let around: KeysAround | undefined;
     let isHead = true;
     while (seq !== null) {
       // There may be as many as came in a day, and are gone: what the file holds around one, it is asked once.
-      if (around === undefined || seq <= around.after) around = this.#seen.around(seq);
+      if (around === undefined || seq <= around.after) around = this.#table.around(seq);
       const at = seq;
-      const seen = this.#unwritten.get(at) ?? around.keys.find((one) => one.seq === at);
-      if (seen !== undefined && equal(seen.key, key, signatureBytes)) return seen;
+      const stored = this.#unwritten.get(at) ?? around.keys.find((one) => one.seq === at);
+      if (stored !== undefined && equal(stored.key, key, signatureBytes)) return stored;
       const next = before.get(...hashOfNumber(seq));
       // A number that was rolled back is another's now.
       if (next === null || next >= seq) return undefined;
       // What this transaction has deleted may come back, and another signature begin like this one.
-      isHead &&= seen === undefined && !this.#forgotten.has(seq);
+      isHead &&= stored === undefined && !this.#forgotten.has(seq);
       if (isHead) newest.set(...signature, next);
       seq = next;
     }
     return undefined;
   }
 
-  #confirm(seq: number | null): Seen | undefined {
-    if (seq === null) return undefined;
-    return this.#unwritten.get(seq) ?? this.#seen.get(seq);
-  }
-
-  #before(statement: Statement, ...keys: Uint8Array[]): Seen | undefined {
-    const row = statement.get(...keys);
-    return row === undefined ? undefined : this.#seen.get(Number(row["seq"]));
+  #confirm(seq: number | null): StoredKey | undefined {
+    return seq === null ? undefined : (this.#unwritten.get(seq) ?? this.#table.get(seq));
   }
 
   /** The number before the first key that is held in memory at the start. */
   #beforeHeld(): number | undefined {
-    const row = this.#seen.newest(2 * this.#perGeneration) ?? this.#seen.next(0);
-    const [first] = row?.keys ?? [];
-    return first === undefined ? undefined : first.seq - 1;
+    const row = this.#table.newest(2 * this.#perGeneration) ?? this.#table.next(0);
+    const first = row?.keys[0];
+    return first && first.seq - 1;
   }
-}
-
-/** The range of keys with the same signature. */
-function siblingsOf(key: Uint8Array): [Uint8Array, Uint8Array] {
-  const from = new Uint8Array(key.length);
-  const to = new Uint8Array(key.length).fill(255);
-  from.set(key.subarray(0, signatureBytes));
-  to.set(key.subarray(0, signatureBytes));
-  return [from, to];
 }
 
 function equal(one: Uint8Array, other: Uint8Array, bytes: number): boolean {

@@ -1,0 +1,91 @@
+import type { Policy, ReporthookError, Stage, Work } from "@reporthook/core";
+import type { Claims, ConsumerState } from "../protocol/protocol.ts";
+import type { Leased } from "../protocol/results.ts";
+import { keptOf } from "../protocol/row.ts";
+import { type ConsumerSource, SqliteConsumer } from "./consumer.ts";
+
+/** The consumers of one inbox, by number. */
+export class ConsumerGroup {
+  readonly #source: ConsumerSource;
+  readonly #consumers = new Map<number, SqliteConsumer>();
+  #lastNumber = 0;
+
+  constructor(source: ConsumerSource) {
+    this.#source = source;
+  }
+
+  start(stage: Stage, work: Work, policy: Policy): SqliteConsumer {
+    const number = ++this.#lastNumber;
+    const consumer = new SqliteConsumer(number, stage, this.#source, work, policy);
+    this.#consumers.set(number, consumer);
+    return consumer;
+  }
+
+  /** The states to be sent to the thread, without consumers that have stopped. */
+  giveCredit(): ConsumerState[] {
+    const states: ConsumerState[] = [];
+    for (const consumer of this.#consumers.values()) {
+      if (consumer.stopped) consumer.retire();
+      else states.push(consumer.giveCredit());
+    }
+    return states;
+  }
+
+  lease(consumer: number, leased: Leased, cost: number): void {
+    this.#consumers.get(consumer)?.lease(leased, cost);
+  }
+
+  /** Takes in the rest of a reply to a request that was sent at `asOf`. */
+  claimed({ due, poisoned }: Pick<Claims, "due" | "poisoned">, asOf: number | null): void {
+    for (const [number, consumer] of this.#consumers) {
+      if (consumer.isOver(asOf)) this.#consumers.delete(number);
+    }
+    for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
+    for (const { receiver, row } of poisoned) {
+      const kept = keptOf(row, receiver);
+      // A delivery that has been verified died of its handlers.
+      const stage = kept.verification === null ? "verify" : "handle";
+      this.#active()
+        .find((one) => one.receiver === receiver && one.stage === stage)
+        ?.poisoned(kept);
+    }
+  }
+
+  /** Another process has taken the leases. */
+  loseLeases(): void {
+    const error = new Error(leasesLost);
+    for (const consumer of this.#consumers.values()) {
+      if (consumer.running > 0) consumer.failed(error);
+      consumer.loseLeases(error, false);
+    }
+  }
+
+  /** The thread has ended, and with it all leases and credit. */
+  endThread(reason: Error): void {
+    for (const consumer of this.#consumers.values()) consumer.loseLeases(reason, true);
+  }
+
+  failed(error: ReporthookError): void {
+    for (const consumer of this.#active()) consumer.failed(error);
+  }
+
+  /** Whether any works that has not stopped. */
+  get isActive(): boolean {
+    return this.#active().length > 0;
+  }
+
+  /** Aborts all of them, lets `close` end the thread, and forgets them. */
+  async abort(close: () => Promise<void> | undefined): Promise<void> {
+    const aborted = [...this.#consumers];
+    await Promise.all(aborted.map(([, consumer]) => consumer.abort()));
+    await close();
+    for (const [number] of aborted) this.#consumers.delete(number);
+  }
+
+  #active(): SqliteConsumer[] {
+    return [...this.#consumers.values()].filter(({ stopped }) => !stopped);
+  }
+}
+
+const leasesLost =
+  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";

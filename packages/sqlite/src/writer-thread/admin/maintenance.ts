@@ -1,0 +1,111 @@
+import { dayMs, leave, mostUnsigned, type Retention, record } from "@reporthook/core/store";
+import type { Row, Statement, Value } from "../../database/driver.ts";
+import { countsOf, sumOfCounts } from "../../protocol/kinds.ts";
+import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
+import { queues } from "../../protocol/queues.ts";
+import { keptAs } from "../../protocol/row.ts";
+import type { Deliveries, Tables } from "../deliveries.ts";
+
+const mostRejected = 10_000;
+/** After this many starts that were never recorded, work on a delivery is not begun again. */
+const mostStarts = 5;
+
+/** The work that time brings: deletes what is no longer kept, and rescues what dead workers have leased. */
+export class Maintenance {
+  readonly #tables: Tables;
+  readonly #deliveries: Deliveries;
+  readonly #retention: readonly number[];
+  readonly #over: Statement;
+  readonly #beyond: Statement;
+  readonly #leased: Statement;
+  readonly #read: Statement;
+  readonly #setStarts: Statement;
+
+  constructor(tables: Tables, deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
+    this.#tables = tables;
+    this.#deliveries = deliveries;
+    // By the numbers of keptAs.
+    this.#retention = [dayMs, dayMs, handledMs, parkedMs, dayMs, dayMs];
+    const prepare = (sql: string): Statement => tables.database.prepare(sql);
+    const ended = "SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ?";
+    this.#over = prepare(`${ended} AND ended_at < ? ORDER BY ended_at LIMIT ?`);
+    this.#beyond = prepare(`${ended} ORDER BY ended_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
+    this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
+    this.#read = prepare("SELECT * FROM delivery WHERE seq = ?");
+    this.#setStarts = prepare("UPDATE delivery SET starts = ? WHERE seq = ?");
+  }
+
+  /** Deletes one step of what is no longer kept. */
+  prune(now: number): PruneStep {
+    let left = rowsPerStep;
+    for (const [kept, ms] of this.#retention.entries()) {
+      const rows = left > 0 ? this.#over.all(kept, now - ms, left) : [];
+      for (const row of rows) this.#deliveries.remove(row);
+      left -= rows.length;
+    }
+    const more = this.#tables.window.prune(now, rowsPerStep);
+    return { pruned: rowsPerStep - left, more: more || left === 0 };
+  }
+
+  /** Deletes the oldest of those with this retention, beyond the number that is kept. */
+  bound(kept: Value): void {
+    if (kept === keptAs.rejected) this.#boundRejected();
+    if (kept !== keptAs.unsignedHandled && kept !== keptAs.unsignedDead) return;
+    for (const row of this.#beyond.all(kept, mostUnsigned)) this.#deliveries.remove(row);
+  }
+
+  #boundRejected(): void {
+    const { rejected } = countsOf(sumOfCounts(this.#tables.counters.counts.values()));
+    if (rejected <= mostRejected) return;
+    const limit = Math.min(rejected - mostRejected, rowsPerStep);
+    for (const row of this.#over.all(keptAs.rejected, Number.MAX_SAFE_INTEGER, limit)) {
+      this.#deliveries.remove(row);
+    }
+  }
+
+  /** Takes what a dead worker had leased back into the queues; returns deliveries that are parked instead. */
+  rescue(workerId: number, nowOf: (receiver: string) => number): Claims["poisoned"] {
+    return this.#leasedTo(workerId).flatMap((row) => {
+      const receiver = this.#receiverOf(row);
+      const now = nowOf(receiver);
+      const starts = Number(row["starts"]);
+      const isPoison = starts >= mostStarts;
+      this.#deliveries.edit(row, now, (kept) => {
+        if (isPoison) record(kept, poison(starts), now, now);
+        // Each at another moment, so that none runs beside the one that ends the process every time.
+        else if (starts > 1) kept.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
+      });
+      const parked = isPoison ? this.#read.get(Number(row["seq"])) : undefined;
+      return parked === undefined ? [] : [{ receiver, row: parked }];
+    });
+  }
+
+  /** Takes back what a worker that ends in peace had leased, as if its work had not begun. */
+  requeue(workerId: number, nowOf: (receiver: string) => number): void {
+    for (const row of this.#leasedTo(workerId)) {
+      this.#deliveries.edit(row, nowOf(this.#receiverOf(row)), () => {});
+      this.#setStarts.run(0, Number(row["seq"]));
+    }
+  }
+
+  #leasedTo(workerId: number): Row[] {
+    const leased = [queues.verify.leased, queues.handle.leased];
+    return this.#tables.receivers
+      .select(undefined)
+      .flatMap((receiver) =>
+        leased.flatMap((queue) => this.#leased.all(receiver, queue, workerId)),
+      );
+  }
+
+  #receiverOf(row: Row): string {
+    return this.#tables.receivers.nameOf(Number(row["receiver"]));
+  }
+}
+
+function poison(starts: number): ReturnType<typeof leave<"dead">> {
+  return leave(
+    "dead",
+    "poison",
+    `Work on it began ${starts} times and each time the process ended. Mend what ends it, then release it.`,
+  );
+}

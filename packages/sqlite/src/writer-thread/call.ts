@@ -1,0 +1,42 @@
+import type { Call } from "../protocol/protocol.ts";
+import type { Admin } from "./admin/admin.ts";
+import type { Maintenance } from "./admin/maintenance.ts";
+import type { Query } from "./admin/query.ts";
+import type { Claimer } from "./claim/claimer.ts";
+
+/** The parts of the writer that calls are about. */
+export interface Callees {
+  readonly admin: Admin;
+  readonly query: Query;
+  readonly maintenance: Maintenance;
+  readonly claimer: Claimer;
+  /** Makes sure that something can be written. */
+  probe(): void;
+}
+
+/** Carries out a call; returns its value. */
+export function carryOut(call: Call, callees: Callees): unknown {
+  const { admin, query, maintenance, claimer } = callees;
+  switch (call.ask) {
+    case "get":
+      return admin.get(call.id, call.receiver);
+    case "list":
+      return query.list(call.query);
+    case "summary":
+      return query.summary(call.query);
+    case "oldestWaiting":
+      return query.oldestWaiting(call.receiver);
+    case "release":
+      claimer.invalidate();
+      return admin.release(call.query, call.after);
+    case "discard":
+      return admin.discard(call.id, call.receiver);
+    case "prune":
+      return maintenance.prune(call.now);
+    case "health":
+      return callees.probe();
+    case "close":
+    case "counts":
+      return undefined;
+  }
+}
