@@ -12,6 +12,7 @@ import { validator } from "hono/validator";
 import Koa3, { type Middleware } from "koa";
 import koaBody from "koa-body";
 import koaBodyParser4 from "koa-bodyparser";
+import { toNodeHandler } from "srvx/node";
 import { express4, Koa2 } from "./frameworks.ts";
 
 /** Where the hosts of this file mount the receiver. */
@@ -82,6 +83,11 @@ export const parserHosts: readonly ParserHost[] = [
       app.use(getRequestListener(new Hono().post(path, toHono(receiver)).fetch));
       return createServer(app);
     }),
+  ),
+  hostOf("srvx in Express", "express.json()", ({ fetch }) =>
+    createServer(
+      express5().use(express5.json(), toNodeHandler((request) => fetch(request)) as RequestHandler),
+    ),
   ),
   ...(
     [

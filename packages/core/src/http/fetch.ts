@@ -56,7 +56,9 @@ export function incomingFromRequest(
  * @example const response = toResponse(await receiver.mount()(incomingFromRequest(request)));
  */
 export function toResponse({ status, headers, body }: Answer): Response {
-  return new Response(body, { status, headers });
+  // Not every server counts it: some send an answer of ours in chunks.
+  const length = new TextEncoder().encode(body).byteLength;
+  return new Response(body, { status, headers: { ...headers, "Content-Length": String(length) } });
 }
 
 function pathAndQuery(url: string): string {

@@ -1,4 +1,5 @@
 import type { Verdict } from "../../client/client.ts";
+import { toResponse } from "../../http/fetch.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { same } from "../assert.ts";
 import { completeReport, type Definition, expectLength, onBench, sendTo } from "./fixture.ts";
@@ -219,7 +220,7 @@ export const answerCases: readonly Definition[] = [
       const served = await host.serve(
         {
           mount: () => async () => answer,
-          fetch: async () => new Response(body, { status: 207, headers: answer.headers }),
+          fetch: async () => toResponse(answer),
         },
         { consumed: false },
       );
