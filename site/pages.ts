@@ -36,15 +36,10 @@ export const groups: readonly Group[] = [
   {
     title: "Begin",
     pages: [
-      page("start", "Start here", "README.md#", "README.md#first-use", "README.md#more"),
-      page(
-        "concepts",
-        "Concepts",
-        "ARCHITECTURE.md#the-one-idea",
-        "README.md#what-becomes-of-a-notification",
-        "ARCHITECTURE.md#words",
-      ),
-      page("runtimes", "What runs where", "README.md#what-runs-where"),
+      page("start", "Start here", "README.md"),
+      page("concepts", "Concepts", "ARCHITECTURE.md#the-one-idea", "ARCHITECTURE.md#words"),
+      page("choosing", "When to use it", "docs/choosing.md"),
+      page("runtimes", "Runtimes", "docs/runtimes.md"),
       page("coming-from", "Coming from octokit, Bolt or hand-made", "docs/coming-from.md"),
       page("moving-over", "Moving a route over", "docs/moving-over.md"),
     ],
@@ -52,7 +47,6 @@ export const groups: readonly Group[] = [
   {
     title: "In your framework",
     pages: [
-      page("frameworks/any", "Mounting", "README.md#in-your-framework"),
       page("frameworks/express", "Express", "packages/express/README.md"),
       page("frameworks/koa", "Koa", "packages/koa/README.md"),
       page("frameworks/hono", "Hono", "packages/hono/README.md"),
@@ -62,7 +56,7 @@ export const groups: readonly Group[] = [
         "packages/core/README.md#plain-node",
         "packages/core/README.md#fetch",
       ),
-      page("frameworks/serverless", "Serverless", "README.md#serverless"),
+      page("frameworks/serverless", "Serverless", "docs/serverless.md"),
       page("frameworks/fastify", "Fastify", "examples/fastify/app.js"),
       page(
         "frameworks/nextjs",
@@ -81,18 +75,13 @@ export const groups: readonly Group[] = [
       ),
       page("frameworks/bun", "Bun.serve", "examples/bun/server.js"),
       page("frameworks/more", "More frameworks and hosts", "docs/frameworks.md"),
-      page(
-        "frameworks/body-parsers",
-        "Body parsers",
-        "README.md#body-parsers",
-        "docs/body-parsers.md as What a parser answers",
-      ),
+      page("frameworks/body-parsers", "Body parsers", "docs/body-parsers.md"),
     ],
   },
   {
     title: "Inboxes",
     pages: [
-      page("inboxes/which", "Which inbox", "README.md#which-inbox"),
+      page("inboxes/which", "Which inbox", "docs/inboxes.md"),
       page("inboxes/sqlite", "SQLite", "packages/sqlite/README.md"),
       page("inboxes/sqlite-file", "The file of the SQLite inbox", "packages/sqlite/schema.sql"),
       page("inboxes/memory", "Memory", "docs/memory-inbox.md"),
@@ -102,41 +91,35 @@ export const groups: readonly Group[] = [
   {
     title: "Receiving",
     pages: [
-      page("options", "Options", "README.md#options"),
-      page("answers", "Answers", "README.md#answers"),
-      page(
-        "callback-urls",
-        "Signed callback URLs",
-        "README.md#signed-callback-urls",
-        "docs/callback-urls.md as In full",
-      ),
-      page(
-        "not-shown",
-        "What the document does not show",
-        "README.md#what-the-services-document-does-not-show",
-      ),
+      page("events", "Events and handlers", "docs/events.md"),
+      page("options", "Options", "docs/options.md"),
+      page("responses", "Responses", "docs/responses.md"),
+      page("requests", "Requesting reports", "docs/requests.md"),
+      page("callback-urls", "Signed callback URLs", "docs/callback-urls.md"),
+      page("open-questions", "Open questions of the document", "docs/open-questions.md"),
     ],
   },
   {
     title: "Testing",
     pages: [
-      page("testing", "With supertest", "README.md#testing-with-supertest"),
       page("emulator", "The emulator", "packages/emulator/README.md"),
-      page("command-line", "Command line", "README.md#command-line", "packages/cli/README.md"),
+      page("command-line", "Command line", "packages/cli/README.md"),
     ],
   },
   {
     title: "Security",
-    pages: [page("security", "Security", "README.md#security-in-short", "SECURITY.md")],
+    pages: [page("security", "Security", "SECURITY.md")],
   },
   {
     title: "Operating",
     pages: [
+      page("troubleshooting", "Troubleshooting", "docs/troubleshooting.md"),
+      page("deliveries", "Deliveries", "docs/deliveries.md"),
       page("operating", "Operating", "docs/operating.md"),
       page("logs", "Log lines", "docs/logs.md"),
       page("server-settings", "Server settings", "docs/server-settings.md"),
       page("nextjs", "Next.js with SQLite", "docs/nextjs.md"),
-      page("dashboard", "Dashboard", "README.md#dashboard", "packages/dashboard/README.md"),
+      page("dashboard", "Dashboard", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
       page("scaling", "Scaling", "docs/scaling.md"),
       page("performance", "How fast it is", "bench/report.md"),

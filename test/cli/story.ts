@@ -26,8 +26,8 @@ describe("the newcomer's five minutes, as the README tells them", () => {
     expect(text.match(/failed +\w{26} try \d/g)).toHaveLength(3);
     expect(text).toMatch(/parked +\w{26} dead: 3 attempts failed/);
 
-    dev.type("m");
-    await dev.printed("The handler is mended");
+    dev.type("f");
+    await dev.printed("The handler is fixed");
     const [, id = ""] = /inbox release (\w+) --db \.reporthook\/dev\.db/.exec(text) ?? [];
     const list = await cli(
       ["inbox", "list", "--state", "parked", "--db", ".reporthook/dev.db"],

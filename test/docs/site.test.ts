@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 test("every section is on a page, and every link leads somewhere", () => {
   const { pages, groups } = compose(root);
   expect(groups.flatMap((group) => group.pages.map(({ to }) => to))).toEqual([...pages.keys()]);
-  expect(pages.get("answers")).toMatch(/^# Answers\n\nJSON; refusals/);
+  expect(pages.get("responses")).toMatch(/^# Responses\n\nThe receiver answers in JSON/);
   expect(pages.get("security")).toContain("(/server-settings)");
 });
 
@@ -39,11 +39,15 @@ test("compose() names each link that leads nowhere and each section without a pa
   for (const part of ["docs", "decisions", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
     await cp(join(root, part), join(folder, part), { recursive: true });
   }
-  const text = "# X\n\n## Answers\n\n[a](docs/gone.md) [b](#gone)\n\n`[c](#code)` is code\n";
-  writeFileSync(join(folder, "README.md"), `${text}\n## New\n`);
+  const text = "# X\n\n[a](docs/gone.md) [b](#gone)\n\n`[c](#code)` is code\n";
+  writeFileSync(join(folder, "README.md"), text);
+  mkdirSync(join(folder, "packages/core"), { recursive: true });
+  writeFileSync(join(folder, "packages/core/README.md"), "# Core\n\n## Fetch\n\n## New\n");
   expect(() => compose(folder)).toThrow(/README.md: docs\/gone.md leads nowhere/);
   expect(() => compose(folder)).toThrow(/README.md: #gone leads nowhere/);
-  expect(() => compose(folder)).toThrow(/README.md: the section #new is on no page/);
+  expect(() => compose(folder)).toThrow(
+    /packages\/core\/README.md: the section #new is on no page/,
+  );
   expect(() => compose(folder)).not.toThrow(/#code/);
 });
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { type Runtime, runtimes, type Suite } from "./runtimes.ts";
 
-const readme = new URL("../../README.md", import.meta.url);
+const page = new URL("../../docs/runtimes.md", import.meta.url);
 const begin = "<!-- written by pnpm test:runtimes -->\n\n";
 const end = "\n<!-- end -->";
 
@@ -14,20 +14,21 @@ const columns: Readonly<Record<string, readonly Suite[]>> = {
   emulator: ["emulator"],
 };
 
-/** The README's table before and as it has to be, and writes that if it is told to. */
+/** The table of docs/runtimes.md before and as it has to be, and writes that if it is told to. */
 export async function writtenTable(
   held: readonly (readonly [Runtime, Suite])[],
   { write }: { readonly write: boolean },
 ): Promise<{ readonly before: string; readonly after: string }> {
-  const text = await readFile(readme, "utf8");
+  const text = await readFile(page, "utf8");
   const from = text.indexOf(begin) + begin.length;
   const to = text.indexOf(end, from);
-  if (from < begin.length || to === -1) throw new Error("The README has no place for the table");
+  if (from < begin.length || to === -1)
+    throw new Error("docs/runtimes.md has no place for the table");
   const after = aligned([
     ["Runtime", ...Object.keys(columns), "Acknowledged means"],
     ...runtimes.map((runtime) => [runtime.name, ...cellsOf(runtime, held), runtime.promise]),
   ]);
-  if (write) await writeFile(readme, text.slice(0, from) + after + text.slice(to));
+  if (write) await writeFile(page, text.slice(0, from) + after + text.slice(to));
   return { before: text.slice(from, to), after };
 }
 

@@ -98,10 +98,10 @@ function listenTo(
     if (letter === "q") return ending.abort();
     if (letter === "t") return playground.test();
     if (letter === "r") return playground.request();
-    if (!forwards && (letter === "b" || letter === "m")) {
+    if (!forwards && (letter === "b" || letter === "f")) {
       playground.broken = letter === "b";
       return terminal.print(
-        playground.broken ? "The handler is broken: m mends it." : "The handler is mended.",
+        playground.broken ? "The handler is broken; f fixes it." : "The handler is fixed.",
       );
     }
     if (letter !== "") for (const line of letters(forwards)) terminal.print(line);

@@ -68,7 +68,7 @@ export function letters(forwards: boolean): string[] {
   return [
     "  t  the service tests the webhook",
     `  r  a report is requested, and complete ${completeMs / 1_000} seconds later`,
-    ...(forwards ? [] : ["  b  break the handler", "  m  mend it"]),
+    ...(forwards ? [] : ["  b  break the handler", "  f  fix it"]),
     "  q  quit",
   ];
 }
