@@ -23,17 +23,22 @@ function linesOfTheCode(): string[] {
 
 function linesOf(code: string): string[] {
   const levels = new Map(["warn", "error", "info"].map((level) => [`logger.${level}`, level]));
+  // A constant, a private field, or one of the functions in the private field #lines.
   const throttled =
-    /const (\w+) = oncePerMinute(?:Each)?\(\w+, (?:\w+\.)*logger\.(\w+)(?:, "\w+")?\)/g;
-  for (const [, name = "", level] of code.matchAll(throttled)) {
-    levels.set(name, `${level}, once a minute`);
+    /(const |this\.)?(#?\w+)(?: =|:) oncePerMinute(?:Each)?\(\w+(?:\.\w+)*, (?:\w+\.)*logger\.(\w+)(?:, "\w+")?\)/g;
+  for (const [, kind, name = "", level] of code.matchAll(throttled)) {
+    const called = kind === undefined ? `#lines.${name}` : name;
+    levels.set(called, `${level}, once a minute`);
   }
   return [...levels].flatMap(([name, level]) => {
-    const calls = code.matchAll(new RegExp(`(?<![\\w.])${name}(?:\\?\\.)?\\(`, "g"));
+    const before = name.startsWith("#") ? "this\\." : "(?<![\\w#])";
+    const calls = code.matchAll(new RegExp(`${before}${name}(?:\\?\\.)?\\(`, "g"));
     return [...calls].flatMap(({ 0: call, index }) => {
-      const message = lastArgument(code.slice(index + call.length));
-      // Handed on, as it was given.
-      if (message === "message") return [];
+      const argument = lastArgument(code.slice(index + call.length));
+      const constant = code.slice(0, index).match(/const message = ("[^"]*");\n.*$/)?.[1];
+      const message = argument === "message" ? constant : argument;
+      // A parameter of the caller.
+      if (message === undefined) return [];
       const texts = [...message.matchAll(/"((?:[^"\\]|\\.)*)"|`([^`]*)`/g)];
       expect(texts, `the message of ${name}(${message}) is no literal`).not.toEqual([]);
       return texts.map(([, plain, template = ""]) => {
@@ -65,7 +70,7 @@ function lastArgument(rest: string): string {
 
 function linesOfTheDocs(): string[] {
   const text = readFileSync(join(root, "docs/logs.md"), "utf8");
-  const rows = text.matchAll(/^\| `([^`]+)` +\| ((?:warn|error|info)[^|]*?) +\| ([^|]+) \|/gm);
+  const rows = text.matchAll(/^- `([^`]+)` \(((?:warn|error|info)[^)]*)\)$/gm);
   return [...rows].map(([, message, level]) => `${message} (${level})`);
 }
 

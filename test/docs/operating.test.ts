@@ -115,9 +115,9 @@ function terminalInto(told: unknown[]): Terminal {
   };
 }
 
-/** What the table says that the dashboard calls each reason. */
+/** The dashboard's name of each reason, as the page says it. */
 function namesOnPage(): Record<string, string> {
-  const rows = page.matchAll(/^\| `(\w+)` +\| (.+?) +\| (?:held|dead|rejected) +\|/gm);
+  const rows = page.matchAll(/^### `(\w+)`: (.+)\n\nState `(?:held|dead|rejected)`/gm);
   return Object.fromEntries([...rows].map(([, reason, name]) => [reason, name]));
 }
 
