@@ -1,4 +1,3 @@
-import { kindOf } from "../lib/validate.ts";
 import type { FetchContext } from "./fetch.ts";
 import type { Answer, Incoming } from "./incoming.ts";
 
@@ -18,6 +17,6 @@ export function checkReceiver(receiver: unknown, line: string): asserts receiver
   const given = receiver as { readonly mount?: unknown } | null | undefined;
   if (typeof given?.mount === "function") return;
   throw new TypeError(
-    `There is no receiver to mount, but ${kindOf(receiver)}. Write: ${line}, where receiver is createReceiver({ client })`,
+    `There is no receiver to mount. Write: ${line}, where receiver is createReceiver({ client })`,
   );
 }

@@ -1,4 +1,3 @@
-import { later } from "../lib/real-timers.ts";
 import {
   alreadyRead,
   type BodyFailure,
@@ -96,7 +95,7 @@ function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
     else if (!collected) finish("unavailable");
   };
   // Those who collect are told of the end in the same turn, or continue in its promises.
-  const onEnd = (): void => void later(() => finish(fitting(bodyLeft(req, kept), limit)), 0);
+  const onEnd = (): void => void setTimeout(() => finish(fitting(bodyLeft(req, kept), limit)), 0);
   const onCut = (): void => {
     if (!req.readableEnded) finish("cut_off");
   };

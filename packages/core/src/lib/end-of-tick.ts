@@ -1,8 +1,8 @@
 import { isTiedToRequests } from "./platform.ts";
-import { realImmediate } from "./real-timers.ts";
+import { realTimers } from "./real-timers.ts";
 
 // Not the clock's: a virtual one has no turns.
-const nextTurn = isTiedToRequests() ? undefined : realImmediate;
+const nextTurn = /* @__PURE__ */ findTurn();
 let waiting: (() => void)[] = [];
 
 /**
@@ -20,4 +20,8 @@ function resume(): void {
   const all = waiting;
   waiting = [];
   for (const resolve of all) resolve();
+}
+
+function findTurn(): typeof realTimers.immediate {
+  return isTiedToRequests() ? undefined : realTimers.immediate;
 }

@@ -3,7 +3,7 @@ import { type EventName, type EventOf, type HandlerContext, matches } from "../e
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Scope, within } from "../lib/timeout.ts";
-import { runHandlers } from "./inside-handler.ts";
+import { handlerRuns } from "./inside-handler.ts";
 
 /** A handler as it is kept: its names decide which events it is given. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
@@ -58,7 +58,7 @@ export async function dispatch(
       attempt,
     };
     const calls = handlers.map((handler) => () => handler(event, context));
-    return runHandlers(calls, () => scope.over, failures);
+    return handlerRuns["reporthook runs handlers"](calls, () => scope.over, failures);
   };
   try {
     await within({ clock, ms, late, parent }, runAll);

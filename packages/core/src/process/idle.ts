@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/shared-inbox.ts";
-import { later } from "../lib/real-timers.ts";
+import { realTimers } from "../lib/real-timers.ts";
 
 /** The receiver to wait for. */
 interface Waiting {
@@ -33,7 +33,7 @@ export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<v
         const message = `Receiver ${receiver.name} is not idle after ${timeoutMs} ms: ${waiting}`;
         throw new ReporthookError("not_idle", message);
       }
-      await new Promise<void>((resolve) => later(resolve, pollMs));
+      await new Promise<void>((resolve) => realTimers.later(resolve, pollMs));
     }
   } finally {
     clearRealTimeout(timer);

@@ -1,7 +1,7 @@
 import { StopController } from "../../lib/abort.ts";
 import { quietTimeout } from "../../lib/clock.ts";
 import { describe } from "../../lib/describe.ts";
-import { later, realImmediate } from "../../lib/real-timers.ts";
+import { realTimers } from "../../lib/real-timers.ts";
 import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
 import type { Consumer, Policy, Work } from "../inbox.ts";
 import { jobOf, type Kept } from "../stored-delivery.ts";
@@ -11,8 +11,6 @@ import type { MemoryQueue } from "./queue.ts";
 type Finish = (kept: Kept, outcome: Outcome, startedAt: number, now: number) => void;
 
 const inARow = 100;
-// Real turns of the event loop: a backlog must let it breathe on a virtual clock too.
-const nextTurn = realImmediate ?? later;
 
 /** Hands out what is due, as many at once as the policy allows. */
 export function consumeMemory(
@@ -51,7 +49,8 @@ export function consumeMemory(
 
   function breathe(): void {
     breathing = true;
-    nextTurn(() => {
+    // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
+    (realTimers.immediate ?? realTimers.later)(() => {
       breathing = false;
       handedOut = 0;
       pump();
