@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
 import {
+  assertParked,
+  assertReleasable,
   dayMs,
   isParked,
-  mustBeParked,
-  mustBeReleasable,
   notFound,
   notWaiting,
   type Retention,
-  rerun,
+  reopen,
 } from "@reporthook/core/store";
 import { type Carried, dataOf } from "../queues/job-state.ts";
 import { parkedPriorities } from "../queues/priority.ts";
@@ -73,10 +73,10 @@ async function isRun(
   now: number,
 ): Promise<boolean> {
   const { kept } = carried;
-  mustBeReleasable(kept);
+  assertReleasable(kept);
   return meter.change(async (change) => {
     const before = weightOf(kept);
-    rerun(kept, now);
+    reopen(kept, now);
     const isOurs = isParked(state)
       ? await isTakenOff(queues, place, carried)
       : await isRetried(queues, job, carried);
@@ -161,14 +161,14 @@ async function retry(found: Found, now: number): Promise<void> {
 export async function discard(queues: ReceiverQueues, meter: Meter, found: Found): Promise<void> {
   const { carried, state } = found;
   const { kept } = carried;
-  mustBeParked({ id: kept.id, state });
+  assertParked({ id: kept.id, state });
   await meter.change(async (change) => {
     const there = await queues.find(kept.id);
     if (there === null) throw notFound(kept.id);
-    mustBeParked(there.carried.kept);
+    assertParked(there.carried.kept);
     await forget(queues, found);
     const released = await queues.find(kept.id);
-    if (released !== null) mustBeParked(released.carried.kept);
+    if (released !== null) assertParked(released.carried.kept);
     change(weightOf(kept), nothing);
   });
 }

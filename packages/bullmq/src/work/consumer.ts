@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
-import { again, describe, jobOf, leave as leaveIt, record, stopped } from "@reporthook/core/store";
+import {
+  again,
+  applyOutcome,
+  describe,
+  jobOf,
+  leave as leaveIt,
+  stopped,
+} from "@reporthook/core/store";
 import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "../queues/queues.ts";
 import { type Engine, inTime, openMs } from "../server/connection.ts";
 import { type Meter, weightOf } from "./backlog.ts";
@@ -164,7 +171,7 @@ export class QueueConsumer implements Consumer {
           ? leaveIt("dead", "poison", poison)
           : await this.#attempt(job, running);
     const before = weightOf(kept);
-    record(kept, outcome, startedAt, this.#policy.clock.now());
+    applyOutcome(kept, outcome, startedAt, this.#policy.clock.now());
     if (await this.#record(queues, running, outcome, before)) {
       this.#policy.onRecorded?.(job, outcome);
     }

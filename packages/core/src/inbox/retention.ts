@@ -1,5 +1,6 @@
 import { checkPositive, onlyKnown } from "../lib/validate.ts";
-import { dayMs, type Retention } from "./stored-delivery.ts";
+import { isWaiting } from "./delivery.ts";
+import type { Kept } from "./stored-delivery.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
 export interface RetentionOptions {
@@ -21,3 +22,28 @@ export function retentionOf(whose: string, given: RetentionOptions = {}): Retent
   checkPositive(`${whose}: retention.parkedMs`, " of milliseconds", parkedMs);
   return { handledMs, parkedMs };
 }
+
+/** Whether a delivery came without a signature, and was not released. */
+export function isUnsigned({
+  verification,
+  released,
+}: Pick<Kept, "verification" | "released">): boolean {
+  return verification === "unsigned" && !released;
+}
+
+/** How long handled and parked deliveries are kept, in milliseconds. */
+export interface Retention {
+  readonly handledMs: number;
+  readonly parkedMs: number;
+}
+
+/** Whether a delivery is kept no longer. */
+export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
+  const { state, endedAt } = kept;
+  if (isWaiting(state)) return false;
+  const short = state === "rejected" || isUnsigned(kept);
+  return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
+}
+
+/** A day in milliseconds. */
+export const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NewDelivery } from "./delivery.ts";
-import { entryOf, jobAt, newKept, record } from "./stored-delivery.ts";
+import { entryOf, jobAt, newKept } from "./stored-delivery.ts";
 
 const body = new TextEncoder().encode("{}");
 const receivedAt = new Date(1_000);
@@ -46,33 +46,5 @@ describe("entryOf()", () => {
       ...{ id: "a", state: arrival.to, receivedAt, reportId: null, attempts: 0 },
       ...{ nextAttemptAt: receivedAt, lastError: null, ackMs: 3, ...expected },
     });
-  });
-});
-
-describe("record()", () => {
-  const test = { type: "test_webhook_endpoint", reportId: null } as const;
-  const unsigned = { to: "verified", verification: "unsigned", ...test } as const;
-  const signed = { to: "verified", verification: "valid", ...test } as const;
-  const rejected = { to: "rejected", reason, error: null } as const;
-  const dead = { to: "dead", reason, error: null } as const;
-  const nothing = { body: null, url: "", signature: null };
-  const all = { body, url: "/hook", signature: null };
-
-  it.each([
-    ["what is rejected", { to: "received" }, rejected, nothing],
-    ["what was handled without a signature", unsigned, { to: "handled" }, nothing],
-    ["what was handled", signed, { to: "handled" }, all],
-    ["what is dead without a signature", unsigned, dead, all],
-  ] as const)("says what is kept of %s", (_what, arrival, outcome, expected) => {
-    const kept = newKept(delivery, arrival, null);
-    record(kept, outcome, 1_000, 1_000);
-    expect(kept).toMatchObject(expected);
-  });
-
-  it("keeps all of what was handled because somebody released it", () => {
-    const kept = newKept(delivery, unsigned, null);
-    kept.released = true;
-    record(kept, { to: "handled" }, 1_000, 1_000);
-    expect(kept).toMatchObject(all);
   });
 });

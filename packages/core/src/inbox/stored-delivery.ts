@@ -43,7 +43,6 @@ export interface Kept {
 
 const emptyBytes = new Uint8Array();
 const noAttempts: readonly Attempt[] = [];
-const historyOfStage = 20;
 
 /** What is kept of a new delivery. */
 export function newKept(
@@ -81,66 +80,6 @@ export function newKept(
     endedAt: receivedAt,
     history: noAttempts,
   };
-}
-
-/** Records what became of an attempt; of what is rejected, or was handled without a signature, nothing is kept that came. */
-export function record(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
-  const { stage } = kept;
-  const error = ("error" in outcome && outcome.error) || null;
-  const at = new Date(startedAt);
-  remember(kept, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
-  kept.type = outcome.type ?? kept.type;
-  kept.reportId = outcome.reportId ?? kept.reportId;
-  kept.lastError = error;
-  kept.endedAt = now;
-  if (outcome.to === "again") {
-    kept.attempts += outcome.counts ? 1 : 0;
-    kept.dueAt = now + outcome.afterMs;
-    kept.giveWay = outcome.giveWay ?? kept.giveWay;
-    kept.memo = outcome.memo ?? kept.memo;
-    return;
-  }
-  kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
-  kept.state = outcome.to;
-  kept.stage = outcome.to === "verified" ? "handle" : stage;
-  kept.reason = "reason" in outcome ? outcome.reason : null;
-  kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
-  kept.dueAt = now;
-  kept.giveWay = false;
-  kept.memo = null;
-  const isOver = kept.state === "rejected" || kept.state === "handled";
-  if (kept.verification !== null || isOver) kept.signature = null;
-  if (kept.state === "rejected" || (kept.state === "handled" && isUnsigned(kept))) {
-    kept.body = null;
-    kept.url = "";
-  }
-}
-
-/** Whether it came without a signature, and nobody has released it since. */
-export function isUnsigned({
-  verification,
-  released,
-}: Pick<Kept, "verification" | "released">): boolean {
-  return verification === "unsigned" && !released;
-}
-
-/** Makes a released one due: without a verdict yet, its signature is still there to be asked about. */
-export function rerun(kept: Kept, now: number): void {
-  const unverified = kept.verification === null && kept.signature !== null;
-  kept.state = unverified ? "received" : "verified";
-  kept.stage = unverified ? "verify" : "handle";
-  kept.reason = null;
-  kept.released = true;
-  kept.attempts = 0;
-  kept.dueAt = now;
-  kept.giveWay = false;
-  kept.memo = null;
-}
-
-function remember(kept: Kept, attempt: Attempt): void {
-  const ofStage = kept.history.filter(({ stage }) => stage === attempt.stage);
-  const dropped = ofStage.length === historyOfStage ? ofStage[0] : undefined;
-  kept.history = [...kept.history.filter((one) => one !== dropped), attempt];
 }
 
 /** It, as a list shows it. */
@@ -199,20 +138,3 @@ export function jobOf(kept: Kept): Job {
 export function jobAt(delivery: NewDelivery, arrival: Arrival = { to: "received" }): Job {
   return jobOf(newKept(delivery, arrival, null));
 }
-
-/** How long handled and parked ones are kept, in milliseconds. */
-export interface Retention {
-  readonly handledMs: number;
-  readonly parkedMs: number;
-}
-
-/** Whether its time is over. */
-export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
-  const { state, endedAt } = kept;
-  if (isWaiting(state)) return false;
-  const short = state === "rejected" || isUnsigned(kept);
-  return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
-}
-
-/** A day in milliseconds. */
-export const dayMs = 86_400_000;

@@ -1,7 +1,76 @@
+// The states of a delivery, and what leads from one to the next:
+//
+//   received   to verified, held or rejected by the verify stage; stays while there is no verdict
+//   verified   to handled, held or dead by the handle stage; stays while handlers fail and attempts are left
+//   handled    to verified by release
+//   held       to received or verified by release; deleted by discard
+//   dead       to received or verified by release; deleted by discard
+//   rejected   the end
+//
+// A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
+// Retention deletes handled, held, dead and rejected ones.
 import { ReporthookError } from "../errors.ts";
-import { isParked, type State } from "./delivery.ts";
+import { type Attempt, isParked, type Outcome, type State } from "./delivery.ts";
+import { isUnsigned } from "./retention.ts";
+import type { Kept } from "./stored-delivery.ts";
 
-/** What is decided on. */
+const historyOfStage = 20;
+
+/**
+ * Applies the outcome of an attempt. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
+ */
+export function applyOutcome(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
+  const { stage } = kept;
+  const error = ("error" in outcome && outcome.error) || null;
+  const at = new Date(startedAt);
+  remember(kept, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
+  kept.type = outcome.type ?? kept.type;
+  kept.reportId = outcome.reportId ?? kept.reportId;
+  kept.lastError = error;
+  kept.endedAt = now;
+  if (outcome.to === "again") {
+    kept.attempts += outcome.counts ? 1 : 0;
+    kept.dueAt = now + outcome.afterMs;
+    kept.giveWay = outcome.giveWay ?? kept.giveWay;
+    kept.memo = outcome.memo ?? kept.memo;
+    return;
+  }
+  kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
+  kept.state = outcome.to;
+  kept.stage = outcome.to === "verified" ? "handle" : stage;
+  kept.reason = "reason" in outcome ? outcome.reason : null;
+  kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
+  kept.dueAt = now;
+  kept.giveWay = false;
+  kept.memo = null;
+  const isOver = kept.state === "rejected" || kept.state === "handled";
+  if (kept.verification !== null || isOver) kept.signature = null;
+  if (kept.state === "rejected" || (kept.state === "handled" && isUnsigned(kept))) {
+    kept.body = null;
+    kept.url = "";
+  }
+}
+
+/** Reopens a delivery: to be verified while its signature is kept and has no verdict, else to be handled. */
+export function reopen(kept: Kept, now: number): void {
+  const unverified = kept.verification === null && kept.signature !== null;
+  kept.state = unverified ? "received" : "verified";
+  kept.stage = unverified ? "verify" : "handle";
+  kept.reason = null;
+  kept.released = true;
+  kept.attempts = 0;
+  kept.dueAt = now;
+  kept.giveWay = false;
+  kept.memo = null;
+}
+
+function remember(kept: Kept, attempt: Attempt): void {
+  const ofStage = kept.history.filter(({ stage }) => stage === attempt.stage);
+  const dropped = ofStage.length === historyOfStage ? ofStage[0] : undefined;
+  kept.history = [...kept.history.filter((one) => one !== dropped), attempt];
+}
+
+/** A delivery that somebody wants to release, retry or discard. */
 interface Decided {
   readonly id: string;
   readonly state: State;
@@ -10,7 +79,7 @@ interface Decided {
 }
 
 /** @throws ReporthookError `not_releasable` unless it is held, dead, or handled and its body is kept */
-export function mustBeReleasable({ id, state, body }: Decided): void {
+export function assertReleasable({ id, state, body }: Decided): void {
   if (state === "handled" && body === null) {
     throw new ReporthookError(
       "not_releasable",
@@ -25,7 +94,7 @@ export function mustBeReleasable({ id, state, body }: Decided): void {
 }
 
 /** @throws ReporthookError `not_parked` unless it is held or dead */
-export function mustBeParked({ id, state }: Decided): void {
+export function assertParked({ id, state }: Decided): void {
   if (isParked(state)) return;
   throw new ReporthookError(
     "not_parked",

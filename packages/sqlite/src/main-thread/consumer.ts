@@ -2,12 +2,12 @@ import { setImmediate } from "node:timers";
 import type { Consumer, Job, Outcome, Policy, Stage, Work } from "@reporthook/core";
 import {
   again,
+  applyOutcome,
   describe,
   jobOf,
   type Kept,
   leave,
   quietTimeout,
-  record,
   stopped,
 } from "@reporthook/core/store";
 import { kindOf } from "../protocol/kinds.ts";
@@ -199,7 +199,7 @@ export class SqliteConsumer implements Consumer {
       this.#prefetched.noteDuration(performance.now() - from);
       this.#begin();
       const kindBefore = kindOf(kept);
-      record(kept, outcome, startedAt, this.#now());
+      applyOutcome(kept, outcome, startedAt, this.#now());
       const completion = this.#completionOf(leased, job.stage, kindBefore);
       const isRecorded = await this.#recorder.record(completion, kept);
       this.#running.delete(ended);

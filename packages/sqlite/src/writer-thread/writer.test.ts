@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Kept, newKept, record } from "@reporthook/core/store";
+import { applyOutcome, type Kept, newKept } from "@reporthook/core/store";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
@@ -141,7 +141,7 @@ function verified({ seq, row }: Claimed, workerId: number | null): Completion {
   const kept: Kept = keptOf(row ?? {}, "a");
   const kindBefore = kindOf(kept);
   const found = { type: "report.complete", reportId: "r" } as const;
-  record(kept, { to: "verified", verification: "valid", ...found }, now, now);
+  applyOutcome(kept, { to: "verified", verification: "valid", ...found }, now, now);
   return {
     ...{ seq, stage: "verify", leasedTo: workerId ?? 0, receiver: "a", dropBody: false },
     ...{ kindBefore, kindAfter: kindOf(kept), changes: changesOf(kept, now) },

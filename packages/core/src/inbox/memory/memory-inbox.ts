@@ -25,18 +25,16 @@ import type {
   Work,
 } from "../inbox.ts";
 import { lookFor, sumUp } from "../query.ts";
-import { type RetentionOptions, retentionOf } from "../retention.ts";
+import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
+import { detailsOf, entryOf, type Kept, newKept } from "../stored-delivery.ts";
 import {
-  detailsOf,
-  entryOf,
-  isOver,
-  type Kept,
-  newKept,
-  type Retention,
-  record,
-  rerun,
-} from "../stored-delivery.ts";
-import { mustBeParked, mustBeReleasable, notFound, notWaiting } from "../transitions.ts";
+  applyOutcome,
+  assertParked,
+  assertReleasable,
+  notFound,
+  notWaiting,
+  reopen,
+} from "../transitions.ts";
 import { ById } from "./by-id.ts";
 import { consumeMemory } from "./consumer.ts";
 import { DedupeWindow, type Known } from "./dedupe-window.ts";
@@ -168,14 +166,14 @@ class MemoryInbox implements Inbox {
     }
     if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const kept = this.#mustFind(query.id, receiver);
-    mustBeReleasable(kept);
+    assertReleasable(kept);
     this.#run(kept, now);
     return 1;
   }
 
   async discard(id: string, receiver?: string): Promise<void> {
     const kept = this.#mustFind(id, receiver);
-    mustBeParked(kept);
+    assertParked(kept);
     this.#delete(kept);
   }
 
@@ -200,7 +198,7 @@ class MemoryInbox implements Inbox {
   #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
     this.#change(kept, () => {
       const before = bytesOf(kept);
-      record(kept, outcome, startedAt, now);
+      applyOutcome(kept, outcome, startedAt, now);
       this.#room.free(before - bytesOf(kept));
     });
     if (isWaiting(kept.state)) this.#enqueue(kept, now);
@@ -209,7 +207,7 @@ class MemoryInbox implements Inbox {
 
   #run(kept: Kept, now: number): void {
     this.#room.leave(kept);
-    this.#change(kept, () => rerun(kept, now));
+    this.#change(kept, () => reopen(kept, now));
     this.#enqueue(kept, now);
   }
 

@@ -1,6 +1,7 @@
 import { ReporthookError } from "../../errors.ts";
 import { mostUnsigned } from "../delivery.ts";
-import { isUnsigned, type Kept } from "../stored-delivery.ts";
+import { isUnsigned } from "../retention.ts";
+import type { Kept } from "../stored-delivery.ts";
 
 const most = {
   ...{ unsignedHandled: mostUnsigned, handled: 1_000, unsignedDead: mostUnsigned },

@@ -1,11 +1,11 @@
 import type { EntryDetails, ReleaseQuery } from "@reporthook/core";
 import {
+  assertParked,
+  assertReleasable,
   detailsOf,
-  mustBeParked,
-  mustBeReleasable,
   notFound,
   notWaiting,
-  rerun,
+  reopen,
 } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
 import { type ReleaseStep, rowsPerStep } from "../../protocol/protocol.ts";
@@ -42,19 +42,19 @@ export class Admin {
       const rows = this.#tables.receivers
         .select(receiver)
         .flatMap((id) => this.#parkedFor.all(id, query.reason, after));
-      for (const row of rows) this.#rerun(row, now);
+      for (const row of rows) this.#reopen(row, now);
       return { released: rows.length, last: String(rows.at(-1)?.["id"] ?? after) };
     }
     if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const row = this.#mustFind(query.id, receiver);
-    mustBeReleasable(this.#deliveries.keptOf(row));
-    this.#rerun(row, now);
+    assertReleasable(this.#deliveries.keptOf(row));
+    this.#reopen(row, now);
     return { released: 1, last: query.id };
   }
 
   discard(id: string, receiver: string | undefined): void {
     const row = this.#mustFind(id, receiver);
-    mustBeParked(this.#deliveries.keptOf(row));
+    assertParked(this.#deliveries.keptOf(row));
     this.#deliveries.remove(row);
   }
 
@@ -69,8 +69,8 @@ export class Admin {
     return { released: 1, last: id };
   }
 
-  #rerun(row: Row, now: number): void {
-    this.#deliveries.edit(row, now, (kept) => rerun(kept, now));
+  #reopen(row: Row, now: number): void {
+    this.#deliveries.edit(row, now, (kept) => reopen(kept, now));
   }
 
   #mustFind(id: string, receiver: string | undefined): Row {

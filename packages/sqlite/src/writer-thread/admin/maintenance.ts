@@ -1,4 +1,4 @@
-import { dayMs, leave, mostUnsigned, type Retention, record } from "@reporthook/core/store";
+import { applyOutcome, dayMs, leave, mostUnsigned, type Retention } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsOf, sumOfCounts } from "../../protocol/kinds.ts";
 import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
@@ -71,7 +71,7 @@ export class Maintenance {
       const starts = Number(row["starts"]);
       const isPoison = starts >= mostStarts;
       this.#deliveries.edit(row, now, (kept) => {
-        if (isPoison) record(kept, poison(starts), now, now);
+        if (isPoison) applyOutcome(kept, poison(starts), now, now);
         // Each at another moment, so that none runs beside the one that ends the process every time.
         else if (starts > 1) kept.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
