@@ -6,7 +6,6 @@ import {
   isWaiting,
   type Job,
   type NewDelivery,
-  type Outcome,
   type Stage,
   type State,
 } from "./delivery.ts";
