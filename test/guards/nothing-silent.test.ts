@@ -75,7 +75,7 @@ function streamOf(body: string | Uint8Array, cutOff = false): ReadableStream<Uin
 /** The lines of docs/logs.md that someone is to act on: message and level. */
 function documented(): readonly (readonly [message: string, level: string])[] {
   const text = readFileSync(fileURLToPath(new URL("../../docs/logs.md", import.meta.url)), "utf8");
-  const rows = text.matchAll(/^\| `([^`]+)` +\| ((?:warn|error)[^|]*?) +\|/gm);
+  const rows = text.matchAll(/^- `([^`]+)` \(((?:warn|error)[^)]*)\)$/gm);
   return [...rows].map(([, message = "", level = ""]) => [message, level]);
 }
 
