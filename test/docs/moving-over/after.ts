@@ -11,24 +11,24 @@ interface Options {
 }
 
 export function startShop({ serviceUrl, apiKey, inbox, publish }: Options): Server {
-  // As before, what is forged or unsigned is answered 401; what can't be verified now is kept, and asked about again.
+  // As before, forged and unsigned ones get 401. If the service gives no verdict, the receiver stores them and asks again.
   const receiver = createReceiver({
     client: createClient({ baseUrl: serviceUrl, apiKey }),
     inbox,
     verify: "before-ack",
     unsigned: "refuse",
   });
-  // Runs after the answer, again when it throws, and once for a notification that is sent twice.
+  // Runs after the answer, again if it throws, and once for a notification that is sent twice.
   receiver.on("report.complete", async (event) => {
     if (event.reportId !== null) await publish(event.reportId);
   });
 
   const app = express();
-  // Before the parser, so that every answer is the receiver's.
+  // Ahead of the parser, so that every answer is the receiver's.
   app.post("/webhooks/reports", reporthook(receiver));
   app.use(express.json());
 
   app.post("/orders", (req, res) => void res.status(201).json(req.body));
-  // What is running when the server closes is finished; call server.close() on SIGTERM.
+  // Running handlers finish after the server closes; call server.close() on SIGTERM.
   return createServer(app).once("close", () => void receiver.close());
 }
