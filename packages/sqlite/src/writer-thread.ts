@@ -1,10 +1,11 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
-import { type Database, loadDriver, sqliteCode } from "./database/driver.ts";
+import { type Database, loadDriver } from "./database/driver.ts";
 import { FileGuard } from "./database/file-guard.ts";
 import { LogFile } from "./database/log-file.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
+import { sqliteCode } from "./database/result-code.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
 import { explain } from "./writer-thread/errors.ts";
 import { Writer } from "./writer-thread/writer.ts";

@@ -8,14 +8,8 @@ import type { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type Database,
-  type Driver,
-  loadDriver,
-  type ModuleSource,
-  sqliteCode,
-  type Value,
-} from "./driver.ts";
+import { type Database, type Driver, loadDriver, type ModuleSource, type Value } from "./driver.ts";
+import { sqliteCode } from "./result-code.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-driver-"));
 afterAll(() => rmSync(folder, { recursive: true }));

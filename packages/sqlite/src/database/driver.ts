@@ -31,7 +31,7 @@ export interface Database {
 /** One of the SQLite modules, with their differences ironed out. */
 export interface Driver {
   readonly name: string;
-  /** Opens or creates the file; throws what {@link sqliteCode} understands. */
+  /** Opens or creates the file; throws what `sqliteCode` understands. */
   open(path: string): Database;
 }
 
@@ -190,48 +190,6 @@ function plainValue(value: unknown): Value {
     return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
   }
   return value as Value;
-}
-
-const codes: Readonly<Record<string, number>> = {
-  ERROR: 1,
-  INTERNAL: 2,
-  PERM: 3,
-  ABORT: 4,
-  BUSY: 5,
-  LOCKED: 6,
-  NOMEM: 7,
-  READONLY: 8,
-  INTERRUPT: 9,
-  IOERR: 10,
-  CORRUPT: 11,
-  NOTFOUND: 12,
-  FULL: 13,
-  CANTOPEN: 14,
-  PROTOCOL: 15,
-  SCHEMA: 17,
-  TOOBIG: 18,
-  CONSTRAINT: 19,
-  MISMATCH: 20,
-  MISUSE: 21,
-  NOLFS: 22,
-  AUTH: 23,
-  RANGE: 25,
-  NOTADB: 26,
-};
-
-/** SQLite's primary result code (5 BUSY, 8 READONLY, 10 IOERR, 11 CORRUPT, 13 FULL, 14 CANTOPEN, 26 NOTADB …), or null. */
-export function sqliteCode(error: unknown): number | null {
-  if (typeof error !== "object" || error === null) return null;
-  const { errcode, rawCode, code, message } = error as Record<string, unknown>;
-  for (const extended of [errcode, rawCode]) {
-    if (typeof extended === "number") return extended & 0xff;
-  }
-  const named = typeof code === "string" ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
-  if (named !== undefined) return codes[named] ?? null;
-  // What can't be opened has no code in libsql, and for want of a folder none in better-sqlite3.
-  const unopened = /^ConnectionFailed\(.*: (\d+)"\)$|^Cannot open database because the directory/s;
-  const match = unopened.exec(String(message));
-  return match === null ? null : Number(match[1] ?? codes["CANTOPEN"]) & 0xff;
 }
 
 const runtime: ModuleSource = {

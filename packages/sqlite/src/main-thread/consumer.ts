@@ -27,8 +27,8 @@ export interface ConsumerSource {
   flush(): void;
 }
 
-/** The most credit that is asked for at a time. */
-const creditPerRequest = 256;
+/** The most credit that the thread has at a time. */
+const mostCredit = 256;
 
 /** The work on one stage of one receiver: runs deliveries that the thread leases to it, and has the outcomes recorded. */
 export class SqliteConsumer implements Consumer {
@@ -72,9 +72,9 @@ export class SqliteConsumer implements Consumer {
 
   /** The state to be sent to the thread: from then on, the thread has the credit in it. */
   giveCredit(): ConsumerState {
+    const { receiver, stage } = this;
     const credit = this.#missingCredit;
     this.#credit += credit;
-    const { receiver, stage } = this;
     return { consumer: this.#number, receiver, stage, credit, now: this.#now() };
   }
 
@@ -83,7 +83,7 @@ export class SqliteConsumer implements Consumer {
     const { concurrency } = this.#policy;
     const toPrefetch = this.#prefetched.target(concurrency) - this.#prefetched.length;
     const wanted = concurrency - this.#working + toPrefetch;
-    return Math.max(0, Math.min(wanted, creditPerRequest)) - this.#credit;
+    return Math.max(0, Math.min(wanted, mostCredit)) - this.#credit;
   }
 
   /** Notes that requests leave it out from now on. */
@@ -93,8 +93,8 @@ export class SqliteConsumer implements Consumer {
 
   /** Whether nothing comes any more: the thread has answered to a request, sent at `asOf`, that left it out. */
   isOver(asOf: number | null): boolean {
-    const isKnown = this.#retiredAt !== null && asOf !== null && asOf >= this.#retiredAt;
-    return isKnown && this.#running.size === 0;
+    if (this.#retiredAt === null || asOf === null || this.#running.size > 0) return false;
+    return asOf >= this.#retiredAt;
   }
 
   async stop(): Promise<void> {
@@ -129,15 +129,12 @@ export class SqliteConsumer implements Consumer {
     if (this.#due?.at === at) return;
     this.#sleep();
     if (at === null || this.#stopped) return;
-    if (at <= this.#now()) {
-      this.#source.flush();
-      return;
-    }
     const wake = (): void => {
       this.#due = null;
       this.#source.flush();
     };
-    this.#due = { at, timer: quietTimeout(this.#policy.clock, wake, at - this.#now()) };
+    if (at <= this.#now()) wake();
+    else this.#due = { at, timer: quietTimeout(this.#policy.clock, wake, at - this.#now()) };
   }
 
   /** Drops the work on lost leases; with a new thread, the credit is lost too. */
@@ -156,7 +153,6 @@ export class SqliteConsumer implements Consumer {
     this.#policy.onRecorded?.(jobOf(before), leave("dead", code, message));
   }
 
-  /** The inbox fails to lease. */
   failed(error: unknown): void {
     this.#policy.onError(error);
   }

@@ -1,26 +1,54 @@
+import { ReporthookError } from "@reporthook/core";
 import type { CountsByKind } from "../protocol/kinds.ts";
 
-/** The deliveries on their way to the file: counts by receiver and kind, and their bytes. */
+const mostDeliveries = 10_000;
+const mostBytes = 64 * 1_024 * 1_024;
+
+/** The size of a delivery that is on its way to the file. */
+export interface PendingDelivery {
+  readonly receiver: string;
+  readonly kind: number;
+  readonly bytes: number;
+}
+
+/** The deliveries that are on their way to the file: their counts and bytes. */
 export class Pending {
   readonly #counts = new Map<string, number[]>();
+  #deliveries = 0;
   #bytes = 0;
-
-  get bytes(): number {
-    return this.#bytes;
-  }
 
   countsOf(receiver: string): CountsByKind {
     return this.#counts.get(receiver) ?? [];
   }
 
-  /** Adds one delivery, or takes it away again. */
-  change(by: 1 | -1, receiver: string, kind: number, bytes: number): void {
+  /** @throws ReporthookError `overloaded` when there are too many */
+  add(delivery: PendingDelivery): void {
+    if (this.#deliveries >= mostDeliveries || this.#bytes + delivery.bytes > mostBytes) {
+      throw new ReporthookError(
+        "overloaded",
+        `${this.#deliveries} deliveries wait to be stored: the disk does not keep up`,
+      );
+    }
+    this.#change(delivery, 1);
+  }
+
+  remove(delivery: PendingDelivery): void {
+    this.#change(delivery, -1);
+  }
+
+  clear(): void {
+    this.#counts.clear();
+    [this.#deliveries, this.#bytes] = [0, 0];
+  }
+
+  #change({ receiver, kind, bytes }: PendingDelivery, by: 1 | -1): void {
     let counts = this.#counts.get(receiver);
     if (counts === undefined) {
       counts = [];
       this.#counts.set(receiver, counts);
     }
     counts[kind] = (counts[kind] ?? 0) + by;
+    this.#deliveries += by;
     this.#bytes += by * bytes;
   }
 }

@@ -4,9 +4,7 @@ import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@re
 import { describe, type Kept, newKept } from "@reporthook/core/store";
 import { type CountsByKind, kindOf, type ReceiverCounts } from "../protocol/kinds.ts";
 import {
-  type AddResult,
   type Call,
-  type CallResult,
   type Claims,
   type Completion,
   type CompletionResult,
@@ -19,9 +17,10 @@ import {
   type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { addedOf, errorOf, type Leased, leasedOf, seqOf } from "../protocol/results.ts";
-import { Pending } from "./pending.ts";
+import { Pending, type PendingDelivery } from "./pending.ts";
 import { RequestBatch } from "./request-batch.ts";
 import { startThread } from "./spawn.ts";
+import { Waiters } from "./waiters.ts";
 
 /** Is told what nobody asked for. */
 export interface ThreadListener {
@@ -38,26 +37,12 @@ export interface ThreadListener {
   ended(error: ReporthookError | null): void;
 }
 
-/** A promise of a result. */
-interface Waiter<T> {
-  resolve(value: T): void;
-  reject(error: unknown): void;
-}
-
-interface AddWaiter extends Waiter<Added> {
-  readonly kind: number;
-  readonly bytes: number;
+interface Adding {
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
+  readonly size: PendingDelivery;
 }
 
-interface CompletionWaiter extends Waiter<CompletionResult> {
-  readonly seq: number;
-  readonly kept: Kept;
-}
-
-const mostAdds = 10_000;
-const mostBytes = 64 * 1_024 * 1_024;
 // This many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
 const addsPerRequest = 16;
 // As long as this after a request was sent, no other worker can have taken the leases that the answer to it confirms.
@@ -70,14 +55,14 @@ export class ThreadClient {
   readonly #thread: Worker;
   readonly #ended: Promise<void>;
   readonly #listener: ThreadListener;
-  readonly #adding: AddWaiter[] = [];
-  readonly #completing: CompletionWaiter[] = [];
-  readonly #calling: Waiter<unknown>[] = [];
+  readonly #opening = new Waiters<null, void>();
+  readonly #adding = new Waiters<Adding, Added>();
+  readonly #completing = new Waiters<{ seq: number; kept: Kept }, CompletionResult>();
+  readonly #calling = new Waiters<null, unknown>();
   readonly #pending = new Pending();
   #batch = new RequestBatch();
   #flushing: ReturnType<typeof setImmediate> | undefined;
   #ownedAsOf = Number.NEGATIVE_INFINITY;
-  #opening: Waiter<void> | null = null;
   #error: ReporthookError | null = null;
   #closing = false;
   #over = false;
@@ -85,9 +70,7 @@ export class ThreadClient {
   constructor(options: ThreadOptions, listener: ThreadListener) {
     this.#listener = listener;
     this.#thread = startThread(options);
-    this.opened = new Promise((resolve, reject) => {
-      this.#opening = { resolve, reject };
-    });
+    this.opened = this.#opening.add(null);
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (cause) => {
@@ -103,21 +86,13 @@ export class ThreadClient {
 
   /** @throws ReporthookError `overloaded` when too many wait */
   add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { body, key } = delivery;
+    const { receiver, body, key } = delivery;
     const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
-    const bytes = body.byteLength + (key?.byteLength ?? 0);
-    if (this.#adding.length >= mostAdds || this.#pending.bytes + bytes > mostBytes) {
-      throw new ReporthookError(
-        "overloaded",
-        `${this.#adding.length} deliveries wait to be stored: the disk does not keep up`,
-      );
-    }
+    const size = { receiver, kind, bytes: body.byteLength + (key?.byteLength ?? 0) };
+    this.#pending.add(size);
     this.#batch.add(delivery, kind, begins);
-    this.#pending.change(1, delivery.receiver, kind, bytes);
-    return this.#promise((resolve, reject) => {
-      this.#adding.push({ kind, bytes, delivery, arrival, resolve, reject });
-    });
+    return this.#promise(this.#adding, { delivery, arrival, size });
   }
 
   /** Counts of a receiver's deliveries that are on their way to the file. */
@@ -128,9 +103,7 @@ export class ThreadClient {
   /** Has a completion recorded; `kept` may be leased again by the time that the promise resolves. */
   complete(completion: Completion, kept: Kept): Promise<CompletionResult> {
     this.#batch.complete(completion);
-    return this.#promise((resolve, reject) => {
-      this.#completing.push({ seq: completion.seq, kept, resolve, reject });
-    });
+    return this.#promise(this.#completing, { seq: completion.seq, kept });
   }
 
   /** Rejects with the error that the thread failed with. */
@@ -140,9 +113,7 @@ export class ThreadClient {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#promise((resolve, reject) => {
-      this.#calling.push({ resolve, reject });
-    });
+    return this.#promise(this.#calling, null);
   }
 
   /** Whether leases are still held; the thread is asked when it is not sure, for this process may have stood still. */
@@ -167,14 +138,13 @@ export class ThreadClient {
     this.#thread.ref();
     await this.#ended;
     // A file that was never opened has nothing to give back.
-    if (this.#error !== null && this.#opening === null) throw this.#error;
+    if (this.#error !== null && this.#opening.length === 0) throw this.#error;
   }
 
-  #promise<T>(
-    wait: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
-  ): Promise<T> {
-    if (this.#over) return Promise.reject(this.#error ?? closed());
-    const promise = new Promise<T>(wait);
+  /** Sends what was added to the batch, at once or with what follows. */
+  #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
+    if (this.#over) return Promise.reject(this.#whyOver());
+    const promise = waiters.add(asked);
     if (this.#batch.deliveries === addsPerRequest) this.#send();
     else this.flush();
     return promise;
@@ -213,8 +183,7 @@ export class ThreadClient {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#listener.counted(message.opened);
-      this.#opening?.resolve();
-      this.#opening = null;
+      for (const [{ resolve }] of this.#opening.take([null])) resolve();
     } else {
       // The rest follows when the thread ends.
       this.#error = errorOf(message.unopened);
@@ -231,10 +200,9 @@ export class ThreadClient {
     if (counts !== null) this.#listener.counted(counts);
     const inMemory = new Map<number, Kept>();
     const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
-    for (const [index, waiter] of taken(this.#adding, adds)) {
-      const { delivery, arrival, resolve, reject } = waiter;
-      const result = adds[index] as AddResult;
-      this.#forget(waiter);
+    for (const [{ asked, resolve, reject }, result] of this.#adding.take(adds)) {
+      const { delivery, arrival } = asked;
+      this.#pending.remove(asked.size);
       if (isFailure(result)) {
         reject(errorOf(result));
         continue;
@@ -245,12 +213,11 @@ export class ThreadClient {
       }
       resolve(added);
     }
-    for (const [index, { seq, kept, resolve }] of taken(this.#completing, completions)) {
-      inMemory.set(seq, kept);
-      resolve(completions[index] as CompletionResult);
+    for (const [{ asked, resolve }, result] of this.#completing.take(completions)) {
+      inMemory.set(asked.seq, asked.kept);
+      resolve(result);
     }
-    for (const [index, { resolve, reject }] of taken(this.#calling, calls)) {
-      const result = calls[index] as CallResult;
+    for (const [{ resolve, reject }, result] of this.#calling.take(calls)) {
       if (isFailure(result)) reject(errorOf(result));
       else resolve(result.value);
     }
@@ -262,33 +229,22 @@ export class ThreadClient {
     if (error !== null) this.#listener.failed(errorOf(error));
   }
 
-  #forget({ delivery, kind, bytes }: AddWaiter): void {
-    this.#pending.change(-1, delivery.receiver, kind, bytes);
-  }
-
   #end(): void {
     this.#over = true;
     clearImmediate(this.#flushing);
     if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
-    const error = this.#error ?? closed();
-    this.#opening?.reject(error);
-    for (const waiter of this.#adding) this.#forget(waiter);
-    for (const queue of [this.#adding, this.#completing, this.#calling]) {
-      for (const { reject } of queue.splice(0)) reject(error);
+    this.#pending.clear();
+    for (const waiters of [this.#opening, this.#adding, this.#completing, this.#calling]) {
+      waiters.rejectAll(this.#whyOver());
     }
     this.#listener.ended(this.#error);
   }
-}
 
-/** Takes the waiters that there are results for off a queue. */
-function taken<T>(queue: T[], results: readonly unknown[]): IterableIterator<[number, T]> {
-  return queue.splice(0, results.length).entries();
+  #whyOver(): ReporthookError {
+    return this.#error ?? inboxFailed("The inbox was closed before this was done");
+  }
 }
 
 function inboxFailed(message: string, cause?: unknown): ReporthookError {
   return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
-}
-
-function closed(): ReporthookError {
-  return inboxFailed("The inbox was closed before this was done");
 }

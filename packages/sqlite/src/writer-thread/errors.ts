@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
-import { sqliteCode } from "../database/driver.ts";
+import { sqliteCode } from "../database/result-code.ts";
 import type { Failure } from "../protocol/protocol.ts";
 
 const unwritable = "the file or its folder can't be written: give the app the right to";

@@ -88,8 +88,7 @@ export class Writer {
    * nothing is asked for, it looks after what other processes have left.
    */
   commitBatch(requests: readonly Request[]): Reply {
-    const { consumers } = this.#claimer;
-    for (const request of requests) consumers.update(request.consumers);
+    for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
     this.#claimer.begin();
     let results: Results;
     let claims = noClaims;
@@ -104,23 +103,19 @@ export class Writer {
       this.#claimer.rollBack();
       results = this.#perform(requests, this.#eachAlone(thrown), true);
     }
-    const { adds, completions, calls } = results;
-    const { claimed, workerId, due, poisoned, lost } = claims;
-    const counts = this.#transactions.takeCounts();
-    const asOf = requests.at(-1)?.sentAt ?? null;
-    // Written out: what is made of spreads takes longer to be read off for the other thread.
+    // Written out: an object made of spreads takes longer to be read off for the other thread.
     return {
-      adds,
-      completions,
-      calls,
-      claimed,
-      workerId,
-      due,
-      poisoned,
-      lost,
-      counts,
+      adds: results.adds,
+      completions: results.completions,
+      calls: results.calls,
+      claimed: claims.claimed,
+      workerId: claims.workerId,
+      due: claims.due,
+      poisoned: claims.poisoned,
+      lost: claims.lost,
+      counts: this.#transactions.takeCounts(),
       error,
-      asOf,
+      asOf: requests.at(-1)?.sentAt ?? null,
     };
   }
 

@@ -88,9 +88,8 @@ export class DedupeWindow {
     }
     // Its place may have gone to its copy.
     for (const { seq, key } of this.#forgotten.values()) {
-      this.#generations()
-        .find(({ after }) => after < seq)
-        ?.others.set(...hashesOf(key).whole, seq);
+      const generation = this.#generations().find(({ after }) => after < seq);
+      generation?.others.set(...hashesOf(key).whole, seq);
     }
     this.begin();
   }
@@ -196,8 +195,7 @@ export class DedupeWindow {
   /** Brings the next keys of the old generation into the index, about `limit` of them. */
   #settle(limit: number): void {
     const end = this.#memory.young.after;
-    let left = limit;
-    while (left > 0 && this.#memory.settled < end) {
+    for (let left = limit; left > 0 && this.#memory.settled < end; ) {
       const row = this.#table.next(this.#memory.settled);
       // The row in which the next generation begins holds the last keys of this one.
       for (const { seq, key } of row?.keys ?? []) {
@@ -222,8 +220,7 @@ export class DedupeWindow {
     while (seq !== null) {
       // There may be as many as came in a day, and are gone: what the file holds around one, it is asked once.
       if (around === undefined || seq <= around.after) around = this.#table.around(seq);
-      const at = seq;
-      const stored = this.#unwritten.get(at) ?? around.keys.find((one) => one.seq === at);
+      const stored = this.#unwritten.get(seq) ?? around.keys.find((one) => one.seq === seq);
       if (stored !== undefined && equal(stored.key, key, signatureBytes)) return stored;
       const next = before.get(...hashOfNumber(seq));
       // A number that was rolled back is another's now.

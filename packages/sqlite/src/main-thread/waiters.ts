@@ -1,0 +1,31 @@
+/** A promise that waits for its answer, with what was asked for. */
+export interface Waiter<Asked, Answer> {
+  readonly asked: Asked;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** Promises whose results come in the order in which they were asked for. */
+export class Waiters<Asked, Answer> {
+  readonly #waiting: Waiter<Asked, Answer>[] = [];
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  add(asked: Asked): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ asked, resolve, reject });
+    });
+  }
+
+  /** Takes out those that there are results for, each with its result. */
+  *take<Result>(results: readonly Result[]): Iterable<[Waiter<Asked, Answer>, Result]> {
+    const taken = this.#waiting.splice(0, results.length);
+    for (const [index, waiter] of taken.entries()) yield [waiter, results[index] as Result];
+  }
+
+  rejectAll(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
