@@ -1,5 +1,14 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -44,6 +53,22 @@ const bench = (inbox: Inbox) => createBench(inbox, patienceMs);
 function several(count: number): Inbox[] {
   const path = join(folder, `${++files}.db`);
   return Array.from({ length: count }, () => sqliteInbox(path));
+}
+
+/** An inbox that is open, with its path. */
+async function opened(): Promise<Bench & { readonly path: string }> {
+  const path = join(folder, `${++files}.db`);
+  const inbox = sqliteInbox(path);
+  await inbox.open();
+  return { ...bench(inbox), path };
+}
+
+/** Changes the file, as another process does. */
+function change(path: string, sql: string): void {
+  const file = loadDriver().open(path);
+  file.exec("PRAGMA busy_timeout = 3000");
+  file.exec(sql);
+  file.close();
 }
 
 /** A consumer whose work was short a hundred times, so that more is leased ahead than runs, and now hangs. */
@@ -136,6 +161,20 @@ describe("sqliteInbox", () => {
     await right.end();
   });
 
+  it("gives no number twice, so that no copy is taken for one that is gone", async () => {
+    const [app, tool] = several(2) as [Inbox, Inbox];
+    const [left, right] = [bench(app), bench(tool)];
+    const held = { signature: null, arrival: arrivals["held"] as Arrival };
+    for (let count = 0; count < 3; count++) await tool.discard(await left.put(held), "a");
+    const parts = { signature: "s", body: "{}" };
+    const id = await left.put(parts);
+    const again = bench(sqliteInbox(join(folder, `${files}.db`)));
+    for (const { add, make, end } of [left, right, again]) {
+      expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
+      await end();
+    }
+  });
+
   it("a release on one file is noticed by whoever else works on it", async () => {
     const [app, tool] = several(2) as [Inbox, Inbox];
     const [working, looking] = [bench(app), bench(tool)];
@@ -182,6 +221,74 @@ describe("sqliteInbox", () => {
     expect(released).toBe(count);
     await vi.waitUntil(async () => (await inbox.counts()).held === count, patienceMs);
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
+    await end();
+  });
+
+  it("a release in the turn in which it is stored finds it, and hands it out as it is then", async () => {
+    const { inbox, clock, make, consume, until, end } = bench(open());
+    const { jobs } = consume("handle", handled);
+    const adding = inbox.add(await make({ signature: null }), arrivals["held"] as Arrival);
+    const all = { receiver: "a", reason: "unsigned", now: clock.now() } as const;
+    const [added, released] = await Promise.all([adding, inbox.release(all)]);
+    expect(released).toBe(1);
+    await until(() => jobs.length === 1, "it is handed out");
+    expect(jobs).toMatchObject([{ id: added.id, released: true }]);
+    await end();
+  });
+
+  it("stores all deliveries of one turn but the one that fails", async () => {
+    const { inbox, path, add, make, end } = await opened();
+    const deliveries = await Promise.all([make(), make(), make()]);
+    change(
+      path,
+      `CREATE TRIGGER bad BEFORE INSERT ON delivery WHEN new.id = '${deliveries[1]?.id}'
+       BEGIN SELECT raise(ABORT, 'no such luck'); END`,
+    );
+    expect(await Promise.allSettled(deliveries.map((delivery) => add(delivery)))).toMatchObject([
+      { status: "fulfilled" },
+      { reason: { code: "inbox_failed", message: expect.stringContaining("no such luck") } },
+      { status: "fulfilled" },
+    ]);
+    expect((await inbox.counts()).received).toBe(2);
+    await end();
+  });
+
+  it("undoes what a failing transaction has counted, handed out and remembered", async () => {
+    const { inbox, path, put, consume, until, end } = await opened();
+    const ids = [await put()];
+    change(
+      path,
+      "CREATE TRIGGER full BEFORE UPDATE ON delivery BEGIN SELECT raise(ABORT, 'full'); END",
+    );
+    const { jobs, errors } = consume("verify", valid);
+    ids.push(await put());
+    await until(() => errors.length > 0, "it fails to hand out");
+    expect(errors).toMatchObject([{ message: expect.stringContaining("full") }]);
+    expect((await inbox.counts()).received).toBe(2);
+    expect(jobs).toEqual([]);
+    change(path, "DROP TRIGGER full");
+    await until(async () => (await inbox.counts()).verified === 2, "it goes on");
+    expect(jobs.map(({ id }) => id).sort()).toEqual(ids.sort());
+    await end();
+  });
+
+  it.each([
+    ["is gone", () => {}],
+    ["has a file in its place", (own: string) => writeFileSync(own, "")],
+    ["is a link to itself", (own: string) => symlinkSync(own, own)],
+  ])("stores nothing that it refuses, when its folder %s", async (_what, replace) => {
+    const own = mkdtempSync(join(folder, "own-"));
+    const { inbox, put, end } = bench(sqliteInbox(join(own, "inbox.db")));
+    const ids = [await put()];
+    renameSync(own, `${own}-away`);
+    replace(own);
+    for (let count = 0; count < 2; count++) {
+      await expect(put()).rejects.toMatchObject({ code: "inbox_failed" });
+    }
+    rmSync(own, { force: true });
+    renameSync(`${own}-away`, own);
+    ids.push(await put());
+    expect((await inbox.list()).map(({ id }) => id)).toEqual(ids);
     await end();
   });
 

@@ -1,20 +1,15 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyOutcome, type Kept, newKept } from "@reporthook/core/store";
+import type { NewDelivery } from "@reporthook/core";
+import { applyOutcome, type Kept } from "@reporthook/core/store";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/migrations.ts";
+import { Additions } from "../protocol/additions.ts";
 import { kindOf } from "../protocol/kinds.ts";
-import type {
-  AddBatch,
-  Claimed,
-  Completion,
-  ConsumerState,
-  Reply,
-  Request,
-} from "../protocol/protocol.ts";
+import type { Claimed, Completion, ConsumerState, Reply, Request } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
 import { changesOf, keptOf } from "../protocol/row.ts";
 import { Writer } from "./writer.ts";
@@ -84,54 +79,22 @@ function failing(database: Database, fails: (sql: string) => boolean): Database 
 
 const newPath = (): string => join(folder, `${++files}.db`);
 
+/** Signed deliveries, unlike all others. */
 function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
-  const keys = ids.map(() => {
+  return addsOf(ids, {});
+}
+
+function addsOf(ids: readonly string[], parts: Partial<NewDelivery>) {
+  const additions = new Additions();
+  for (const id of ids) {
     const key = Buffer.alloc(24);
-    key.writeUInt32BE(++made, 0);
-    key.writeUInt32BE(made, 12);
-    return key;
-  });
-  return { adds: [alike(ids, { keyBytes: 24 })], bytes: Buffer.concat(keys) };
+    for (const half of [0, 12]) key.writeUInt32BE(++made, half);
+    const sent = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
+    const delivery = { ...sent, id, receivedAt: now, key, signature: "s", ackMs: 1, ...parts };
+    additions.add(delivery, 0, null);
+  }
+  return additions.encode();
 }
-
-/** What differs from a signed one without a body. */
-interface Different extends Partial<Pick<AddBatch, "kind" | "changes">> {
-  readonly signature?: null;
-  readonly bodyBytes?: number;
-  readonly keyBytes?: number;
-}
-
-function alike(ids: readonly string[], different: Different = {}): AddBatch {
-  const { kind = 0, changes = null, bodyBytes = 0, keyBytes = 0, signature = "s" } = different;
-  const ofEach = <T>(value: T): T[] => ids.map(() => value);
-  return {
-    ...{ receiver: "a", url: "/", headers: "{}", context: null, kind, changes, ids },
-    ...{ receivedAt: ofEach(now), ackMs: ofEach(1), signatures: ofEach(signature) },
-    ...{ bodyBytes: ofEach(bodyBytes), keyBytes: ofEach(keyBytes) },
-  };
-}
-
-/** Unsigned ones, parked at once. */
-function held(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
-  const reason = { code: "unsigned", message: "" } as const;
-  const parked = ids.map((id) => {
-    const delivery = {
-      ...{ id, receiver: "a", receivedAt: now, key: null, signature: null },
-      ...bare,
-    };
-    const kept = newKept(delivery, { to: "held", verification: "unsigned", reason }, null);
-    return alike([id], { signature: null, kind: kindOf(kept), changes: changesOf(kept, now) });
-  });
-  return { adds: parked, bytes: new Uint8Array() };
-}
-
-const bare = { url: "/", context: null, headers: {}, body: new Uint8Array(), ackMs: 1 };
-const of = (receiver: string, one: AddBatch): AddBatch => ({ ...one, receiver });
-const handling = (credit: number): ConsumerState => ({
-  ...consumer(credit),
-  consumer: 2,
-  stage: "handle",
-});
 
 const consumer = (credit: number): ConsumerState => ({
   ...{ consumer: 1, receiver: "a", stage: "verify", now, credit },
@@ -151,57 +114,7 @@ function verified({ seq, row }: Claimed, workerId: number | null): Completion {
 const idsOf = (reply: Reply): unknown[] => reply.claimed.map(({ row }) => row?.["id"]);
 
 describe("Writer", () => {
-  it("commit() stores all but the one that fails, and goes on", () => {
-    const { writer, database, commit } = open(newPath());
-    database.exec(
-      "CREATE TRIGGER bad BEFORE INSERT ON delivery WHEN new.id = 'bad' BEGIN SELECT raise(ABORT, 'no such luck'); END",
-    );
-    const { adds: results, counts } = commit(adds("one", "bad", "two"));
-    expect(results).toEqual([
-      expect.any(Number),
-      { code: "inbox_failed", failed: expect.stringContaining("no such luck") },
-      expect.any(Number),
-    ]);
-    expect(counts?.get("a")?.[0]).toBe(2);
-    expect(commit(adds("three")).adds).toEqual([expect.any(Number)]);
-    expect(writer.counts.get("a")?.[0]).toBe(3);
-    writer.close();
-  });
-
-  it("commit() undoes what a failing transaction counted, claimed out and remembered", () => {
-    const path = newPath();
-    const { writer, database, commit } = open(path);
-    commit({ ...adds("one") });
-    database.exec(
-      "CREATE TEMP TRIGGER full BEFORE UPDATE ON delivery BEGIN SELECT raise(ABORT, 'full'); END",
-    );
-    const failed = commit({ ...adds("two"), consumers: [consumer(5)] });
-    expect(failed.claimed).toEqual([]);
-    expect(failed.error?.failed).toContain("full");
-    expect(failed.adds).toEqual([expect.any(Number)]);
-    database.exec("DROP TRIGGER full");
-    const later = writer.commitBatch([]);
-    expect(idsOf(later)).toEqual(["one", "two"]);
-    expect(writer.counts.get("a")?.[0]).toBe(2);
-    writer.close();
-    const again = open(path);
-    expect(again.writer.counts.get("a")?.[0]).toBe(2);
-    again.writer.close();
-  });
-
-  it("commit() hands out no more than there are places, and each to one workerId", () => {
-    const path = newPath();
-    const [one, other] = [open(path), open(path)];
-    one.commit(adds("1", "2", "3", "4"));
-    expect(idsOf(one.commit({ consumers: [consumer(2)] }))).toEqual(["1", "2"]);
-    expect(idsOf(other.commit({ consumers: [consumer(1)] }))).toEqual(["3"]);
-    expect(idsOf(other.commit({ consumers: [consumer(5)] }))).toEqual(["4"]);
-    expect(idsOf(one.commit({ consumers: [consumer(0)] }))).toEqual([]);
-    one.writer.close();
-    other.writer.close();
-  });
-
-  it("commit() hands out a part of a backlog, the oldest first, and tells that more is due", () => {
+  it("commitBatch() claims a part of a backlog, the oldest first, and tells that more is due", () => {
     const { writer, commit } = open(newPath());
     const ids = Array.from({ length: 40 }, (_, index) => `${index}`);
     commit(adds(...ids));
@@ -215,7 +128,7 @@ describe("Writer", () => {
     writer.close();
   });
 
-  it("commit() hands out more than comes to wait, or a backlog would stay", () => {
+  it("commitBatch() claims more than comes to wait, or a backlog would stay", () => {
     const { writer, commit } = open(newPath());
     const many = (of: string): string[] => Array.from({ length: 50 }, (_, n) => `${of}${n}`);
     commit(adds(...many("a"), ...many("b")));
@@ -226,39 +139,9 @@ describe("Writer", () => {
     writer.close();
   });
 
-  it("commit() hands out nothing for places that were withdrawn", () => {
+  it("commitBatch() has a large body cost more credit, read or just stored", () => {
     const { writer, commit } = open(newPath());
-    commit({ consumers: [consumer(5)] });
-    expect(commit({ ...adds("1", "2"), consumers: [consumer(-4)] }).claimed).toHaveLength(1);
-    expect(commit({ consumers: [consumer(-3)] }).claimed).toEqual([]);
-    expect(idsOf(commit({ consumers: [consumer(3)] }))).toEqual([]);
-    expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["2"]);
-    writer.close();
-  });
-
-  it.each([
-    ["is gone", () => {}],
-    ["has a file in its place", (own: string) => writeFileSync(own, "")],
-    ["is a link to itself", (own: string) => symlinkSync(own, own)],
-  ])("commit() stores nothing that it refuses, when its folder %s", (_what, replace) => {
-    const own = mkdtempSync(join(folder, "own-"));
-    const { writer, database, commit } = open(join(own, "inbox.db"));
-    commit(held("1"));
-    renameSync(own, `${own}-away`);
-    replace(own);
-    expect(commit(held("2")).adds).toMatchObject([{ code: "inbox_failed" }]);
-    expect(commit(held("3")).adds).toMatchObject([{ code: "inbox_failed" }]);
-    expect(database.prepare("SELECT id FROM delivery").all()).toEqual([{ id: "1" }]);
-    rmSync(own, { force: true });
-    renameSync(`${own}-away`, own);
-    expect(commit(held("4")).adds).toEqual([2]);
-    writer.close();
-  });
-
-  it("commit() counts a large body as several places, read or just stored", () => {
-    const { writer, commit } = open(newPath());
-    const bytes = new Uint8Array(200 * 1_024);
-    const large = (id: string) => ({ adds: [alike([id], { bodyBytes: bytes.length })], bytes });
+    const large = (id: string) => addsOf([id], { body: new Uint8Array(200 * 1_024) });
     for (const id of ["1", "2", "3"]) commit(large(id));
     const read = commit({ consumers: [consumer(5)] });
     expect(read.claimed).toMatchObject([{ cost: 4 }, { cost: 4 }]);
@@ -270,7 +153,7 @@ describe("Writer", () => {
     writer.close();
   });
 
-  it("commit() takes back what an workerId had whose beat stands still, and nothing before", () => {
+  it("commitBatch() rescues what a worker had whose heartbeat stands still, and nothing before", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
@@ -300,7 +183,7 @@ describe("Writer", () => {
     one.writer.close();
   });
 
-  it("commit() tells an workerId that stood still that its leases are lost", () => {
+  it("commitBatch() tells a worker that stood still that its leases are lost", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
@@ -315,7 +198,7 @@ describe("Writer", () => {
     other.writer.close();
   });
 
-  it("commit() parks as poison what was begun five times and never recorded", () => {
+  it("commitBatch() parks as poison what was begun five times and never recorded", () => {
     const path = newPath();
     open(path).commit(adds("1"));
     for (let start = 1; start <= 5; start++) {
@@ -352,19 +235,7 @@ describe("Writer", () => {
     other.writer.close();
   });
 
-  it("commit() hands out a released one as it is now, although it was stored in the same turn", () => {
-    const { writer, commit } = open(newPath());
-    commit({ consumers: [handling(1)] });
-    const release = { receiver: "a", reason: "unsigned", now } as const;
-    const { claimed } = commit({
-      ...{ ...held("1"), consumers: [handling(0)] },
-      calls: [{ ask: "release", query: release, after: "" }],
-    });
-    expect(claimed.map(({ row }) => row)).toMatchObject([{ id: "1", released: 1, state: 1 }]);
-    writer.close();
-  });
-
-  it("commit() strands nothing when not even its transaction can begin", () => {
+  it("commitBatch() strands nothing when not even its transaction can begin", () => {
     const path = newPath();
     let failures = 0;
     const { writer, commit } = open(path, { ms: 0 }, (sql) => {
@@ -379,7 +250,7 @@ describe("Writer", () => {
     writer.close();
   });
 
-  it("commit() drops what comes of a lease that was lost, although this process has it again", () => {
+  it("commitBatch() drops what comes of a lease that was lost, although this process has it again", () => {
     const path = newPath();
     const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
     const [one, other] = [open(path, mine), open(path, theirs)];
@@ -401,7 +272,7 @@ describe("Writer", () => {
     other.writer.close();
   });
 
-  it("commit() leaves an workerId its leases, if it was itself that stood still", () => {
+  it("commitBatch() leaves another worker its leases, if it was itself that stood still", () => {
     const path = newPath();
     const time = { ms: 0 };
     const [one, other] = [open(path, time), open(path, time)];
@@ -419,28 +290,7 @@ describe("Writer", () => {
     other.writer.close();
   });
 
-  it("commit() gives no number twice, so that no key is taken for one that is gone", () => {
-    const path = newPath();
-    const [app, tool] = [open(path), open(path)];
-    app.commit(held("1", "2", "3"));
-    for (const id of ["1", "2", "3"])
-      tool.commit({ calls: [{ ask: "discard", id, receiver: "a" }] });
-    const [four, copy] = [adds("4"), adds("copy")];
-    expect(app.commit(four).adds).toEqual([4]);
-    expect(tool.commit({ adds: copy.adds, bytes: four.bytes }).adds).toEqual([
-      { duplicateOf: "4" },
-    ]);
-    expect(app.commit({ adds: copy.adds, bytes: four.bytes }).adds).toEqual([{ duplicateOf: "4" }]);
-    app.writer.close();
-    tool.writer.close();
-    const again = open(path);
-    expect(again.commit({ adds: copy.adds, bytes: four.bytes }).adds).toEqual([
-      { duplicateOf: "4" },
-    ]);
-    again.writer.close();
-  });
-
-  it("commit() knows nothing that was rolled back, even if the file could not be read then", () => {
+  it("commitBatch() knows nothing that was rolled back, even if the file could not be read then", () => {
     const path = newPath();
     let failing: string[] = [];
     const fails = (sql: string): boolean => {
@@ -451,11 +301,9 @@ describe("Writer", () => {
     const { writer, commit } = open(path, { ms: 0 }, fails);
     commit(adds("1"));
     failing = ["COMMIT", "SELECT receiver, kind"];
-    const ofB = adds("2");
-    expect(commit({ ...ofB, adds: ofB.adds.map((add) => of("b", add)) }).adds).toEqual([2]);
+    expect(commit(addsOf(["2"], { receiver: "b" })).adds).toEqual([2]);
     expect(failing).toEqual([]);
-    const ofC = adds("3");
-    expect(commit({ ...ofC, adds: ofC.adds.map((add) => of("c", add)) }).adds).toEqual([3]);
+    expect(commit(addsOf(["3"], { receiver: "c" })).adds).toEqual([3]);
     writer.close();
     const again = open(path);
     const list = (receiver: string): unknown =>
@@ -469,20 +317,5 @@ describe("Writer", () => {
       expect(again.writer.counts.get(receiver)?.[0]).toBe(1);
     }
     again.writer.close();
-  });
-
-  it("commit() reads a row that somebody has written nonsense into", () => {
-    const { writer, database, commit } = open(newPath());
-    commit(adds("1", "2", "3"));
-    database.exec("UPDATE delivery SET headers = 'no', history = 'no' WHERE id = '1'");
-    database.exec("UPDATE delivery SET headers = '1', history = '{}' WHERE id = '2'");
-    const { claimed } = commit({ consumers: [consumer(3)] });
-    const kept = claimed.map(({ row }) => keptOf(row ?? {}, "a"));
-    expect(kept.map(({ headers, history }) => [headers, history])).toEqual([
-      [{}, []],
-      [{}, []],
-      [{}, []],
-    ]);
-    writer.close();
   });
 });
