@@ -12,7 +12,7 @@ export function requireOf(file: string): NodeJS.Require {
   return module.createRequire(file);
 }
 
-/** What is installed as libsql, in words by which file tracers see it and bundlers don't: it has a native part. */
+/** The installed libsql, in words by which file tracers see it and bundlers don't: it has a native part. */
 export function loadLibsql(): unknown {
   const requireHere = module.createRequire(import.meta.url);
   return requireHere("libsql");

@@ -45,7 +45,7 @@ export interface SqliteInboxOptions {
 }
 
 /**
- * An inbox in one SQLite file: what is acknowledged is on the disk. Its engine has a thread of its own, so that no request
+ * An inbox in one SQLite file: what is acknowledged is on the disk. It writes in its own thread, so that no request
  * waits behind the disk. Several processes of one machine may share the file.
  *
  * @throws TypeError for a wrong option; ReporthookError `inbox_failed` that names what to install when there is no SQLite

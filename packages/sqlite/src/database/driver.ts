@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { here, loadLibsql, requireOf } from "../module-url.ts";
 
-/** What a column may hold: whole numbers up to 2^53 are stored as integers, text without NUL and lone surrogates. */
+/** A value of a column: whole numbers up to 2^53 are stored as integers, text without NUL and lone surrogates. */
 export type Value = string | number | null | Uint8Array;
 
 /** A row by column names. */
@@ -21,7 +21,7 @@ export interface Statement {
   all(...values: Value[]): Row[];
 }
 
-/** An open connection; what a driver sets by itself (synchronous, busy_timeout, foreign_keys) differs, so set it. */
+/** An open connection; drivers differ in their settings (synchronous, busy_timeout, foreign_keys), so set them. */
 export interface Database {
   exec(sql: string): unknown;
   prepare(sql: string): Statement;
@@ -31,7 +31,7 @@ export interface Database {
 /** One of the SQLite modules, with their differences ironed out. */
 export interface Driver {
   readonly name: string;
-  /** Opens or creates the file; throws what `sqliteCode` understands. */
+  /** Opens or creates the file; throws errors that `sqliteCode` understands. */
   open(path: string): Database;
 }
 
@@ -51,7 +51,7 @@ interface ForeignDatabase {
 
 type ForeignConstructor = new (path: string) => ForeignDatabase;
 
-/** How the drivers find modules: a stand-in for tests. */
+/** The modules that drivers are found in: a stand-in for tests. */
 export interface ModuleSource {
   /** The built-in module, or undefined where the runtime has none. */
   builtin(name: string): unknown;

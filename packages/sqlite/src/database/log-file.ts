@@ -4,10 +4,10 @@ import { hasWalResetBug, sqliteVersion } from "./version.ts";
 
 /** A log of this many pages is brought into the file: 2 MB hold up nobody for long, 40 would, for a tenth of a second. */
 const mostPages = 500;
-/** What a transaction writes besides bodies, in pages: a few rows and their places in the indexes. */
+/** The pages that a transaction writes besides bodies: a few rows and their places in the indexes. */
 const pagesPerCommit = 8;
 const pageBytes = 4_096;
-/** The log file's size, once nobody needs more of it. */
+/** The size of the log file once nobody needs more of it. */
 const mostBytes = 4 * 1_024 * 1_024;
 const shrinkMs = 5_000;
 
@@ -33,7 +33,7 @@ export class LogFile {
     database.exec(`PRAGMA journal_size_limit = ${mostBytes}`);
   }
 
-  /** To be told of each commit, with the bytes that came for it. */
+  /** Takes in a commit, with the bytes that came for it. */
   committed(bytes: number): void {
     if (this.#reader === null) return;
     this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);

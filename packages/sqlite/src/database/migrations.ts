@@ -67,7 +67,7 @@ export const migrations: readonly string[] = [
     key BLOB PRIMARY KEY,
     seq INTEGER NOT NULL
   ) WITHOUT ROWID;
-  -- How many there are of each kind, so that nobody has to scan: see tally.ts.
+  -- How many there are of each kind, so that nobody has to scan: see kinds.ts.
   CREATE TABLE tally (
     receiver INTEGER NOT NULL REFERENCES receiver,
     kind INTEGER NOT NULL,

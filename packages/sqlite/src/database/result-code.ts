@@ -1,10 +1,8 @@
 /** The names of SQLite's result codes, in their order. */
-const codes = [
-  ...["OK", "ERROR", "INTERNAL", "PERM", "ABORT", "BUSY", "LOCKED", "NOMEM", "READONLY"],
-  ...["INTERRUPT", "IOERR", "CORRUPT", "NOTFOUND", "FULL", "CANTOPEN", "PROTOCOL", "EMPTY"],
-  ...["SCHEMA", "TOOBIG", "CONSTRAINT", "MISMATCH", "MISUSE", "NOLFS", "AUTH", "FORMAT"],
-  ...["RANGE", "NOTADB"],
-];
+const codes = (
+  "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL " +
+  "CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB"
+).split(" ");
 const canNotOpen = codes.indexOf("CANTOPEN");
 
 /** SQLite's primary result code (5 BUSY, 8 READONLY, 10 IOERR, 11 CORRUPT, 13 FULL, 14 CANTOPEN, 26 NOTADB …), or null. */
@@ -16,7 +14,7 @@ export function sqliteCode(error: unknown): number | null {
   }
   const named = typeof code === "string" ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
   if (named !== undefined) return codes.includes(named) ? codes.indexOf(named) : null;
-  // What can't be opened has no code in libsql, and for want of a folder none in better-sqlite3.
+  // A file that can't be opened has no code in libsql, and for want of a folder none in better-sqlite3.
   const unopened = /^ConnectionFailed\(.*: (\d+)"\)$|^Cannot open database because the directory/s;
   const match = unopened.exec(String(message));
   return match === null ? null : Number(match[1] ?? canNotOpen) & 0xff;

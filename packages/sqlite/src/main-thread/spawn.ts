@@ -22,7 +22,7 @@ export function checkThread(): void {
   );
 }
 
-/** Starts the engine as a worker thread. */
+/** Starts the writer as a worker thread. */
 export function startThread(workerData: unknown): Worker {
   checkThread();
   const options: WorkerOptions = { name: "reporthook-sqlite", workerData, ...surroundings() };
@@ -36,8 +36,8 @@ function threadFile(): URL {
 }
 
 /**
- * What the process was started with is not for the thread: an agent that listens on a port (`--import`, also in
- * `NODE_OPTIONS`) would end it. But for Yarn's Plug'n'Play, which finds the modules.
+ * The options that the process was started with, without those that are not for the thread: an agent that listens on a port
+ * (`--import`, also in `NODE_OPTIONS`) would end it. Yarn's Plug'n'Play stays, which finds the modules.
  */
 function surroundings(): WorkerOptions {
   const { NODE_OPTIONS: _, ...env } = process.env;
@@ -45,7 +45,7 @@ function surroundings(): WorkerOptions {
   return { env, execArgv: isPlugged ? ["--require", requireOf(here).resolve("pnpapi")] : [] };
 }
 
-/** What is needed of esbuild, which the workspace has. */
+/** The part of esbuild, which the workspace has, that is used here. */
 interface Bundler {
   buildSync(options: object): {
     readonly outputFiles: readonly [{ readonly contents: Uint8Array }];
@@ -55,7 +55,7 @@ interface Bundler {
 let bundled: URL | undefined;
 
 /**
- * From TypeScript files, with our other packages' sources, so that the workspace needs no build. They are bundled here:
+ * Starts the thread from TypeScript files, those of our other packages too, so that the workspace needs no build. They are bundled here:
  * in the thread a loader would run WebAssembly, at which V8 ends the process now and then (nodejs/node#64500).
  */
 function startSource(file: URL, options: WorkerOptions): Worker {

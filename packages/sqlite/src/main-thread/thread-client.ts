@@ -183,7 +183,7 @@ export class ThreadClient {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#listener.counted(message.opened);
-      for (const [{ resolve }] of this.#opening.take([null])) resolve();
+      for (const { waiter } of this.#opening.take([null])) waiter.resolve();
     } else {
       // The rest follows when the thread ends.
       this.#error = errorOf(message.unopened);
@@ -200,26 +200,26 @@ export class ThreadClient {
     if (counts !== null) this.#listener.counted(counts);
     const inMemory = new Map<number, Kept>();
     const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
-    for (const [{ asked, resolve, reject }, result] of this.#adding.take(adds)) {
-      const { delivery, arrival } = asked;
-      this.#pending.remove(asked.size);
+    for (const { waiter, result } of this.#adding.take(adds)) {
+      const { delivery, arrival, size } = waiter.asked;
+      this.#pending.remove(size);
       if (isFailure(result)) {
-        reject(errorOf(result));
+        waiter.reject(errorOf(result));
         continue;
       }
       const [seq, added] = [seqOf(result), addedOf(delivery.id, result)];
       if (added.status === "added" && seq !== null && wanted.has(seq)) {
         inMemory.set(seq, newKept(delivery, arrival, added.sameSignatureAs ?? null));
       }
-      resolve(added);
+      waiter.resolve(added);
     }
-    for (const [{ asked, resolve }, result] of this.#completing.take(completions)) {
-      inMemory.set(asked.seq, asked.kept);
-      resolve(result);
+    for (const { waiter, result } of this.#completing.take(completions)) {
+      inMemory.set(waiter.asked.seq, waiter.asked.kept);
+      waiter.resolve(result);
     }
-    for (const [{ resolve, reject }, result] of this.#calling.take(calls)) {
-      if (isFailure(result)) reject(errorOf(result));
-      else resolve(result.value);
+    for (const { waiter, result } of this.#calling.take(calls)) {
+      if (isFailure(result)) waiter.reject(errorOf(result));
+      else waiter.resolve(result.value);
     }
     if (lost) this.#listener.leasesLost();
     for (const one of claimed) {

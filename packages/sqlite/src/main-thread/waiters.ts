@@ -20,9 +20,13 @@ export class Waiters<Asked, Answer> {
   }
 
   /** Takes out those that there are results for, each with its result. */
-  *take<Result>(results: readonly Result[]): Iterable<[Waiter<Asked, Answer>, Result]> {
+  *take<Result>(
+    results: readonly Result[],
+  ): Iterable<{ readonly waiter: Waiter<Asked, Answer>; readonly result: Result }> {
     const taken = this.#waiting.splice(0, results.length);
-    for (const [index, waiter] of taken.entries()) yield [waiter, results[index] as Result];
+    for (const [index, waiter] of taken.entries()) {
+      yield { waiter, result: results[index] as Result };
+    }
   }
 
   rejectAll(error: unknown): void {

@@ -3,8 +3,11 @@ import { states } from "@reporthook/core/store";
 
 /** Kinds of deliveries that are counted: the six states, and three parts of them that are counted apart. */
 const kinds = {
-  ...{ received: states.indexOf("received"), verified: states.indexOf("verified") },
-  ...{ givingWay: 6, unsignedVerified: 7, unsignedHeld: 8 },
+  received: states.indexOf("received"),
+  verified: states.indexOf("verified"),
+  givingWay: 6,
+  unsignedVerified: 7,
+  unsignedHeld: 8,
 } as const;
 
 /** The kind of all deliveries that ever came: over all receivers, the last number that was given. */

@@ -9,18 +9,43 @@ import type {
 } from "@reporthook/core";
 import { isUnsigned, type Kept, states } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { positionOf, type Queued, queuedAt, queues } from "./queues.ts";
+import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./queues.ts";
 
-/** The columns that work on a delivery changes, in the order of {@link Changes}. */
-export const changedColumns: readonly string[] = [
-  ...["state", "queue", "rank", "attempts", "due_at", "give_way", "verification", "type"],
-  ...["report", "reason", "reason_message", "released", "memo", "last_error", "ended_at"],
-  ...["kept_as", "history", "signature"],
-];
+/** The columns that work on a delivery changes, each with the value that a delivery in memory has for it. */
+const encoders: Readonly<Record<string, (kept: Kept, position: QueuePosition) => Value>> = {
+  state: ({ state }) => states.indexOf(state),
+  queue: (_kept, { queue }) => queue,
+  rank: (_kept, { rank }) => rank,
+  attempts: ({ attempts }) => attempts,
+  due_at: ({ dueAt }) => dueAt,
+  give_way: ({ giveWay }) => (giveWay ? 1 : 0),
+  verification: ({ verification }) => verification,
+  type: ({ type }) => type,
+  report: ({ reportId }) => reportId,
+  reason: ({ reason }) => reason?.code ?? null,
+  reason_message: ({ reason }) => reason?.message ?? null,
+  released: ({ released }) => (released ? 1 : 0),
+  memo: ({ memo }) => memo,
+  last_error: ({ lastError }) => lastError,
+  ended_at: ({ endedAt }, { queue }) => (queue === null ? endedAt : null),
+  kept_as: (kept, { queue }) => (queue === null ? keptAsOf(kept) : null),
+  history: ({ history }) => historyText(history),
+  signature: ({ signature }) => signature,
+};
+
+/** The names of the columns in {@link Changes}, in their order. */
+export const changedColumns: readonly string[] = Object.keys(encoders);
 
 /** Values of {@link changedColumns}: only this file reads them by position. Names would cross to the thread with each. */
 export type Changes = readonly Value[];
 
+/** The changes that bring the file up to a delivery in memory. */
+export function changesOf(kept: Kept, now: number): Changes {
+  const position = positionOf(kept, now);
+  return inOrder.map((encode) => encode(kept, position));
+}
+
+const inOrder = Object.values(encoders);
 const [queueAt, rankAt, keptAsAt] = ["queue", "rank", "kept_as"].map((name) =>
   changedColumns.indexOf(name),
 ) as [number, number, number];
@@ -30,7 +55,7 @@ export function queuedAfter(changes: Changes): Queued | null {
   return queuedAt(changes[queueAt], changes[rankAt]);
 }
 
-/** The same changes, with the delivery leased to a worker. */
+/** Leases the delivery to a worker with these changes. */
 export function leasedTo(workerId: number, stage: Stage, changes: Changes): Changes {
   const leased = [...changes];
   leased[queueAt] = queues[stage].leased;
@@ -53,33 +78,6 @@ export const keptAs = {
   unsignedDead: 5,
 } as const;
 
-/** The changes that bring the file up to a delivery in memory. */
-export function changesOf(kept: Kept, now: number): Changes {
-  const { state, reason, history } = kept;
-  const { queue, rank } = positionOf(kept, now);
-  const ended = queue === null;
-  return [
-    states.indexOf(state),
-    queue,
-    rank,
-    kept.attempts,
-    kept.dueAt,
-    kept.giveWay ? 1 : 0,
-    kept.verification,
-    kept.type,
-    kept.reportId,
-    reason?.code ?? null,
-    reason?.message ?? null,
-    kept.released ? 1 : 0,
-    kept.memo,
-    kept.lastError,
-    ended ? kept.endedAt : null,
-    ended ? keptAsOf(kept) : null,
-    history.length === 0 ? null : JSON.stringify(history.map(storedAttempt)),
-    kept.signature,
-  ];
-}
-
 type StoredAttempt = [
   Attempt["stage"],
   at: number,
@@ -88,8 +86,11 @@ type StoredAttempt = [
   Attempt["error"],
 ];
 
-function storedAttempt({ stage, at, ms, outcome, error }: Attempt): StoredAttempt {
-  return [stage, at.getTime(), ms, outcome, error];
+function historyText(history: Kept["history"]): string | null {
+  const stored = history.map(
+    ({ stage, at, ms, outcome, error }): StoredAttempt => [stage, at.getTime(), ms, outcome, error],
+  );
+  return stored.length === 0 ? null : JSON.stringify(stored);
 }
 
 function keptAsOf(kept: Kept): number {

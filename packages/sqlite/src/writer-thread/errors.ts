@@ -25,7 +25,7 @@ export function explain(error: unknown, path: string): ReporthookError {
   return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
 }
 
-/** The same, in a form that crosses between threads. */
+/** The error of {@link explain}, in a form that crosses between threads. */
 export function failureOf(error: unknown, path: string): Failure {
   const { code, message } = explain(error, path);
   return { code, failed: message };

@@ -134,7 +134,7 @@ export class Query {
     return minuteOf(from - (from % minuteMs), counts, ackMs);
   }
 
-  /** When the first was received from a moment on, before `end`; that, when none was. */
+  /** When the first delivery from a moment on was received, before `end`; `end` when none was. */
   #firstFrom(receivers: readonly number[], from: number, end: number): number {
     const first = this.#prepare(
       `SELECT id FROM delivery INDEXED BY delivery_state
@@ -155,7 +155,7 @@ export class Query {
     return Number(statement.get(receiver, state, ...range)?.["number"]);
   }
 
-  /** What is released has no reason any more, so those with one are parked, or rejected. */
+  /** Counts by reason: a released delivery has none any more, so those with one are parked, or rejected. */
   #parked(receivers: readonly number[]): Summary["parked"] {
     const withReason = this.#prepare(
       "SELECT count(*) AS number FROM delivery INDEXED BY delivery_reason WHERE receiver = ? AND reason = ?",

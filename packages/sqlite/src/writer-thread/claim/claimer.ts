@@ -19,7 +19,7 @@ export interface Arrived {
   /** Null at the end of its way. */
   readonly queued: Queued | null;
   readonly claim: Claim | null;
-  /** Of its body, if that was not in memory before. */
+  /** The size of its body, if that was not in memory before. */
   readonly bytes: number;
 }
 

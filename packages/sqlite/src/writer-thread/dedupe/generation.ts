@@ -1,9 +1,9 @@
 import { HashTable } from "./hash-table.ts";
 
-/** How much of a key is made of the signature. */
+/** The bytes of a key that are made of the signature. */
 export const signatureBytes = 12;
 
-/** The keys of one generation, by what they have in memory: numbers, which the file confirms. */
+/** The keys of one generation in memory: numbers, which the file confirms. */
 export interface Generation {
   /** The last number before it. */
   readonly after: number;
@@ -15,18 +15,18 @@ export interface Generation {
   readonly before: HashTable;
 }
 
-/** Without a key, and with those to come that have numbers above `after`. */
+/** An empty generation, for numbers above `after`. */
 export function newGeneration(after: number): Generation {
   const keys = (): HashTable => new HashTable(after);
   return { after, newest: keys(), others: keys(), before: keys() };
 }
 
-/** How many entries it has in memory. */
+/** The entries of a generation in memory. */
 export function sizeOf({ newest, others, before }: Generation): number {
   return newest.size + others.size + before.size;
 }
 
-/** Under what {@link HashTable} know something. */
+/** A hash of 64 bits. */
 export type Hash = readonly [high: number, low: number];
 
 /** The hashes of a key, and of the half of it that is made of the signature. */
@@ -38,7 +38,7 @@ export function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly sign
   return { whole, signature: [word(0), word(1)] };
 }
 
-/** Under what a number is known. */
+/** The hash of a number. */
 export function hashOfNumber(seq: number): Hash {
   return [seq >>> 0, Math.floor(seq / 2 ** 32)];
 }

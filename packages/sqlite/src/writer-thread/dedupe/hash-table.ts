@@ -4,8 +4,8 @@ const wordsOfSlot = 3;
 const firstSlots = 1_024;
 
 /**
- * Which number belongs to a hash of 64 bits: twelve bytes an entry in one typed array, where a Map would take a hundred.
- * What it says has to be confirmed: another hash may answer to the same words.
+ * A number for each hash of 64 bits: twelve bytes an entry in one typed array, where a Map would take a hundred. The
+ * numbers have to be confirmed: two keys may have the same hash.
  */
 export class HashTable {
   readonly #base: number;
@@ -37,7 +37,7 @@ export class HashTable {
     if (this.#size * wordsOfSlot * 1.5 > this.#words.length) this.#grow();
   }
 
-  /** Where a hash is, or would be. */
+  /** The place where a hash is, or would be. */
   #find(high: number, low: number): number {
     const words = this.#words;
     const last = words.length / wordsOfSlot - 1;

@@ -9,15 +9,15 @@ export interface StoredKey {
   readonly key: Uint8Array;
 }
 
-/** The row that holds a number, if any does, and the last number before it: all between are in that row, or gone. */
+/** The keys of the row that holds a number, if any does, and the last number before them: all between are there, or gone. */
 export interface KeysAround {
   readonly after: number;
   readonly keys: readonly StoredKey[];
 }
 
-/** Keys that are one row of the file. */
+/** The keys of one row of the file. */
 export interface KeyRow {
-  /** Where it lies: none of its numbers is greater, all are greater than those of the row before. */
+  /** The key of the row: none of its numbers is greater, all are greater than those of the row before. */
   readonly last: number;
   readonly keys: readonly StoredKey[];
 }
@@ -26,8 +26,8 @@ const mostOfRow = 256;
 const columns = "last, number, seqs, ids, times, keys";
 
 /**
- * The keys that the file holds, in order of arrival. Those of one transaction are one row: in rows of their own they would
- * cost half as much as the deliveries.
+ * The keys in the file, in order of arrival. Those of one transaction are one row: with a row for each they would cost half
+ * as much as the deliveries.
  */
 export class KeyTable {
   readonly #holding: Statement;
@@ -61,7 +61,7 @@ export class KeyTable {
     return this.#rowOf(seq)?.keys.find((seen) => seen.seq === seq);
   }
 
-  /** What there is around this number, for who looks for many that may be gone. */
+  /** The keys around a number, to look for many that may be gone. */
   around(seq: number): KeysAround {
     const after = Number(this.#lastBelow.get(seq)?.["last"] ?? 0);
     return { after, keys: this.#rowOf(seq)?.keys ?? [] };
@@ -72,7 +72,7 @@ export class KeyTable {
     return rowOf(this.#after.get(last));
   }
 
-  /** The row in which the newest so many keys begin, if there are as many. */
+  /** The row in which the newest keys begin, if there are this many. */
   newest(number: number): KeyRow | undefined {
     const row = this.#newest.get(number);
     return row === undefined ? undefined : this.#rowOf(Number(row["last"]));
