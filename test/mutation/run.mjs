@@ -25,11 +25,10 @@ const others = {
     "inbox/memory/memory-inbox",
     "inbox/memory/consumer",
     "inbox/memory/queue",
-    "inbox/memory/store",
+    "inbox/memory/limits",
   ),
   ...of(
     "inbox/memory/memory-inbox",
-    "inbox/memory/tally",
     "inbox/memory/dedupe-window",
     "inbox/stored-delivery",
     "inbox/query",

@@ -5,37 +5,41 @@ import { realTimers } from "../../lib/real-timers.ts";
 import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
 import type { Consumer, Policy, Work } from "../inbox.ts";
 import { jobOf, type Kept } from "../stored-delivery.ts";
+import { applyOutcome } from "../transitions.ts";
 import type { MemoryQueue } from "./queue.ts";
-
-/** Records what became of work. */
-type Finish = (kept: Kept, outcome: Outcome, startedAt: number, now: number) => void;
 
 const inARow = 100;
 
-/** Hands out what is due, as many at once as the policy allows. */
-export function consumeMemory(
-  queue: MemoryQueue<Kept>,
-  finish: Finish,
+/** Hands out due deliveries, as many at once as the policy allows; `update` makes a change and places it by its new state. */
+export function consumeMemory<T extends Kept>(
+  queue: MemoryQueue<T>,
+  update: (kept: T, now: number, change: () => void) => void,
   work: Work,
-  policy: Policy,
+  { clock, concurrency, onError, onRecorded }: Policy,
 ): Consumer {
-  const { clock, concurrency, onError, onRecorded } = policy;
   const controller = new StopController();
   const { signal } = controller;
-  const running = new Map<Promise<void>, () => void>();
-  // Without a limit each is handed out as it comes.
-  const mostInARow = Number.isFinite(concurrency) ? inARow : concurrency;
+  const running = new Set<(outcome: Outcome) => void>();
+  // Without a limit on the concurrency a backlog is handed out in one turn.
+  const handedOutMax = Number.isFinite(concurrency) ? inARow : concurrency;
+  const whenEnded: (() => void)[] = [];
   let stopped = false;
-  let scheduled = false;
+  let pumping = false;
   let handedOut = 0;
-  let breathing = false;
   let due: { readonly at: number; readonly timer: unknown } | undefined;
 
+  function wake(): void {
+    if (pumping || stopped) return;
+    pumping = true;
+    queueMicrotask(pump);
+  }
+
   function pump(): void {
-    scheduled = false;
     while (!stopped && running.size < concurrency) {
-      if (handedOut === mostInARow) {
-        breathe();
+      if (handedOut === handedOutMax) {
+        handedOut = 0;
+        // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
+        (realTimers.immediate ?? realTimers.later)(pump);
         return;
       }
       const kept = queue.pop(clock.now());
@@ -43,66 +47,40 @@ export function consumeMemory(
       handedOut++;
       run(kept);
     }
-    // With every place taken, the next one to end wakes it.
-    if (!stopped && running.size < concurrency) wakeWhenDue();
+    pumping = false;
+    // At full concurrency the next one to end wakes it.
+    if (!stopped && running.size < concurrency) sleepUntil(queue.nextDueAt);
   }
 
-  function breathe(): void {
-    breathing = true;
-    // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
-    (realTimers.immediate ?? realTimers.later)(() => {
-      breathing = false;
-      handedOut = 0;
-      pump();
-    });
-  }
-
-  function wake(): void {
-    if (scheduled || stopped || breathing) return;
-    scheduled = true;
-    queueMicrotask(pump);
-  }
-
-  function wakeWhenDue(): void {
-    const at = queue.nextDueAt;
+  function sleepUntil(at: number | undefined): void {
     if (due?.at === at) return;
-    sleep();
-    if (at === undefined) return;
-    const timer = quietTimeout(
-      clock,
-      () => {
-        due = undefined;
-        wake();
-      },
-      at - clock.now(),
-    );
-    due = { at, timer };
-  }
-
-  function sleep(): void {
     if (due !== undefined) clock.clearTimeout(due.timer);
-    due = undefined;
+    const onDue = (): void => {
+      due = undefined;
+      wake();
+    };
+    due =
+      at === undefined ? undefined : { at, timer: quietTimeout(clock, onDue, at - clock.now()) };
   }
 
-  function run(kept: Kept): void {
+  function run(kept: T): void {
     const startedAt = clock.now();
     const job = jobOf(kept);
-    let giveBack = (): void => {};
-    const outcome = new Promise<Outcome>((resolve) => {
-      giveBack = () => resolve(cutOff);
-      // In a turn of its own: work that stops its own consumer is waited for, too.
-      void Promise.resolve(job).then(attempt).then(resolve);
-    });
-    const ended: Promise<void> = outcome.then((outcome) => {
-      running.delete(ended);
-      finish(kept, outcome, startedAt, clock.now());
+    const end = (outcome: Outcome): void => {
+      if (!running.delete(end)) return;
+      const now = clock.now();
+      update(kept, now, () => applyOutcome(kept, outcome, startedAt, now));
       onRecorded?.(job, outcome);
+      if (running.size === 0) for (const resolve of whenEnded.splice(0)) resolve();
       wake();
-    });
-    running.set(ended, giveBack);
+    };
+    running.add(end);
+    void attempt(job).then(end);
   }
 
   async function attempt(job: Job): Promise<Outcome> {
+    // In a turn of its own: work that stops its own consumer is waited for, too.
+    await null;
     try {
       return await work(job, signal);
     } catch (error) {
@@ -112,24 +90,23 @@ export function consumeMemory(
   }
 
   async function stop(): Promise<void> {
-    if (!stopped) {
-      stopped = true;
-      queue.listeners.delete(wake);
-      sleep();
-    }
-    await Promise.all(running.keys());
+    stopped = true;
+    queue.listeners.delete(wake);
+    sleepUntil(undefined);
+    if (running.size > 0) await new Promise<void>((resolve) => whenEnded.push(resolve));
+  }
+
+  function abort(): Promise<void> {
+    const stopping = stop();
+    controller.abort(new Error("The receiver is closing"));
+    for (const end of running) end(cutOff);
+    return stopping;
   }
 
   queue.listeners.add(wake);
   wake();
   return {
-    stop,
-    async abort() {
-      const stopping = stop();
-      controller.abort(new Error("The receiver is closing"));
-      for (const giveBack of running.values()) giveBack();
-      await stopping;
-    },
+    ...{ stop, abort },
     get running() {
       return running.size;
     },

@@ -1,139 +1,79 @@
-import { Chains, hashOf, none } from "./chains.ts";
+import { dayMs } from "../retention.ts";
 
-const windowMs = 86_400_000;
-const mostKeys = 200_000;
-const firstRoom = 1_024;
-const wordsOfKey = 6;
-const wordsOfSignature = 3;
+const keysMax = 200_000;
+// The oldest are dropped many at a time: to find the first of a map takes long when many before it were deleted.
+const droppedAtOnce = 2_000;
+const signatureBytes = 12;
 
-/** What is known of a key. */
-export interface Known {
-  readonly duplicateOf?: string;
-  readonly sameSignatureAs?: string;
+/** A key in the window, and the delivery that came with it. */
+export interface KnownKey {
+  readonly key: string;
+  readonly id: string;
+  readonly at: number;
 }
 
-const nothing: Known = {};
-const bytes = new Uint8Array(4 * wordsOfKey);
-const words = new Uint32Array(bytes.buffer);
-
-/**
- * The keys of the last 24 hours (at most the last 200,000): tells duplicates, and signatures that come again. They lie in
- * typed arrays: as objects they would cost more than all the rest of storing.
- */
+/** The keys of the last 24 hours, at most the last 200,000: tells duplicates, and signatures that come again. */
 export class DedupeWindow {
-  #room = 0;
-  // Each key has a slot: its words, when it came, and the id, which is empty while the slot is free.
-  #words = new Uint32Array();
-  #times = new Float64Array();
-  readonly #ids: string[] = [];
-  #free: number[] = [];
-  // All of them in their order, and by the hashes of the whole key and of its signature's half.
-  #order = new Chains(0, 2);
-  readonly #seeds = new Uint32Array(2);
-  #keys = this.#order;
-  #signatures = this.#order;
+  // In the order of arrival, so that the oldest are dropped first.
+  readonly #keys = new Map<string, KnownKey>();
+  // Nearly every signature has one key: a set for each would cost more than the rest of storing.
+  readonly #signatures = new Map<string, KnownKey | Set<KnownKey>>();
 
-  /** How many keys it holds. */
   get size(): number {
-    return this.#room - this.#free.length;
+    return this.#keys.size;
   }
 
-  /** What is known of a key that comes now. Its first half is made of the signature, its second one of the content. */
-  look(key: Uint8Array, now: number): Known {
-    this.prune(now);
-    if (this.size === 0) return nothing;
-    bytes.set(key);
-    const same = this.#find(this.#keys, wordsOfKey, now);
-    if (same !== null) return { duplicateOf: same };
-    const sibling = this.#find(this.#signatures, wordsOfSignature, now);
-    return sibling === null ? nothing : { sameSignatureAs: sibling };
+  /** Finds the delivery with the same key, or the first one with the same signature, which is the key's first half. */
+  look(key: string | null, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
+    if (key === null) return {};
+    const same = this.#keys.get(key);
+    if (same !== undefined && !isOver(same, now)) return { duplicateOf: same.id };
+    this.forget(same);
+    const siblings = this.#signatures.get(signatureOf(key)) ?? [];
+    for (const known of "key" in siblings ? [siblings] : siblings) {
+      if (!isOver(known, now)) return { sameSignatureAs: known.id };
+    }
+    return {};
   }
 
-  /** Takes a key in; returns its slot. */
-  add(key: Uint8Array, id: string, at: number): number {
-    if (this.size === mostKeys) this.#drop(this.#order.first(0));
-    if (this.#free.length === 0) this.#grow();
-    const slot = this.#free.pop() ?? none;
-    bytes.set(key);
-    this.#words.set(words, slot * wordsOfKey);
-    this.#times[slot] = at;
-    this.#ids[slot] = id;
-    this.#order.add(0, slot);
-    this.#link(slot);
-    return slot;
+  /** Adds the key of a new delivery, for which `look` found no duplicate. */
+  add(key: string, id: string, at: number): KnownKey {
+    if (this.size === keysMax) this.prune(Number.POSITIVE_INFINITY, droppedAtOnce);
+    const known = { key, id, at };
+    this.#keys.set(key, known);
+    const signature = signatureOf(key);
+    const siblings = this.#signatures.get(signature);
+    if (siblings instanceof Set) siblings.add(known);
+    else this.#signatures.set(signature, siblings ? new Set([siblings, known]) : known);
+    return known;
   }
 
-  /** Drops the key of a delivery, so that its copy is new; nothing happens if it is gone already. */
-  forget(slot: number, id: string): void {
-    if (id !== "" && this.#ids[slot] === id) this.#drop(slot);
-  }
-
-  /** Drops what is older than the window. */
-  prune(now: number): void {
-    for (;;) {
-      const slot = this.#order.first(0);
-      if (slot === none || now - this.#timeOf(slot) < windowMs) return;
-      this.#drop(slot);
+  /** Drops a key, so that a copy of its delivery is new. Idempotent. */
+  forget(known: KnownKey | undefined): void {
+    if (known === undefined || this.#keys.get(known.key) !== known) return;
+    this.#keys.delete(known.key);
+    const siblings = this.#signatures.get(signatureOf(known.key));
+    if (siblings instanceof Set) siblings.delete(known);
+    if (siblings === known || (siblings instanceof Set && siblings.size === 0)) {
+      this.#signatures.delete(signatureOf(known.key));
     }
   }
 
-  /** The id of the first key that begins with the same words. */
-  #find(chains: Chains, length: number, now: number): string | null {
-    const hash = hashOf(words, 0, length, this.#seeds);
-    for (let slot = chains.first(hash); slot !== none; slot = chains.after(slot)) {
-      if (now - this.#timeOf(slot) < windowMs && this.#begins(slot, length)) {
-        return this.#ids[slot] ?? null;
-      }
+  /** Drops the keys that are older than the window, at most so many. */
+  prune(now: number, most: number = keysMax): void {
+    let left = most;
+    for (const known of this.#keys.values()) {
+      if (left-- === 0 || !isOver(known, now)) return;
+      this.forget(known);
     }
-    return null;
-  }
-
-  #begins(slot: number, length: number): boolean {
-    for (let at = 0; at < length; at++) {
-      if (this.#words[slot * wordsOfKey + at] !== words[at]) return false;
-    }
-    return true;
-  }
-
-  #link(slot: number): void {
-    this.#keys.add(this.#hashOf(slot, wordsOfKey), slot);
-    this.#signatures.add(this.#hashOf(slot, wordsOfSignature), slot);
-  }
-
-  #drop(slot: number): void {
-    this.#order.remove(0, slot);
-    this.#keys.remove(this.#hashOf(slot, wordsOfKey), slot);
-    this.#signatures.remove(this.#hashOf(slot, wordsOfSignature), slot);
-    this.#ids[slot] = "";
-    this.#free.push(slot);
-  }
-
-  #grow(): void {
-    const [before, order] = [this.#room, this.#order];
-    this.#room = Math.max(firstRoom, 4 * before);
-    this.#words = enlarged(this.#words, new Uint32Array(this.#room * wordsOfKey));
-    this.#times = enlarged(this.#times, new Float64Array(this.#room));
-    for (let slot = this.#room - 1; slot >= before; slot--) this.#free.push(slot);
-    crypto.getRandomValues(this.#seeds);
-    this.#order = new Chains(this.#room, 2);
-    this.#keys = new Chains(this.#room);
-    this.#signatures = new Chains(this.#room);
-    for (let slot = order.first(0); slot !== none; slot = order.after(slot)) {
-      this.#order.add(0, slot);
-      this.#link(slot);
-    }
-  }
-
-  #hashOf(slot: number, length: number): number {
-    return hashOf(this.#words, slot * wordsOfKey, length, this.#seeds);
-  }
-
-  #timeOf(slot: number): number {
-    return this.#times[slot] ?? 0;
   }
 }
 
-function enlarged<T extends Uint32Array | Float64Array>(before: T, all: T): T {
-  all.set(before);
-  return all;
+/** The bytes of a key as text, which a map can look up. */
+export function keyText(key: Uint8Array): string {
+  return Reflect.apply(String.fromCharCode, null, key);
 }
+
+const signatureOf = (key: string): string => key.slice(0, signatureBytes);
+
+const isOver = ({ at }: KnownKey, now: number): boolean => now - at >= dayMs;

@@ -1,46 +1,16 @@
+import { ReporthookError } from "../../errors.ts";
 import { endOfTurn } from "../../lib/end-of-tick.ts";
 import { check, checkPositive, onlyKnown } from "../../lib/validate.ts";
-import {
-  type Arrival,
-  type Entry,
-  type EntryDetails,
-  isParked,
-  isWaiting,
-  type NewDelivery,
-  type Outcome,
-  type Stage,
-} from "../delivery.ts";
-import type {
-  Added,
-  Consumer,
-  Counts,
-  Inbox,
-  InboxHealth,
-  InboxQuery,
-  Load,
-  Policy,
-  ReleaseQuery,
-  Summary,
-  SummaryQuery,
-  Work,
-} from "../inbox.ts";
-import { lookFor, sumUp } from "../query.ts";
+import { isParked, isWaiting } from "../delivery.ts";
+import type { Consumer, Inbox, Load } from "../inbox.ts";
+import { lookFor, noCounts, sumUp } from "../query.ts";
 import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, type Kept, newKept } from "../stored-delivery.ts";
-import {
-  applyOutcome,
-  assertParked,
-  assertReleasable,
-  notFound,
-  notWaiting,
-  reopen,
-} from "../transitions.ts";
-import { ById } from "./by-id.ts";
+import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
 import { consumeMemory } from "./consumer.ts";
-import { DedupeWindow, type Known } from "./dedupe-window.ts";
+import { DedupeWindow, type KnownKey, keyText } from "./dedupe-window.ts";
+import { bytesOf, Ended } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
-import { bytesOf, MemoryRoom } from "./store.ts";
-import { MemoryTally } from "./tally.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
@@ -63,21 +33,30 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
 }
 
-/** What waits for each stage of one receiver. */
-type Queues = Readonly<Record<Stage, MemoryQueue<Kept>>>;
+/** A delivery as it is kept in memory. */
+interface Slot extends Kept {
+  /** Its key in the window; unsigned deliveries have none. */
+  knownKey?: KnownKey;
+}
 
-const unsigned: Known = {};
+/** The deliveries of one receiver that wait, and their numbers. */
+interface Waiting {
+  readonly verify: MemoryQueue<Slot>;
+  readonly handle: MemoryQueue<Slot>;
+  readonly load: { -readonly [Name in keyof Load]: Load[Name] };
+}
 
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
-  readonly #kept = new ById<Kept>();
-  readonly #window = new DedupeWindow();
-  readonly #tally = new MemoryTally();
-  readonly #queues = new Map<string, Queues>();
   readonly #retention: Retention;
-  readonly #room: MemoryRoom;
+  readonly #maxBytes: number;
+  readonly #kept = new Map<string, Slot>();
+  readonly #ended = new Ended<Slot>();
+  readonly #window = new DedupeWindow();
+  readonly #waiting = new Map<string, Waiting>();
   readonly #consumers: Consumer[] = [];
+  #bytes = 0;
 
   constructor(options: MemoryInboxOptions) {
     onlyKnown("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
@@ -91,172 +70,173 @@ class MemoryInbox implements Inbox {
       ...(acceptLoss && { lossAccepted: true }),
     };
     this.#retention = retentionOf("memoryInbox", retention);
-    this.#room = new MemoryRoom(maxBytes, (kept) => this.#delete(kept));
+    this.#maxBytes = maxBytes;
   }
 
-  async open(): Promise<void> {}
+  readonly open: Inbox["open"] = async () => {};
+  readonly health: Inbox["health"] = async () => ({ ok: true });
 
-  async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
-    const { id, receivedAt, key } = delivery;
-    const { duplicateOf, sameSignatureAs } =
-      key === null ? unsigned : this.#window.look(key, receivedAt);
+  /** Ends the work; what is kept stays, for a receiver that opens it again. */
+  readonly close: Inbox["close"] = async () => {
+    await Promise.all(this.#consumers.splice(0).map((consumer) => consumer.abort()));
+  };
+
+  readonly add: Inbox["add"] = async (delivery, arrival) => {
+    const { id, receivedAt } = delivery;
+    const key = delivery.key && keyText(delivery.key);
+    const { duplicateOf, sameSignatureAs = null } = this.#window.look(key, receivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
-    const bytes = bytesOf(delivery);
-    this.#room.take(bytes);
-
-    const place = key === null ? undefined : this.#window.add(key, id, receivedAt);
-    const kept = newKept(delivery, arrival, sameSignatureAs ?? null, place);
-    this.#room.free(bytes - bytesOf(kept));
-    this.#kept.add(id, kept);
-    this.#tally.count(kept, 1);
+    this.#makeRoom(bytesOf(delivery));
+    const kept: Slot = newKept(delivery, arrival, sameSignatureAs);
+    if (key !== null) kept.knownKey = this.#window.add(key, id, receivedAt);
+    this.#kept.set(id, kept);
+    this.#count(kept, 1);
     const waits = isWaiting(kept.state);
-    if (!waits) this.#room.end(kept);
+    if (!waits) this.#place(kept, receivedAt);
     await endOfTurn();
-    if (waits) this.#enqueue(kept, receivedAt);
-    return sameSignatureAs === undefined
+    if (waits) this.#place(kept, receivedAt);
+    return sameSignatureAs === null
       ? { status: "added", id }
       : { status: "added", id, sameSignatureAs };
-  }
+  };
 
-  consume(stage: Stage, work: Work, policy: Policy): Consumer {
-    const queue = this.#queue(policy.receiver, stage);
-    const consumer = consumeMemory(queue, (...ended) => this.#finish(...ended), work, policy);
+  readonly consume: Inbox["consume"] = (stage, work, policy) => {
+    const queue = this.#waitingOf(policy.receiver)[stage];
+    const consumer = consumeMemory(queue, (...update) => this.#update(...update), work, policy);
     this.#consumers.push(consumer);
     return consumer;
-  }
+  };
 
-  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
+  readonly get: Inbox["get"] = async (id, receiver) => {
     const kept = this.#find(id, receiver);
     return kept === undefined ? null : detailsOf(kept);
-  }
+  };
 
-  async list(query: InboxQuery = {}): Promise<Entry[]> {
-    return lookFor(this.#kept.values(), query).map(entryOf);
-  }
+  readonly list: Inbox["list"] = async (query = {}) =>
+    lookFor(this.#kept.values(), query).map(entryOf);
+  readonly summary: Inbox["summary"] = async (query) => sumUp(this.#kept.values(), query);
+  readonly load: Inbox["load"] = (receiver) => ({ ...this.#waitingOf(receiver).load });
 
-  async summary(query: SummaryQuery): Promise<Summary> {
-    return sumUp(this.#kept.values(), query);
-  }
+  readonly counts: Inbox["counts"] = async (receiver) => {
+    const counts = noCounts();
+    for (const { state } of this.#of(receiver)) counts[state]++;
+    return counts;
+  };
 
-  async counts(receiver?: string): Promise<Counts> {
-    return this.#tally.counts(receiver);
-  }
-
-  load(receiver: string): Load {
-    return this.#tally.load(receiver);
-  }
-
-  async oldestWaiting(receiver: string): Promise<Date | null> {
+  readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) => {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, receivedAt, receiver: of } of this.#kept.values()) {
-      if (isWaiting(state) && of === receiver) oldest = Math.min(oldest, receivedAt);
+    for (const { state, receivedAt } of this.#of(receiver)) {
+      if (isWaiting(state)) oldest = Math.min(oldest, receivedAt);
     }
     return Number.isFinite(oldest) ? new Date(oldest) : null;
-  }
+  };
 
-  async release(query: ReleaseQuery): Promise<number> {
+  readonly release: Inbox["release"] = async (query) => {
     const { receiver, now } = query;
     if ("reason" in query) {
-      const fitting = [...this.#kept.values()].filter(
-        ({ receiver: of, state, reason }) =>
-          of === receiver && isParked(state) && reason?.code === query.reason,
+      const parked = [...this.#of(receiver)].filter(
+        ({ state, reason }) => isParked(state) && reason?.code === query.reason,
       );
-      for (const kept of fitting) this.#run(kept, now);
-      return fitting.length;
+      for (const kept of parked) this.#update(kept, now, () => reopen(kept, now));
+      return parked.length;
     }
-    if ("retry" in query) return this.#retry(query.retry, receiver, now);
-    const kept = this.#mustFind(query.id, receiver);
-    assertReleasable(kept);
-    this.#run(kept, now);
+    const kept = this.#mustFind("id" in query ? query.id : query.retry, receiver);
+    if ("id" in query) {
+      assertReleasable(kept);
+      this.#update(kept, now, () => reopen(kept, now));
+      return 1;
+    }
+    const isLater = isWaiting(kept.state) && kept.dueAt > now;
+    if (!isLater || !this.#waitingOf(receiver)[kept.stage].remove(kept)) throw notWaiting(kept.id);
+    kept.dueAt = now;
+    this.#place(kept, now);
     return 1;
-  }
+  };
 
-  async discard(id: string, receiver?: string): Promise<void> {
+  readonly discard: Inbox["discard"] = async (id, receiver) => {
     const kept = this.#mustFind(id, receiver);
     assertParked(kept);
     this.#delete(kept);
-  }
+  };
 
-  async prune(now: Date): Promise<number> {
+  readonly prune: Inbox["prune"] = async (now) => {
     const before = this.#kept.size;
     this.#window.prune(now.getTime());
     for (const kept of this.#kept.values()) {
       if (isOver(kept, this.#retention, now.getTime())) this.#delete(kept);
     }
     return before - this.#kept.size;
+  };
+
+  /** Changes one; all numbers and places follow its new state. */
+  #update(kept: Slot, now: number, change: () => void): void {
+    this.#count(kept, -1);
+    if (!isWaiting(kept.state)) this.#ended.delete(kept);
+    change();
+    this.#count(kept, 1);
+    this.#place(kept, now);
   }
 
-  async health(): Promise<InboxHealth> {
-    return { ok: true };
+  /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
+  #place(kept: Slot, now: number): void {
+    if (isWaiting(kept.state)) this.#waitingOf(kept.receiver)[kept.stage].push(kept, now);
+    else this.#ended.add(kept, (oldest) => this.#delete(oldest));
   }
 
-  /** Ends the work; what is kept stays, for a receiver that opens it again. */
-  async close(): Promise<void> {
-    await Promise.all(this.#consumers.splice(0).map((consumer) => consumer.abort()));
-  }
-
-  #finish(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
-    this.#change(kept, () => {
-      const before = bytesOf(kept);
-      applyOutcome(kept, outcome, startedAt, now);
-      this.#room.free(before - bytesOf(kept));
-    });
-    if (isWaiting(kept.state)) this.#enqueue(kept, now);
-    else this.#room.end(kept);
-  }
-
-  #run(kept: Kept, now: number): void {
-    this.#room.leave(kept);
-    this.#change(kept, () => reopen(kept, now));
-    this.#enqueue(kept, now);
-  }
-
-  #retry(id: string, receiver: string, now: number): number {
-    const kept = this.#mustFind(id, receiver);
-    const { state, stage, dueAt } = kept;
-    const waits = isWaiting(state) && dueAt > now;
-    if (!waits || !this.#queue(receiver, stage).remove(kept)) throw notWaiting(id);
-    kept.dueAt = now;
-    this.#enqueue(kept, now);
-    return 1;
-  }
-
-  #delete(kept: Kept): void {
-    this.#room.leave(kept);
-    this.#tally.count(kept, -1);
-    // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
-    if (kept.state !== "handled") this.#window.forget(kept.place, kept.id);
-    this.#room.free(bytesOf(kept));
+  #delete(kept: Slot): void {
+    this.#count(kept, -1);
+    this.#ended.delete(kept);
+    // A handled one stays a duplicate; another one that is gone must not swallow its copy.
+    if (kept.state !== "handled") this.#window.forget(kept.knownKey);
     this.#kept.delete(kept.id);
   }
 
-  #change(kept: Kept, change: () => void): void {
-    this.#tally.count(kept, -1);
-    change();
-    this.#tally.count(kept, 1);
-  }
-
-  #enqueue(kept: Kept, now: number): void {
-    this.#queue(kept.receiver, kept.stage).push(kept, now);
-  }
-
-  #queue(receiver: string, stage: Stage): MemoryQueue<Kept> {
-    let queues = this.#queues.get(receiver);
-    if (queues === undefined) {
-      queues = { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle") };
-      this.#queues.set(receiver, queues);
+  #makeRoom(bytes: number): void {
+    const fits = (): boolean => this.#bytes + bytes <= this.#maxBytes;
+    if (fits()) return;
+    for (const kept of this.#ended.oldest()) {
+      this.#delete(kept);
+      if (fits()) return;
     }
-    return queues[stage];
+    const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
+    throw new ReporthookError("overloaded", message);
   }
 
-  #mustFind(id: string, receiver: string | undefined): Kept {
+  /** Adds it to the numbers that limits are compared with, or takes it out. */
+  #count(kept: Slot, by: 1 | -1): void {
+    const { receiver, state, verification, giveWay } = kept;
+    const { load } = this.#waitingOf(receiver);
+    this.#bytes += by * bytesOf(kept);
+    if (isWaiting(state)) load.waiting += by;
+    if (state === "received" && !giveWay) load.unverified += by;
+    if (state === "verified" && verification === "unsigned") load.unsignedWaiting += by;
+    if (state === "held" && verification === "unsigned") load.unsignedHeld += by;
+  }
+
+  #waitingOf(receiver: string): Waiting {
+    let waiting = this.#waiting.get(receiver);
+    if (waiting === undefined) {
+      const load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
+      waiting = { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle"), load };
+      this.#waiting.set(receiver, waiting);
+    }
+    return waiting;
+  }
+
+  *#of(receiver: string | undefined): Generator<Slot> {
+    for (const kept of this.#kept.values()) {
+      if (receiver === undefined || kept.receiver === receiver) yield kept;
+    }
+  }
+
+  #find(id: string, receiver: string | undefined): Slot | undefined {
+    const kept = this.#kept.get(id);
+    return receiver === undefined || kept?.receiver === receiver ? kept : undefined;
+  }
+
+  #mustFind(id: string, receiver: string | undefined): Slot {
     const kept = this.#find(id, receiver);
     if (kept !== undefined) return kept;
     throw notFound(id);
-  }
-
-  #find(id: string, receiver: string | undefined): Kept | undefined {
-    const kept = this.#kept.get(id);
-    return receiver === undefined || kept?.receiver === receiver ? kept : undefined;
   }
 }

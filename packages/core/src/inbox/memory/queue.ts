@@ -1,20 +1,13 @@
 import { Heap } from "../../lib/heap.ts";
 import { type Stage, signatureLifetimeMs } from "../delivery.ts";
-
-/** What a queue needs to know of what waits in it. */
-export interface Waiting {
-  readonly receivedAt: number;
-  /** Milliseconds since the epoch; not handed out before. */
-  readonly dueAt: number;
-  readonly giveWay: boolean;
-}
+import type { Kept } from "../stored-delivery.ts";
 
 /**
- * What waits for one stage of one receiver. To be verified: the newest first while its signature may be valid, then
- * those that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
+ * The deliveries that wait for one stage of one receiver. To be verified: the newest first while its signature may be
+ * valid, then those that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
  */
-export class MemoryQueue<T extends Waiting> {
-  /** Called whenever something was pushed. */
+export class MemoryQueue<T extends Pick<Kept, "receivedAt" | "dueAt" | "giveWay">> {
+  /** Called after each push. */
   readonly listeners: Set<() => void> = new Set();
   readonly #stage: Stage;
   readonly #first = new Heap<T>();
@@ -31,7 +24,7 @@ export class MemoryQueue<T extends Waiting> {
     for (const wake of this.listeners) wake();
   }
 
-  /** Takes out what waits to come due; false when it is not among those. */
+  /** Removes one that is not due yet; false when it is not among those. */
   remove(value: T): boolean {
     return this.#later.remove(value);
   }
@@ -39,8 +32,7 @@ export class MemoryQueue<T extends Waiting> {
   /** The next that is due, or undefined. */
   pop(now: number): T | undefined {
     while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {
-      const value = this.#later.pop();
-      if (value !== undefined) this.#ready(value);
+      this.#ready(this.#later.pop() as T);
     }
     const [first, yielding] = [this.#first, this.#yielding];
     // When the newest is past its lifetime, all are.

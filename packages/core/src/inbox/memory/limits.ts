@@ -1,0 +1,59 @@
+import { mostUnsigned } from "../delivery.ts";
+import { isUnsigned } from "../retention.ts";
+import type { Kept } from "../stored-delivery.ts";
+
+/** Number of deliveries that are kept once they have ended; without a limit the kinds that wait for a person. */
+const endedMax = {
+  unsignedHandled: mostUnsigned,
+  handled: 1_000,
+  unsignedDead: mostUnsigned,
+  notVerified: 10_000,
+  rejected: 10_000,
+};
+
+/** Deliveries that have ended and wait for nobody: the latest of each kind. */
+export class Ended<T extends Kept> {
+  // In the order in which they ended; the first kinds make room first.
+  readonly #kinds = new Map<string, Set<T>>(
+    Object.keys(endedMax).map((kind) => [kind, new Set<T>()]),
+  );
+
+  /** Adds one; `drop` is given the oldest of its kind when there are too many. */
+  add(kept: T, drop: (oldest: T) => void): void {
+    const kind = kindOf(kept);
+    const all = kind && this.#kinds.get(kind)?.add(kept);
+    if (!all || all.size <= endedMax[kind]) return;
+    const [oldest] = all;
+    if (oldest !== undefined) drop(oldest);
+  }
+
+  delete(kept: T): void {
+    for (const kind of this.#kinds.values()) kind.delete(kept);
+  }
+
+  /** The ones that may be dropped to make room. Rejected ones keep no bytes. */
+  *oldest(): Generator<T> {
+    for (const [kind, all] of this.#kinds) if (kind !== "rejected") yield* all;
+  }
+}
+
+function kindOf(kept: Kept): keyof typeof endedMax | null {
+  const { state, verification, released } = kept;
+  if (state === "rejected") return "rejected";
+  if (state === "handled") return isUnsigned(kept) ? "unsignedHandled" : "handled";
+  if (state === "dead" && isUnsigned(kept)) return "unsignedDead";
+  return verification === "valid" || released ? null : "notVerified";
+}
+
+/** Bytes of texts that are not counted: about as much as every delivery takes. */
+const usualBytes = 256;
+
+/** Bytes of a delivery beyond those that every delivery takes. */
+export function bytesOf(
+  delivery: Pick<Kept, "body" | "signature" | "url" | "context" | "headers">,
+): number {
+  const { body, signature, url, context, headers } = delivery;
+  let texts = url.length + (signature?.length ?? 0) + (context?.length ?? 0);
+  for (const name in headers) texts += headers[name]?.length ?? 0;
+  return (body?.byteLength ?? 0) + Math.max(0, texts - usualBytes);
+}
