@@ -46,7 +46,7 @@ export const mutations: readonly Mutation[] = [
       const late = (): Error => new Error("late");
       const { signal } = new AbortController();
       const calls = handlers.map((handler) => () => handler(event, { signal, attempt }));
-      await within({ clock, ms, late, parent }, (scope) =>
+      await withTimeout({ clock, ms, late, parent }, (scope) =>
         runHandlers(calls, () => scope.over, failures),
       ).catch((error) => failures.push(error));
       return failures.length < handlers.length ? [] : failures;`,

@@ -38,7 +38,7 @@ export {
   notWaiting,
   reopen,
 } from "./inbox/transitions.ts";
-export { quietTimeout, systemClock } from "./lib/clock.ts";
+export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { printable } from "./lib/printable.ts";
 export { onlyKnown } from "./lib/validate.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { isDoneIn, within } from "../lib/timeout.ts";
+import { settlesWithin, withTimeout } from "../lib/timeout.ts";
 import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
 import { noCounts } from "./query.ts";
 
@@ -66,10 +66,12 @@ export function watchHealth(
   /** Resolves to whether it is counted anew; who only joins is not told that it failed. */
   async function isCounted(ms: number): Promise<boolean> {
     const isJoined = counting !== undefined;
-    counting ??= within({ clock, ms: countMs, late: "It took too long" }, count).finally(() => {
-      counting = undefined;
-    });
-    const done = isDoneIn(clock, ms, counting);
+    counting ??= withTimeout({ clock, ms: countMs, late: "It took too long" }, count).finally(
+      () => {
+        counting = undefined;
+      },
+    );
+    const done = settlesWithin(clock, ms, counting);
     return isJoined ? done.catch(() => false) : done;
   }
 
@@ -79,7 +81,7 @@ export function watchHealth(
     const late = `The inbox gave no answer within ${answerMs} ms`;
     try {
       if (status.closed) return failing({ ok: true }, service);
-      const health = await within({ clock, ms: answerMs, late }, () => inbox.health());
+      const health = await withTimeout({ clock, ms: answerMs, late }, () => inbox.health());
       if (!health.ok || status.closed) return failing(health, service);
       const isNew = await isCounted(Math.max(0, began + answerMs - clock.now()));
       if (status.closed) return failing(health, service);

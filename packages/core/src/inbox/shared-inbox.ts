@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { isDoneIn } from "../lib/timeout.ts";
+import { settlesWithin } from "../lib/timeout.ts";
 import type { Inbox } from "./inbox.ts";
 
 const key = Symbol.for("reporthook.inboxes");
@@ -34,7 +34,7 @@ export class SharedInbox {
    */
   async release(clock: Clock, leftMs: number): Promise<void> {
     this.#receivers--;
-    if (await isDoneIn(clock, Math.max(leftMs, silentMs), this.#closeUnlessUsed())) return;
+    if (await settlesWithin(clock, Math.max(leftMs, silentMs), this.#closeUnlessUsed())) return;
     throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
   }
 

@@ -15,7 +15,7 @@ export const systemClock: Clock = {
 };
 
 /** Like `clock.setTimeout`, but the timer alone keeps no process alive. */
-export function quietTimeout(clock: Clock, callback: () => void, ms: number): unknown {
+export function setUnrefTimeout(clock: Clock, callback: () => void, ms: number): unknown {
   const timer = clock.setTimeout(callback, Math.min(Math.max(ms, 0), 2_147_483_647));
   (timer as { unref?: () => void } | undefined)?.unref?.();
   return timer;

@@ -1,4 +1,4 @@
-import { type Clock, quietTimeout } from "./clock.ts";
+import { type Clock, setUnrefTimeout } from "./clock.ts";
 
 /** The time that one request has. Its steps share one timer, because a timer costs as much as hashing a body. */
 export class Deadline {
@@ -53,7 +53,7 @@ export class Deadline {
   #arm(ms: number): void {
     this.#clock.clearTimeout(this.#timer);
     this.#firesAt = this.#lateAt;
-    this.#timer = quietTimeout(this.#clock, () => this.#fire(), ms);
+    this.#timer = setUnrefTimeout(this.#clock, () => this.#fire(), ms);
   }
 
   #fire(): void {

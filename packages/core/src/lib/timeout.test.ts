@@ -1,12 +1,12 @@
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
-import { within } from "./timeout.ts";
+import { withTimeout } from "./timeout.ts";
 
-describe("within()", () => {
+describe("withTimeout()", () => {
   it("rejects and aborts when the time is over, whatever runs", async () => {
     const { clock } = createEmulator();
     let given: AbortSignal | undefined;
-    const running = within({ clock, ms: 50, late: "too late" }, (scope) => {
+    const running = withTimeout({ clock, ms: 50, late: "too late" }, (scope) => {
       given = scope.signal;
       return new Promise(() => {});
     });
@@ -19,11 +19,11 @@ describe("within()", () => {
     const { clock } = createEmulator();
     const { signal: parent, abort } = bound(new AbortController());
     const bounds = { clock, ms: 50, late: "too late", parent };
-    const running = within(bounds, () => new Promise(() => {}));
+    const running = withTimeout(bounds, () => new Promise(() => {}));
     abort(new Error("closing"));
     await expect(running).rejects.toThrow("closing");
     let begun = false;
-    const next = within(bounds, () => {
+    const next = withTimeout(bounds, () => {
       begun = true;
     });
     await expect(next).rejects.toThrow("closing");
@@ -37,7 +37,7 @@ describe("within()", () => {
     process.on("warning", onWarning);
     const { signal: parent, abort } = bound(new AbortController());
     const running = Array.from({ length: 50 }, () =>
-      within({ clock, ms: 50, late: "too late", parent }, () => new Promise(() => {})),
+      withTimeout({ clock, ms: 50, late: "too late", parent }, () => new Promise(() => {})),
     );
     abort(new Error("closing"));
     const results = await Promise.allSettled(running);

@@ -1,8 +1,8 @@
 import { onAbort, type StopSignal } from "./abort.ts";
-import { type Clock, quietTimeout } from "./clock.ts";
+import { type Clock, setUnrefTimeout } from "./clock.ts";
 
-/** How long something may take. */
-export interface Bounds {
+/** Time limit of an operation. */
+export interface TimeoutOptions {
   readonly clock: Clock;
   readonly ms: number;
   /** The error when the time is used up, or its message. */
@@ -11,21 +11,18 @@ export interface Bounds {
   readonly parent?: StopSignal | undefined;
 }
 
-/** What runs within bounds can ask. */
-export interface Scope {
-  /** Whether the bounds are reached. */
+/** State of the limit, for the operation that it limits. */
+export interface TimeoutScope {
+  /** Whether the limit is reached. */
   readonly over: boolean;
-  /** Aborted when they are; made when it is first asked for, because most never do and it costs as much as the rest. */
+  /** Aborted when it is; made at the first use, because most operations use none and it costs as much as the rest. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Runs `run` within bounds. When they are reached it rejects at once, whatever `run` does, and aborts the signal that
- * `run` may have asked for.
- */
-export function within<T>(
-  { clock, ms, late, parent }: Bounds,
-  run: (scope: Scope) => T | Promise<T>,
+/** Runs `run` with a time limit. At the limit it rejects at once, whatever `run` does, and aborts the signal of `run`. */
+export function withTimeout<T>(
+  { clock, ms, late, parent }: TimeoutOptions,
+  run: (scope: TimeoutScope) => T | Promise<T>,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     if (parent?.aborted) throw parent.reason;
@@ -36,7 +33,7 @@ export function within<T>(
       scope.end(reason);
     };
     const outOfTime = (): void => end(typeof late === "string" ? new Error(late) : late());
-    const timer = quietTimeout(clock, outOfTime, ms);
+    const timer = setUnrefTimeout(clock, outOfTime, ms);
     const undo = parent && onAbort(parent, () => end(parent.reason));
     const done = (): void => {
       clock.clearTimeout(timer);
@@ -58,8 +55,12 @@ export function within<T>(
   });
 }
 
-/** Resolves to whether `work` is done after at most `ms` milliseconds, for which the process is kept alive. */
-export async function isDoneIn(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+/** Resolves to whether `work` is done after at most `ms` milliseconds; keeps the process alive until then. */
+export async function settlesWithin(
+  clock: Clock,
+  ms: number,
+  work: Promise<unknown>,
+): Promise<boolean> {
   let timer: unknown;
   const late = new Promise<false>((resolve) => {
     timer = clock.setTimeout(() => resolve(false), Math.min(ms, 2_147_483_647));
@@ -71,7 +72,7 @@ export async function isDoneIn(clock: Clock, ms: number, work: Promise<unknown>)
   }
 }
 
-class Ending implements Scope {
+class Ending implements TimeoutScope {
   over = false;
   #reason: unknown;
   #controller: AbortController | undefined;

@@ -5,7 +5,7 @@ import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { within } from "../lib/timeout.ts";
+import { withTimeout } from "../lib/timeout.ts";
 
 /** Milliseconds after which an authorize call is given up, whatever the client's own limit. */
 const authorizeMs = 30_000;
@@ -25,7 +25,7 @@ export async function verify(
   const { signature, url, headers } = job;
   const late = () => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
   try {
-    const verdict = await within({ clock, ms: authorizeMs, late, parent }, (scope) =>
+    const verdict = await withTimeout({ clock, ms: authorizeMs, late, parent }, (scope) =>
       client.authorize(signature ?? "", {
         get signal() {
           return scope.signal;

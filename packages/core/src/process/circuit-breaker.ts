@@ -1,4 +1,4 @@
-import { type Clock, quietTimeout } from "../lib/clock.ts";
+import { type Clock, setUnrefTimeout } from "../lib/clock.ts";
 import { jitter } from "./backoff.ts";
 
 /** Why a breaker is open: the service refuses the API key, or does not answer. */
@@ -159,6 +159,6 @@ export class CircuitBreaker {
     const probe = (): void => {
       this.#probeAt = never;
     };
-    this.#timer = quietTimeout(this.#clock, probe, ms);
+    this.#timer = setUnrefTimeout(this.#clock, probe, ms);
   }
 }

@@ -12,7 +12,7 @@ import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { account, shownError, withError } from "../lib/thrown.ts";
-import { within } from "../lib/timeout.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import type { Around } from "../observe/instrumentation.ts";
 import type { Settings } from "../options/settings.ts";
 import { handlerDelay } from "./backoff.ts";
@@ -86,7 +86,7 @@ export class HandleStage {
   #inTime<T>(validating: Promise<T>, signal: StopSignal): Promise<T> {
     const { clock, handlerTimeoutMs: ms } = this.#options;
     const late = `The schema took longer than handlerTimeoutMs (${ms} ms)`;
-    return within({ clock, ms, late, parent: signal }, () => validating);
+    return withTimeout({ clock, ms, late, parent: signal }, () => validating);
   }
 
   #notUnderstood(error: unknown): Outcome {

@@ -2,7 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "../events/events.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Scope, within } from "../lib/timeout.ts";
+import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
 import { handlerRuns } from "./inside-handler.ts";
 
 /** A handler as it is kept: its names decide which events it is given. */
@@ -50,7 +50,7 @@ export async function dispatch(
       "handler_timeout",
       `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
     );
-  const runAll = (scope: Scope): Promise<void> => {
+  const runAll = (scope: TimeoutScope): Promise<void> => {
     const context: HandlerContext = {
       get signal() {
         return scope.signal;
@@ -61,7 +61,7 @@ export async function dispatch(
     return handlerRuns["reporthook runs handlers"](calls, () => scope.over, failures);
   };
   try {
-    await within({ clock, ms, late, parent }, runAll);
+    await withTimeout({ clock, ms, late, parent }, runAll);
   } catch (error) {
     return [...failures, error];
   }

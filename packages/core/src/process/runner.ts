@@ -4,10 +4,10 @@ import type { Status } from "../inbox/health.ts";
 import type { Consumer } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/shared-inbox.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
-import { quietTimeout } from "../lib/clock.ts";
+import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
-import { isDoneIn } from "../lib/timeout.ts";
+import { settlesWithin } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Settings } from "../options/settings.ts";
 import type { FirstAttempts } from "./first-attempts.ts";
@@ -86,7 +86,7 @@ export class Runner {
         this.#retryTimer = undefined;
         this.ensureStarted();
       };
-      this.#retryTimer = quietTimeout(clock, retry, afterMs);
+      this.#retryTimer = setUnrefTimeout(clock, retry, afterMs);
     });
   }
 
@@ -100,10 +100,10 @@ export class Runner {
     clock.clearTimeout(this.#retryTimer);
     const ending = this.#consumers.map((consumer) => consumer.stop().catch(reporter.unexpected));
     const ended = Promise.all([this.#opening?.catch(() => {}), ...ending, requests()]);
-    if (!(await isDoneIn(clock, timeoutMs, ended))) {
+    if (!(await settlesWithin(clock, timeoutMs, ended))) {
       this.#aborted.abort(new Error("The receiver is closing"));
       const aborting = this.#consumers.map((one) => one.abort().catch(reporter.unexpected));
-      await isDoneIn(clock, silentMs, Promise.all(aborting));
+      await settlesWithin(clock, silentMs, Promise.all(aborting));
     }
     firstAttempts.settleAll();
     this.#letProcessEnd();

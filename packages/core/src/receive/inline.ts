@@ -7,7 +7,7 @@ import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
-import { type Scope, within } from "../lib/timeout.ts";
+import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Settings } from "../options/settings.ts";
 import type { HandleStage } from "../process/handle-stage.ts";
@@ -73,11 +73,11 @@ export function createInline(
   async function inTime(
     id: string,
     ms: number,
-    run: (scope: Scope) => Promise<Decision>,
+    run: (scope: TimeoutScope) => Promise<Decision>,
   ): Promise<Decision> {
     const bounds = { clock, ms, late: "The time of the request is used up", parent };
     try {
-      return { ...(await within(bounds, run)), id };
+      return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {
       logger.warn(
         { id, error: describe(error) },
@@ -91,7 +91,7 @@ export function createInline(
     async verify(delivery, { leftMs: left }) {
       const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
       try {
-        return await within({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
+        return await withTimeout({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
           stages.verify.run(jobAt(delivery), signal),
         );
       } catch {

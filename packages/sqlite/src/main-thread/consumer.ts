@@ -7,7 +7,7 @@ import {
   jobOf,
   type Kept,
   leave,
-  quietTimeout,
+  setUnrefTimeout,
   stopped,
 } from "@reporthook/core/store";
 import { kindOf } from "../protocol/kinds.ts";
@@ -134,7 +134,7 @@ export class SqliteConsumer implements Consumer {
       this.#source.flush();
     };
     if (at <= this.#now()) wake();
-    else this.#due = { at, timer: quietTimeout(this.#policy.clock, wake, at - this.#now()) };
+    else this.#due = { at, timer: setUnrefTimeout(this.#policy.clock, wake, at - this.#now()) };
   }
 
   /** Drops the work on lost leases; with a new thread, the credit is lost too. */

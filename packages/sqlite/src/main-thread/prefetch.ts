@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
-import { quietTimeout } from "@reporthook/core/store";
+import { setUnrefTimeout } from "@reporthook/core/store";
 import type { Leased } from "../protocol/results.ts";
 
 interface Waiting extends Leased {
@@ -82,7 +82,7 @@ export class PrefetchBuffer {
     const [first] = this.#waiting;
     if (first === undefined || this.#timer !== undefined) return;
     const at = Math.ceil(first.since + waitMs);
-    this.#timer = quietTimeout(this.#clock, () => this.#check(at), at - this.#clock.now());
+    this.#timer = setUnrefTimeout(this.#clock, () => this.#check(at), at - this.#clock.now());
   }
 
   #check(at: number): void {

@@ -1,5 +1,5 @@
 import { StopController } from "../../lib/abort.ts";
-import { quietTimeout } from "../../lib/clock.ts";
+import { setUnrefTimeout } from "../../lib/clock.ts";
 import { describe } from "../../lib/describe.ts";
 import { realTimers } from "../../lib/real-timers.ts";
 import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
@@ -60,7 +60,7 @@ export function consumeMemory<T extends Kept>(
       wake();
     };
     due =
-      at === undefined ? undefined : { at, timer: quietTimeout(clock, onDue, at - clock.now()) };
+      at === undefined ? undefined : { at, timer: setUnrefTimeout(clock, onDue, at - clock.now()) };
   }
 
   function run(kept: T): void {
