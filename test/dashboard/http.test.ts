@@ -163,8 +163,10 @@ describe("the dashboard", () => {
         await play(stage);
         const [dead] = await stage.receiver.inbox.list({ state: "dead" });
         const one = `${stage.url}api/deliveries/${dead?.id}`;
-        const all = `${stage.url}api/release?reason=do_not_retry`;
-        for (const address of [`${one}/release`, `${one}/retry`, all]) {
+        const all = ["release", "discard"].map(
+          (action) => `${stage.url}api/${action}?reason=do_not_retry`,
+        );
+        for (const address of [`${one}/release`, `${one}/retry`, `${one}/discard`, ...all]) {
           const answer = await post(address);
           expect([answer.status, JSON.parse(answer.text).code]).toEqual([403, "view_only"]);
         }
@@ -182,7 +184,11 @@ describe("the dashboard", () => {
       const answer = await of(`${rejected?.id}/release`);
       expect([answer.status, JSON.parse(answer.text).code]).toEqual([409, "not_releasable"]);
       expect((await of(`${rejected?.id}/retry`)).status).toBe(409);
+      expect((await of("none/discard")).status).toBe(404);
+      const kept = await of(`${rejected?.id}/discard`);
+      expect([kept.status, JSON.parse(kept.text).code]).toEqual([409, "not_parked"]);
       expect((await post(`${stage.url}api/release?reason=nonsense`)).text).toBe('{"done":0}');
+      expect((await post(`${stage.url}api/discard?reason=nonsense`)).text).toBe('{"done":0}');
     }));
 
   test("sends a strict policy with everything, and has nothing kept that is not a file", () =>

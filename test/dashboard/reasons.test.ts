@@ -17,7 +17,7 @@ describe("a reason", () => {
       await group.getByRole("link", { name: "A handler gave up", exact: true }).waitFor();
       const stuck = page.locator(".stuck li", { hasText: "lost-33" });
       await stuck.getByText("A handler gave up do_not_retry: DoNotRetry: No account").waitFor();
-      await group.getByRole("button").click();
+      await group.getByRole("button", { name: "Release all 3" }).click();
       await page.getByRole("dialog").getByText("A handler gave up (do_not_retry)").waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
 

@@ -1,17 +1,32 @@
 import type { JSX } from "preact";
-import type { WireDelivery } from "../src/deliveries/wire.ts";
+import { mostDiscarded, type WireDelivery } from "../src/deliveries/wire.ts";
 import { useConfirm } from "./confirm.tsx";
 import { post } from "./live.ts";
-import { deliveries, reasonHint, reasonName, reasonWithCode } from "./words.ts";
+import { go } from "./route.ts";
+import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./words.ts";
 
-/** Releases all that are parked for a reason. */
-export function ReleaseAll({
+/** Releases or discards all that are parked for a reason. */
+export function AllOf({
   reason,
   number,
 }: {
   readonly reason: string;
   readonly number: number;
 }): JSX.Element {
+  return (
+    <div class="buttons">
+      <ReleaseAll reason={reason} number={number} />
+      <DiscardAll reason={reason} number={number} />
+    </div>
+  );
+}
+
+interface OfReason {
+  readonly reason: string;
+  readonly number: number;
+}
+
+function ReleaseAll({ reason, number }: OfReason): JSX.Element {
   const ask = useConfirm();
   return (
     <button
@@ -28,7 +43,35 @@ export function ReleaseAll({
         })
       }
     >
-      {number > 1 ? `Release all ${number}` : "Release it"}
+      {number > 1 ? `Release all ${count(number)}` : "Release it"}
+      <span class="unseen"> with the reason {reasonName(reason)}</span>
+    </button>
+  );
+}
+
+const forGood = "Nothing brings back a body or a history.";
+
+function DiscardAll({ reason, number }: OfReason): JSX.Element {
+  const ask = useConfirm();
+  const most = Math.min(number, mostDiscarded);
+  const which = most < number ? `the oldest ${count(most)}` : `all ${count(number)}`;
+  return (
+    <button
+      type="button"
+      onClick={() =>
+        ask({
+          title: `Discard ${deliveries(most)}?`,
+          text: `This deletes ${number > 1 ? which : "the one"} parked with the reason ${reasonWithCode(reason)}. ${forGood}`,
+          verb: `Discard ${deliveries(most)}`,
+          isFinal: true,
+          run: async () => {
+            const query = new URLSearchParams({ reason, most: String(most) });
+            return `${deliveries(await post(`api/discard?${query}`))} discarded.`;
+          },
+        })
+      }
+    >
+      {number > 1 ? `Discard ${which}` : "Discard it"}
       <span class="unseen"> with the reason {reasonName(reason)}</span>
     </button>
   );
@@ -66,6 +109,18 @@ export function Actions({
         return "It is tried now.";
       },
     });
+  const discard = (): void =>
+    ask({
+      title: "Discard 1 delivery?",
+      text: `This deletes it from the inbox. ${forGood}`,
+      verb: "Discard 1 delivery",
+      isFinal: true,
+      run: async () => {
+        await post(`api/deliveries/${id}/discard`);
+        go({ screen: "overview" });
+        return "1 delivery discarded.";
+      },
+    });
   const waits = nextAttemptAt !== null && new Date(nextAttemptAt).getTime() > Date.now();
   return (
     <div class="buttons">
@@ -76,6 +131,11 @@ export function Actions({
           onClick={() => release("Release 1 delivery?", "1 delivery released.")}
         >
           Release
+        </button>
+      )}
+      {isParked && (
+        <button type="button" onClick={discard}>
+          Discard
         </button>
       )}
       {isParked && reason !== null && sameReason > 1 && (

@@ -8,6 +8,8 @@ export interface Question {
   readonly text: string;
   /** What the button says. */
   readonly verb: string;
+  /** Whether nothing brings back what it does away with. */
+  readonly isFinal?: boolean;
   /** Does it; resolves to what to say about it. */
   readonly run: () => Promise<string>;
 }
@@ -71,7 +73,7 @@ export function Confirming({
 }
 
 function Dialog({
-  question: { title, text, verb },
+  question: { title, text, verb, isFinal = false },
   run,
   close,
 }: {
@@ -109,7 +111,7 @@ function Dialog({
         </button>
         <button
           type="button"
-          class="primary"
+          class={isFinal ? "final" : "primary"}
           aria-disabled={busy}
           onClick={() => busy || void agree()}
         >

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { longestList, pageLength, type WireEntry, type WireList } from "../src/deliveries/wire.ts";
-import { ReleaseAll } from "./actions.tsx";
+import { AllOf } from "./actions.tsx";
 import { Filtering } from "./filtering.tsx";
 import { Frame } from "./frame.tsx";
 import { useHeld } from "./held.ts";
@@ -61,7 +61,7 @@ function Found({
     }
   };
   const { state, reason = "", ...rest } = filters;
-  // What is released is what is shown: all that are parked for the reason, and no others.
+  // What is released or discarded is what is shown: all that are parked for the reason, and no others.
   const areAll = state === "parked" && reason !== "" && Object.keys(rest).length === 0;
   return (
     <div {...hold}>
@@ -75,7 +75,7 @@ function Found({
           <span>{shown.length === 0 ? "" : `Newest first, ${shown.length} shown`}</span>
         )}
         {list.viewer.may === "act" && areAll && list.sameReason > 0 && (
-          <ReleaseAll reason={reason} number={list.sameReason} />
+          <AllOf reason={reason} number={list.sameReason} />
         )}
       </div>
       {shown.length === 0 ? (

@@ -1,7 +1,7 @@
 import type { State } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
-import { ReleaseAll } from "./actions.tsx";
+import { AllOf } from "./actions.tsx";
 import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
@@ -97,7 +97,7 @@ function Parked({
               <Code of={reason} />
               <p>{reasonHint(reason)}</p>
             </div>
-            {viewer.may === "act" && <ReleaseAll reason={reason} number={number} />}
+            {viewer.may === "act" && <AllOf reason={reason} number={number} />}
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 import { type ReasonCode, ReporthookError } from "@reporthook/core";
 import type { Source } from "./deliveries/source.ts";
-import type { Viewer, WireDone } from "./deliveries/wire.ts";
+import { mostDiscarded, type Viewer, type WireDone } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { Asked } from "./http/route.ts";
 import type { DashboardLogger } from "./logger.ts";
@@ -10,6 +10,20 @@ type Action = Extract<Asked, { readonly action: string }>;
 
 /** Does what a person asks for, and logs who it was. */
 export type Act = (viewer: Viewer, action: Action, request: Request) => Promise<Response>;
+
+const doneToOne = {
+  release: "A delivery was released.",
+  retry: "A delivery is tried at once.",
+  discard: "A delivery was discarded.",
+} as const;
+
+const statuses: Readonly<Record<string, number>> = {
+  not_found: 404,
+  not_releasable: 409,
+  not_parked: 409,
+};
+
+const sideBySide = 50;
 
 /** Makes the actions on a source. */
 export function createActions({ inbox }: Source, logger: DashboardLogger | false): Act {
@@ -22,25 +36,63 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
       return problem(403, "view_only", `${viewer.name} may look, and not act.`);
     }
     const { name: by } = viewer;
+    const tell = (fields: Readonly<Record<string, unknown>>, message: string): void => {
+      if (logger) logger.info?.({ by, ...fields }, message);
+    };
+    const answer = (done: number): Response => json(JSON.stringify({ done } satisfies WireDone));
     try {
-      if ("reason" in asked) {
-        const { reason } = asked;
-        const done = await inbox.releaseAll(reason as ReasonCode);
-        if (logger) {
-          logger.info?.({ by, reason, done }, "All deliveries parked for a reason were released.");
-        }
-        return json(JSON.stringify({ done } satisfies WireDone));
+      if (!("reason" in asked)) {
+        const { action, id } = asked;
+        await inbox[action](id);
+        tell({ id }, doneToOne[action]);
+        return answer(1);
       }
-      const { action, id } = asked;
-      await inbox[action](id);
-      if (logger && action === "release") logger.info?.({ by, id }, "A delivery was released.");
-      if (logger && action === "retry") logger.info?.({ by, id }, "A delivery is tried at once.");
-      return json(JSON.stringify({ done: 1 } satisfies WireDone));
+      const { action, most } = asked;
+      const reason = asked.reason as ReasonCode;
+      if (action === "release") {
+        const done = await inbox.releaseAll(reason);
+        tell({ reason, done }, "All deliveries parked for a reason were released.");
+        return answer(done);
+      }
+      const told = (done: number): void =>
+        tell({ reason, done }, "Deliveries parked for a reason were discarded.");
+      return answer(await discardOldest(inbox, reason, most, told));
     } catch (error) {
-      const code = error instanceof ReporthookError ? error.code : null;
-      if (code !== "not_found" && code !== "not_releasable") throw error;
-      const { message } = error as ReporthookError;
-      return problem(code === "not_found" ? 404 : 409, code, message);
+      const status = statusOf(error);
+      if (status === undefined) throw error;
+      const { code, message } = error as ReporthookError;
+      return problem(status, code, message);
     }
   };
+}
+
+/** Discards the oldest of a reason, no more than were asked for; tells how many, also when the inbox fails on the way. */
+async function discardOldest(
+  inbox: Source["inbox"],
+  reason: ReasonCode,
+  most: number,
+  tell: (done: number) => void,
+): Promise<number> {
+  const limit = Math.min(most > 0 ? most : mostDiscarded, mostDiscarded);
+  const found = await inbox.list({ state: "parked", reason, limit });
+  let done = 0;
+  try {
+    for (let from = 0; from < found.length; from += sideBySide) {
+      const some = found.slice(from, from + sideBySide);
+      const settled = await Promise.allSettled(some.map(({ id }) => inbox.discard(id)));
+      done += settled.filter(({ status }) => status === "fulfilled").length;
+      for (const one of settled) {
+        // One that somebody else released or discarded meanwhile is no failure.
+        if (one.status === "rejected" && statusOf(one.reason) === undefined) throw one.reason;
+      }
+    }
+  } finally {
+    tell(done);
+  }
+  return done;
+}
+
+/** The status that says why an inbox refuses; undefined when it fails. */
+function statusOf(error: unknown): number | undefined {
+  return error instanceof ReporthookError ? statuses[error.code] : undefined;
 }

@@ -11,7 +11,7 @@ import { type Asked, read } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
 
-/** Who looks at the dashboard, and whether they may release and retry. */
+/** Who looks at the dashboard, and whether they may release, retry and discard. */
 export type Person = Viewer;
 
 /** Tells who asks, by a session or a header of theirs; null for nobody who may look. */
@@ -36,7 +36,7 @@ type Shown = Extract<Asked, { readonly view: string }>;
 const onlyHere: Viewer = { name: "local", may: "act" };
 
 /**
- * A page on which a person sees what became of each delivery, and releases and retries; mounted where the app likes, at a path
+ * A page on which a person sees what became of each delivery, and releases, retries and discards; mounted where the app likes, at a path
  * of its own.
  *
  * @throws TypeError that names a wrong option, or says that the source is none

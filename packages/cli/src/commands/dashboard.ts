@@ -26,7 +26,7 @@ export function addDashboard(program: Command, terminal: Terminal): void {
   const command = withInboxSource(program.command("dashboard"))
     .summary("look at an inbox in a browser")
     .description(
-      "An inbox in a browser: look, release and retry, also while the app runs.\n" +
+      "An inbox in a browser: look, release, retry and discard, also while the app runs.\n" +
         "It answers this machine alone.",
     )
     .option("--receiver <name>", "the receiver whose deliveries are shown", receiverName, "reports")

@@ -9,7 +9,7 @@ import {
 
 /** What a dashboard shows: a receiver, or an inbox without one by {@link ofInbox}. */
 export interface Source {
-  readonly inbox: Omit<Receiver["inbox"], "discard">;
+  readonly inbox: Receiver["inbox"];
   health(): Promise<Health>;
 }
 

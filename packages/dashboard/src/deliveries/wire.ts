@@ -74,8 +74,11 @@ export interface WireOverview {
   }[];
 }
 
+/** So many of a reason are discarded at once. */
+export const mostDiscarded = 1_000;
+
 /** What an action answers. */
 export interface WireDone {
-  /** How many were released or are tried at once. */
+  /** How many were released, discarded or are tried at once. */
   readonly done: number;
 }

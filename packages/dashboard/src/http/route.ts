@@ -8,12 +8,13 @@ export type Asked =
   | { readonly view: "list"; readonly query: URLSearchParams }
   | { readonly view: "one"; readonly id: string }
   | { readonly bodyOf: string }
-  | { readonly action: "release" | "retry"; readonly id: string }
-  | { readonly action: "release"; readonly reason: string };
+  | { readonly action: "release" | "retry" | "discard"; readonly id: string }
+  | { readonly action: "release" | "discard"; readonly reason: string; readonly most: number };
 
 const one = /\/api\/deliveries\/([^/]+)$/;
 const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
-const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry)$/;
+const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry|discard)$/;
+const ofReason = /\/api\/(release|discard)$/;
 
 /** Reads the address of a request; null when it leads nowhere. */
 export function read(request: Request): Asked | null {
@@ -27,9 +28,11 @@ export function read(request: Request): Asked | null {
   const bodyOf = body.exec(pathname)?.[1];
   if (bodyOf !== undefined) return { bodyOf };
   const [, to, what] = action.exec(pathname) ?? [];
-  if (to !== undefined) return { action: what as "release" | "retry", id: to };
-  if (pathname.endsWith("/api/release")) {
-    return { action: "release", reason: query.get("reason") ?? "" };
+  if (to !== undefined) return { action: what as "release" | "retry" | "discard", id: to };
+  const all = ofReason.exec(pathname)?.[1] as "release" | "discard" | undefined;
+  if (all !== undefined) {
+    const most = Math.floor(Number(query.get("most"))) || 0;
+    return { action: all, reason: query.get("reason") ?? "", most };
   }
   if (pathname.endsWith("/")) return { page: true };
   const last = pathname.slice(pathname.lastIndexOf("/") + 1);

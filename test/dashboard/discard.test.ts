@@ -1,0 +1,139 @@
+import { createReceiver, memoryInbox } from "@reporthook/core";
+import { dashboard } from "@reporthook/dashboard";
+import { describe, expect, test } from "vitest";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { focused, rows } from "./look.ts";
+import { onStage } from "./on-stage.ts";
+import { failingHandlers, play } from "./scene.ts";
+import { withStage } from "./stage.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
+const ada = { name: "Ada", may: "act" } as const;
+
+describe("the dashboard", () => {
+  test("discards one, or the oldest of a reason and no more than were asked for, and logs who did it", () =>
+    withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
+      await play(stage);
+      const { url, receiver, logged } = stage;
+      const [first, second, third] = await receiver.inbox.list({ state: "dead" });
+      const { origin } = new URL(url);
+      const headers = { "x-reporthook": "1", origin };
+      const discard = async (path: string) => {
+        const answer = await fetch(`${url}api/${path}`, { method: "POST", headers });
+        return { status: answer.status, text: await answer.text() };
+      };
+      const answer = await discard(`deliveries/${second?.id}/discard`);
+      expect([answer.status, answer.text]).toEqual([200, '{"done":1}']);
+      expect(await receiver.inbox.get(second?.id ?? "")).toBeNull();
+      const reason = "do_not_retry";
+      expect((await discard(`discard?reason=${reason}&most=1`)).text).toBe('{"done":1}');
+      expect((await receiver.inbox.list({ state: "dead" })).map(({ id }) => id)).toEqual([
+        third?.id,
+      ]);
+      expect(await receiver.inbox.get(first?.id ?? "")).toBeNull();
+      expect((await discard(`discard?reason=${reason}`)).text).toBe('{"done":1}');
+      const some = "Deliveries parked for a reason were discarded.";
+      expect(logged).toEqual([
+        { by: "Ada", id: second?.id, message: "A delivery was discarded." },
+        { by: "Ada", reason, done: 1, message: some },
+        { by: "Ada", reason, done: 1, message: some },
+      ]);
+      expect((await receiver.inbox.counts()).held).toBe(2);
+    }));
+
+  test("says how many it discarded before the inbox failed, and leaves those that were released", async () => {
+    const inbox = memoryInbox();
+    const client = { authorize: async () => "valid" as const };
+    const receiver = createReceiver({ client, inbox, logger: false });
+    const headers = { "content-type": "application/json" };
+    const body = '{"a":1}';
+    for (let count = 0; count < 3; count++) {
+      await receiver.fetch(new Request("http://x/hook", { method: "POST", body, headers }));
+    }
+    const ids = (await receiver.inbox.list({ state: "held" })).map(({ id }) => id);
+    const { discard } = inbox;
+    inbox.discard = async (id, name) => {
+      if (id === ids[0]) await discard.call(inbox, id, name);
+      await discard.call(inbox, id, name);
+    };
+    const told: unknown[] = [];
+    const logger = { info: (fields: unknown) => told.push(fields), error() {} };
+    const page = dashboard(receiver, { authorize: () => ada, logger });
+    const ask = () =>
+      page(new Request("http://x/api/discard?reason=unsigned", { method: "POST", headers: act }));
+    expect(await (await ask()).json()).toEqual({ done: 2 });
+    inbox.discard = () => Promise.reject(new Error("EIO: i/o error, write"));
+    await receiver.fetch(new Request("http://x/hook", { method: "POST", body, headers }));
+    expect((await ask()).status).toBe(503);
+    const by = { by: "Ada", reason: "unsigned" };
+    expect(told).toEqual([
+      { ...by, done: 2 },
+      { ...by, done: 0 },
+    ]);
+    await receiver.close();
+  });
+});
+
+describe("discarding", () => {
+  testInBrowser("asks first, and goes back to what is left", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      await page.getByRole("heading", { name: "5 deliveries need a person" }).waitFor();
+      await page.locator(".stuck li", { hasText: "lost-33" }).getByRole("link").click();
+      await page.getByRole("button", { name: "Discard", exact: true }).click();
+      await page.getByRole("dialog", { name: "Discard 1 delivery?" }).waitFor();
+      // What can't be taken back is not what Enter does.
+      expect((await focused(page))[0]).toBe("Cancel");
+      await page.getByRole("button", { name: "Cancel" }).click();
+      expect((await stage.receiver.inbox.counts()).dead).toBe(3);
+      await page.getByRole("button", { name: "Discard", exact: true }).click();
+      const said = page.getByText("1 delivery discarded.").waitFor();
+      await page.getByRole("button", { name: "Discard 1 delivery" }).click();
+      await said;
+      await page.getByRole("heading", { name: "4 deliveries need a person" }).waitFor();
+      expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    }),
+  );
+
+  testInBrowser("all with the same reason says how many, and does so many", () =>
+    onStage({ handlers: failingHandlers, authorize: () => ada }, async (page, stage) => {
+      await play(stage);
+      await page.goto(stage.url);
+      await page.getByRole("button", { name: "Discard all 3 with the reason" }).click();
+      await page.getByRole("dialog", { name: "Discard 3 deliveries?" }).waitFor();
+      await stage.send("report.complete", { reportId: "lost-34" });
+      await expect.poll(async () => (await stage.receiver.inbox.counts()).dead).toBe(4);
+      const said = page.getByText("3 deliveries discarded.").waitFor();
+      await page.getByRole("button", { name: "Discard 3 deliveries" }).click();
+      await said;
+      await page.getByRole("button", { name: "Discard it with the reason A handler" }).waitFor();
+      const left = await stage.receiver.inbox.list({ state: "dead" });
+      expect(left.map(({ reportId }) => reportId)).toEqual(["lost-34"]);
+      const reason = "do_not_retry";
+      expect(stage.logged.at(-1)).toMatchObject({ by: "Ada", reason, done: 3 });
+
+      await page.goto(`${stage.url}?show=deliveries&state=parked&reason=no_handler`);
+      await page.getByRole("button", { name: "Discard it" }).click();
+      await page.getByRole("button", { name: "Discard 1 delivery" }).click();
+      await rows(page, 0);
+    }),
+  );
+
+  testInBrowser("is not offered to who may only look", () =>
+    onStage(
+      { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
+      async (page, stage) => {
+        await play(stage);
+        const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+        for (const query of ["", `?delivery=${dead?.id}`]) {
+          await page.goto(stage.url + query);
+          await page.getByText("A handler gave up").first().waitFor();
+          expect(await page.getByRole("button", { name: "Discard" }).count()).toBe(0);
+        }
+      },
+    ),
+  );
+});
