@@ -20,30 +20,22 @@ const maxCauses = 4;
 const shortestSecret = 8;
 
 /**
- * The text without secrets, as they are, percent-encoded and JSON-escaped. Anybody may have sent one, so that no pattern
- * is made of it: that could be made to cost much.
+ * The text without secrets, as they are, percent-encoded, in a form and in JSON. Anybody may have sent one, so that no
+ * pattern is made of it: that could be made to cost much.
  */
 export function without(text: string, secrets: Secrets): string {
   let shown = text;
   for (const [name, secret] of Object.entries(secrets)) {
     if (secret.length < shortestSecret) continue;
-    const form = new URLSearchParams({ "": secret }).toString().slice(1);
-    const encoded = encodeURIComponent(secret.toWellFormed());
-    const forms = [JSON.stringify(secret).slice(1, -1), encoded, form, secret];
-    for (const each of forms) shown = shown.replaceAll(each, () => `[${name}]`);
+    for (const form of formsOf(secret)) shown = shown.replaceAll(form, () => `[${name}]`);
   }
   return shown;
 }
 
-/**
- * Creates the {@link Redactor} of a key. It knows the key as it is, percent-encoded (once or more often, in
- * either case, all of it or in part), form-encoded and JSON-escaped; others as {@link without} does.
- */
+/** Creates the {@link Redactor} of a key; it knows the key and the others as {@link without} does. */
 export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
-  const pattern = new RegExp(
-    (apiKey.match(/\\+|[^\\]/gu) ?? []).map((part) => formsOf(part)).join(""),
-    "gu",
-  );
+  const literals = formsOf(apiKey).map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  const pattern = new RegExp(literals.join("|"), "g");
 
   const text = (given: string, limit: number = Number.POSITIVE_INFINITY): string => {
     const input = without(given, others);
@@ -126,29 +118,20 @@ export function cleanerOf(client: object): (text: string) => string {
 }
 
 /**
- * A pattern of the forms that one character, or one run of backslashes, of the key can take. The forms of a
- * part start differently and repeat within bounds, so that no text makes the search slow.
+ * The texts that a secret is shown as: itself, percent-encoded once or twice with digits in either case, in a form, in JSON,
+ * where a slash may be escaped, and by `util.inspect`. One that begins with another comes first.
  */
-function formsOf(part: string): string {
-  const bytes = [...new TextEncoder().encode(part)];
-  const percent = bytes.map((byte) => `%(?:25){0,3}${hex(byte, 2)}`).join("");
-  const units = part.split("").map((unit) => `\\\\{1,4}u${hex(unit.charCodeAt(0), 4)}`);
-  const literal = [...part].map((char) => `\\u{${char.codePointAt(0)?.toString(16)}}`).join("");
-  return `(?:${percent}|${units.join("")}|${escaped(part, literal)})`;
-}
-
-/** What quotes, backslashes and a plus become in JSON, in a quoted text or in a decoded form. */
-function escaped(part: string, literal: string): string {
-  if (part.startsWith("\\")) return `${literal.repeat(4)}|${literal.repeat(2)}|${literal}`;
-  if (part === "\b") return `\\\\{1,4}b|${literal}`;
-  if (part === "+") return "[+ ]";
-  return "\"'`/".includes(part) ? `\\\\{0,4}${literal}` : literal;
-}
-
-/** A number's hexadecimal digits, in either case. */
-function hex(number: number, digits: number): string {
-  const text = number.toString(16).padStart(digits, "0");
-  return text.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+function formsOf(secret: string): string[] {
+  const encoded = encodeURIComponent(secret.toWellFormed());
+  const form = new URLSearchParams({ "": secret }).toString().slice(1);
+  const upper = [encoded, encoded.replaceAll("'", "%27"), form];
+  const lower = upper.map((each) => each.replace(/%../g, (digits) => digits.toLowerCase()));
+  const percent = [...upper, ...lower];
+  const json = JSON.stringify(secret).slice(1, -1);
+  const inspected = json.replaceAll('\\"', '"');
+  const escaped = [json, json.replaceAll("/", "\\/"), inspected, inspected.replaceAll("'", "\\'")];
+  const text = [...escaped, secret, secret.replaceAll("+", " ")];
+  return [...new Set([...percent.map(encodeURIComponent), ...percent, ...text])];
 }
 
 /** A property of something unknown, whose getter may throw. */
