@@ -11,7 +11,8 @@ const permitted = (breaker: CircuitBreaker): Permit => {
 /** Several calls at once, each of another signature. */
 function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
   const permits = signatures.map(() => permitted(breaker));
-  for (const [index, permit] of permits.entries()) permit.refused(signatures[index] ?? "", 0);
+  for (const [index, permit] of permits.entries())
+    breaker.refused(permit, signatures[index] ?? "", 0);
 }
 
 function openByRefusals() {
@@ -25,7 +26,7 @@ function openBySilence() {
   const clock = virtualClock();
   const breaker = new CircuitBreaker(clock);
   const permits = Array.from({ length: 8 }, () => permitted(breaker));
-  for (const permit of permits) permit.silent(0);
+  for (const permit of permits) breaker.silent(permit, 0);
   return { breaker, clock, stale: permits[0] as Permit };
 }
 
@@ -33,7 +34,7 @@ describe("CircuitBreaker and refusals", () => {
   it("opens at the first refusal where no verdict ever came, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("refused");
     const breaker = new CircuitBreaker(virtualClock());
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
     refuse(breaker, "b");
@@ -43,10 +44,10 @@ describe("CircuitBreaker and refusals", () => {
 
   it("starts to count again after a verdict", () => {
     const breaker = new CircuitBreaker(virtualClock());
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     const other = permitted(breaker);
     refuse(breaker, "a");
-    other.judged();
+    breaker.judged(other);
     refuse(breaker, "b");
     expect(breaker.open).toBeNull();
     refuse(breaker, "c");
@@ -56,9 +57,9 @@ describe("CircuitBreaker and refusals", () => {
   it("stays closed for 5 minutes after a verdict amid refusals", () => {
     const clock = virtualClock();
     const breaker = new CircuitBreaker(clock);
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     refuse(breaker, "a");
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     for (let sent = 0; sent < 1_000; sent++) refuse(breaker, `${sent}`);
     clock.advance(299_999);
     refuse(breaker, "x");
@@ -76,21 +77,21 @@ describe("CircuitBreaker and refusals", () => {
       clock.advance(pauseMs * 0.25 + 1);
       const probe = permitted(breaker);
       expect(breaker.permit()).toBeNull();
-      probe.refused("d", 0);
+      breaker.refused(probe, "d", 0);
     }
     clock.advance(30_000);
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     expect(breaker.permit()).not.toBeNull();
   });
 
   it("probes each second at first where the key has worked", () => {
     const clock = virtualClock();
     const breaker = new CircuitBreaker(clock);
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     refuse(breaker, "a", "b");
     for (let probes = 0; probes < 16; probes++) {
       clock.advance(1_000);
-      permitted(breaker).refused(`${probes}`, 0);
+      breaker.refused(permitted(breaker), `${probes}`, 0);
     }
     clock.advance(1_000);
     expect(breaker.permit()).not.toBeNull();
@@ -101,7 +102,7 @@ describe("CircuitBreaker and refusals", () => {
   it("calls others back soon after a probe, and then with the next one", () => {
     const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
-    permitted(breaker).refused("d", 0);
+    breaker.refused(permitted(breaker), "d", 0);
     expect(breaker.openMs).toBe(1_000);
     clock.advance(1_000);
     expect(breaker.openMs).toBeGreaterThanOrEqual(500);
@@ -113,18 +114,18 @@ describe("CircuitBreaker and refusals", () => {
     clock.advance(1_000);
     permitted(breaker);
     clock.advance(2_000);
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     expect(breaker.open).toBeNull();
   });
 
   it("waits as long as the service asked, at most 5 minutes", () => {
     const clock = virtualClock();
     const breaker = new CircuitBreaker(clock);
-    permitted(breaker).refused("a", 3_600_000);
+    breaker.refused(permitted(breaker), "a", 3_600_000);
     clock.advance(299_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
-    permitted(breaker).refused("d", 60_000);
+    breaker.refused(permitted(breaker), "d", 60_000);
     clock.advance(59_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
@@ -137,8 +138,8 @@ describe("CircuitBreaker and refusals", () => {
     const late = permitted(breaker);
     refuse(breaker, "a");
     clock.advance(1_000);
-    expect(late.stale).toBe(true);
-    late.refused("d", 60_000);
+    expect(breaker.isStale(late)).toBe(true);
+    breaker.refused(late, "d", 60_000);
     expect(breaker.permit()).not.toBeNull();
   });
 
@@ -159,23 +160,23 @@ describe("CircuitBreaker and silence", () => {
   it("opens after five silent calls in a row, unless an answer came between", () => {
     const breaker = new CircuitBreaker(virtualClock());
     const permit = permitted(breaker);
-    permit.silent(0);
-    permit.answered();
-    for (let silent = 0; silent < 4; silent++) permit.silent(0);
-    expect([breaker.openMs, permit.stale]).toEqual([0, false]);
-    permit.silent(0);
-    expect([breaker.open, permit.stale]).toEqual(["silent", true]);
+    breaker.silent(permit, 0);
+    breaker.answered(permit);
+    for (let silent = 0; silent < 4; silent++) breaker.silent(permit, 0);
+    expect([breaker.openMs, breaker.isStale(permit)]).toEqual([0, false]);
+    breaker.silent(permit, 0);
+    expect([breaker.open, breaker.isStale(permit)]).toEqual(["silent", true]);
     expect(breaker.permit()).toBeNull();
   });
 
   it("stays closed for a minute after an answer amid silence", () => {
     const clock = virtualClock();
     const breaker = new CircuitBreaker(clock);
-    permitted(breaker).silent(0);
-    permitted(breaker).answered();
-    for (let silent = 0; silent < 100; silent++) permitted(breaker).silent(0);
+    breaker.silent(permitted(breaker), 0);
+    breaker.answered(permitted(breaker));
+    for (let silent = 0; silent < 100; silent++) breaker.silent(permitted(breaker), 0);
     clock.advance(60_000);
-    permitted(breaker).silent(0);
+    breaker.silent(permitted(breaker), 0);
     expect(breaker.open).toBe("silent");
   });
 
@@ -185,18 +186,18 @@ describe("CircuitBreaker and silence", () => {
       clock.advance(pauseMs * 0.75 - 1);
       expect(breaker.permit()).toBeNull();
       clock.advance(pauseMs * 0.25 + 1);
-      permitted(breaker).silent(0);
+      breaker.silent(permitted(breaker), 0);
       expect(breaker.permit()).toBeNull();
     }
     clock.advance(10_000);
-    permitted(breaker).judged();
+    breaker.judged(permitted(breaker));
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
   });
 
   it("waits as long as the service asked, at most a minute", () => {
     const { breaker, clock } = openBySilence();
     clock.advance(1_000);
-    permitted(breaker).silent(3_600_000);
+    breaker.silent(permitted(breaker), 3_600_000);
     clock.advance(59_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
@@ -205,11 +206,11 @@ describe("CircuitBreaker and silence", () => {
 
   it("closes at any answer, and changes to a refused key", () => {
     const late = openBySilence();
-    late.stale.answered();
+    late.breaker.answered(late.stale);
     expect(late.breaker.open).toBeNull();
     const { breaker, clock } = openBySilence();
     clock.advance(1_000);
-    permitted(breaker).refused("a", 0);
+    breaker.refused(permitted(breaker), "a", 0);
     expect(breaker.open).toBe("refused");
   });
 });

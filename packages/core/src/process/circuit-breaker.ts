@@ -4,18 +4,12 @@ import { jitter } from "./backoff.ts";
 /** Why a breaker is open: the service refuses the API key, or does not answer. */
 export type Outage = "refused" | "silent";
 
-/** Leave to make one call; its holder reports the answer. An answer that says nothing of the service, such as a 500, is not reported. */
+/** Leave to make one call; its holder reports the answer to the breaker. */
 export interface Permit {
-  /** Whether the breaker has opened since: ask for another permit. */
-  readonly stale: boolean;
-  /** There was a verdict: closes the breaker. */
-  judged(): void;
-  /** There was an answer without a verdict: the service is not silent. */
-  answered(): void;
-  /** 401 or 403: opens the breaker once different signatures were refused and none was judged between them. */
-  refused(signature: string, retryAfterMs: number): void;
-  /** No answer: opens the breaker after several in a row. */
-  silent(retryAfterMs: number): void;
+  readonly isProbe: boolean;
+  // As it was then: an answer under way says nothing of refusals and silences that come meanwhile.
+  readonly amidRefusals: boolean;
+  readonly amidSilence: boolean;
 }
 
 /** Unanswered calls in a row after which the service counts as silent. */
@@ -82,6 +76,41 @@ export class CircuitBreaker {
     return this.#newPermit(true);
   }
 
+  /** Whether the breaker has opened since: ask for another permit. */
+  isStale({ isProbe }: Permit): boolean {
+    return !isProbe && this.#open !== null;
+  }
+
+  /** There was a verdict: closes the breaker. */
+  judged(permit: Permit): void {
+    this.answered(permit);
+    if (permit.amidRefusals && this.#refused.size > 0) this.#trust("refused");
+    this.#hasWorked = true;
+    this.#refused.clear();
+    this.#close();
+  }
+
+  /** There was an answer without a verdict: the service is not silent. What says nothing of it, such as a 500, is not reported. */
+  answered({ amidSilence }: Permit): void {
+    if (amidSilence && this.#silences > 0) this.#trust("silent");
+    this.#silences = 0;
+    if (this.#open === "silent") this.#close();
+  }
+
+  /** 401 or 403: opens the breaker once different signatures were refused and none was judged between them. */
+  refused(permit: Permit, signature: string, retryAfterMs: number): void {
+    this.answered(permit);
+    const enough = this.#hasWorked ? refusalsInARow : 1;
+    // More would tell no more.
+    if (this.#refused.size < enough) this.#refused.add(signature);
+    this.#failed("refused", permit, this.#refused.size >= enough, retryAfterMs);
+  }
+
+  /** No answer: opens the breaker after several in a row. */
+  silent(permit: Permit, retryAfterMs: number): void {
+    this.#failed("silent", permit, ++this.#silences >= silencesInARow, retryAfterMs);
+  }
+
   /** Permits no call any more. */
   stop(): void {
     this.#stopped = true;
@@ -89,40 +118,10 @@ export class CircuitBreaker {
   }
 
   #newPermit(isProbe: boolean): Permit {
-    // As it is now: an answer under way says nothing of refusals and silences that come meanwhile.
-    const amid = { refusals: this.#refused.size > 0, silence: this.#silences > 0 };
-    const isStale = (): boolean => !isProbe && this.#open !== null;
-    const answered = (): void => {
-      if (amid.silence && this.#silences > 0) this.#trust("silent");
-      this.#silences = 0;
-      if (this.#open === "silent") this.#close();
-    };
-    return {
-      get stale() {
-        return isStale();
-      },
-      answered,
-      judged: () => {
-        answered();
-        if (amid.refusals && this.#refused.size > 0) this.#trust("refused");
-        this.#hasWorked = true;
-        this.#refused.clear();
-        this.#close();
-      },
-      refused: (signature, retryAfterMs) => {
-        answered();
-        const enough = this.#hasWorked ? refusalsInARow : 1;
-        // More would tell no more.
-        if (this.#refused.size < enough) this.#refused.add(signature);
-        this.#failed("refused", isProbe, this.#refused.size >= enough, retryAfterMs);
-      },
-      silent: (retryAfterMs) => {
-        this.#failed("silent", isProbe, ++this.#silences >= silencesInARow, retryAfterMs);
-      },
-    };
+    return { isProbe, amidRefusals: this.#refused.size > 0, amidSilence: this.#silences > 0 };
   }
 
-  #failed(why: Outage, isProbe: boolean, isEnough: boolean, retryAfterMs: number): void {
+  #failed(why: Outage, { isProbe }: Permit, isEnough: boolean, retryAfterMs: number): void {
     if (this.#open === null) {
       if (isEnough && this.#clock.now() >= this.#trustedUntil[why]) this.#pause(why, retryAfterMs);
     } else if (isProbe) {
@@ -137,6 +136,7 @@ export class CircuitBreaker {
   }
 
   #close(): void {
+    if (this.#open === null) return;
     this.#clock.clearTimeout(this.#timer);
     this.#open = null;
     this.#pauses = 0;

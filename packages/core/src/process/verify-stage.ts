@@ -64,27 +64,14 @@ export class VerifyStage {
 
   /** Verifies one delivery; postpones it while the service refuses the key or is silent. */
   async run(job: Job, signal: StopSignal): Promise<Outcome> {
-    const permit = await this.#permitFor(job, signal);
-    if (permit === null) return this.#notAsked(job, signal);
-    const answer = await this.#ask(job, signal);
-    if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
-    permit.judged();
-    this.#options.status.service = "ok";
-    this.#judgedAt = this.#options.clock.now();
-    return this.#afterVerdict(job, answer.verdict);
-  }
-
-  /** Waits for one of the calls; null when none is to be made now. */
-  async #permitFor(job: Job, signal: StopSignal): Promise<Permit | null> {
-    while (!signal.aborted) {
-      const permit = this.#breaker.permit();
-      if (permit === null) return null;
+    for (;;) {
+      const permit = signal.aborted ? null : this.#breaker.permit();
+      if (permit === null) return this.#notAsked(job, signal);
       const acquiring = this.#calls.acquire(this.#rankOf(job), signal);
-      if (!(isPromise(acquiring) ? await acquiring : acquiring)) return null;
-      if (!permit.stale) return permit;
+      if (!(isPromise(acquiring) ? await acquiring : acquiring)) return stopped;
+      if (!this.#breaker.isStale(permit)) return this.#verify(job, permit, signal);
       this.#calls.release();
     }
-    return null;
   }
 
   /** Newest first; last of all a delivery whose signature has expired. */
@@ -94,12 +81,16 @@ export class VerifyStage {
     return isLate ? Number.POSITIVE_INFINITY : -at;
   }
 
-  async #ask(job: Job, signal: StopSignal): Promise<Authorization> {
-    const { around, client, clock } = this.#options;
+  async #verify(job: Job, permit: Permit, signal: StopSignal): Promise<Outcome> {
+    const { around, client, clock, status } = this.#options;
     const ask = () => verify(client, job, clock, signal);
     const answer = await (around === undefined ? ask() : around.verify(job, ask));
     this.#calls.release();
-    return answer;
+    if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
+    this.#breaker.judged(permit);
+    status.service = "ok";
+    this.#judgedAt = clock.now();
+    return this.#afterVerdict(job, answer.verdict);
   }
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
@@ -153,9 +144,9 @@ export class VerifyStage {
     signal: StopSignal,
   ): Outcome {
     if (why !== "refused" && signal.aborted) return stopped;
-    if (why === "odd") permit.answered();
-    else if (why === "silent") permit.silent(retryAfterMs);
-    else if (why === "refused") permit.refused(job.signature ?? "", retryAfterMs);
+    if (why === "odd") this.#breaker.answered(permit);
+    else if (why === "silent") this.#breaker.silent(permit, retryAfterMs);
+    else if (why === "refused") this.#breaker.refused(permit, job.signature ?? "", retryAfterMs);
     const error = describe(thrown, (line) =>
       this.#options.clean(without(line, { signature: job.signature ?? "" })),
     );

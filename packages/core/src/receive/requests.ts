@@ -27,6 +27,8 @@ export interface RequestsParts {
 export class Requests {
   readonly #settings: Settings;
   readonly #parts: RequestsParts;
+  /** Runs in the async context of `createReceiver`, never in a request's. */
+  readonly #pipeline: Pipeline;
   readonly #running = new Running<Promise<Decision>>();
   readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
@@ -34,6 +36,7 @@ export class Requests {
   constructor(settings: Settings, parts: RequestsParts) {
     this.#settings = settings;
     this.#parts = parts;
+    this.#pipeline = settings.bind(parts.pipeline);
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
     this.#warnOfRefusal = warnOfRefusals(settings);
   }
@@ -75,9 +78,9 @@ export class Requests {
     deadline: Deadline,
     context?: FetchContext,
   ): Promise<Decision> {
-    const { around, firstAttempts, pipeline } = this.#parts;
+    const { around, firstAttempts } = this.#parts;
     const attempted = context?.waitUntil === undefined ? null : firstAttempts.wait(id);
-    const run = this.#settings.bind((given: Incoming) => pipeline(given, id, deadline));
+    const run = (given: Incoming): Promise<Decision> => this.#pipeline(given, id, deadline);
     const pending = around === undefined ? run(incoming) : around.receive(incoming, id, run);
     try {
       context?.waitUntil?.(Promise.allSettled([pending, attempted]));
