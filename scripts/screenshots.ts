@@ -5,6 +5,7 @@ import { missingForBrowser, openBrowser } from "../test/dashboard/browser.ts";
 import { failingHandlers, passAnHour, play } from "../test/dashboard/scene.ts";
 import { startStage } from "../test/dashboard/stage.ts";
 
+const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = fileURLToPath(new URL("../packages/dashboard/pictures/", import.meta.url));
 const missing = missingForBrowser();
 if (missing !== null) throw new Error(missing);
@@ -32,6 +33,10 @@ try {
       const page = await context.newPage();
       await page.goto(stage.url + query);
       await page.getByText("Live", { exact: true }).waitFor();
+      // Stacks name the folders of this machine.
+      await page.evaluate(
+        `for (const { firstChild } of document.querySelectorAll(".error bdi")) firstChild.data = firstChild.data.replaceAll(${JSON.stringify(root)}, "/app/")`,
+      );
       const path = `${folder}${screen}-${name}.png`;
       await page.screenshot({ path, fullPage: screen !== "deliveries" });
       process.stdout.write(`${path}\n`);

@@ -16,14 +16,16 @@ describe("a reason", () => {
       await group.getByText("do_not_retry", { exact: true }).waitFor();
       await group.getByRole("link", { name: "A handler gave up", exact: true }).waitFor();
       const stuck = page.locator(".stuck li", { hasText: "lost-33" });
-      await stuck.getByText("A handler gave up do_not_retry: DoNotRetry: No account").waitFor();
+      await stuck.getByText("DoNotRetry: No account").waitFor();
+      await stuck.getByText("A handler gave up do_not_retry", { exact: true }).waitFor();
       await group.getByRole("button", { name: "Release all 3" }).click();
       await page.getByRole("dialog").getByText("A handler gave up (do_not_retry)").waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
 
       await page.goto(`${stage.url}?show=deliveries`);
       const row = page.locator(".list li", { hasText: "lost-33" });
-      await row.getByText("A handler gave up do_not_retry: DoNotRetry: No account").waitFor();
+      await row.getByText("DoNotRetry: No account").waitFor();
+      await row.getByText("A handler gave up do_not_retry", { exact: true }).waitFor();
       const rejected = page.locator(".list li", { hasText: "Rejected" });
       await rejected.getByText("Forged invalid_signature", { exact: true }).waitFor();
       const choice = page.locator("[name=reason]");

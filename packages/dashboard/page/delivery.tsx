@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireDelivery, WireOne } from "../src/deliveries/wire.ts";
 import { Actions } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
@@ -69,11 +70,16 @@ function Whole({
         ) : (
           <>
             <p class="why-title">
-              {states[state].name}: {reasonName(reason.code)} <Code of={reason.code} />
+              <bdi>{errorOf(delivery)}</bdi>
             </p>
             <p>
-              <bdi>{reason.message}</bdi>
+              {states[state].name}: {reasonName(reason.code)} <Code of={reason.code} />
             </p>
+            {reason.message !== errorOf(delivery) && (
+              <p>
+                <bdi>{reason.message}</bdi>
+              </p>
+            )}
             <p class="hint">{reasonHint(reason.code)}</p>
           </>
         )}

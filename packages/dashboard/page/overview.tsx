@@ -1,11 +1,13 @@
-import type { State } from "@reporthook/core";
+import type { ReasonCode, State } from "@reporthook/core";
 import type { JSX } from "preact";
+import type { CommonError } from "../src/deliveries/errors.ts";
 import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
 import { AllOf } from "./actions.tsx";
 import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
 import { Ago, Code, Empty, Pending, StateBadge, To, Why } from "./parts.tsx";
+import type { Route } from "./route.ts";
 import { count, deliveries, kindOf, reasonHint, reasonName, states, total } from "./words.ts";
 
 /** How it stands: what needs a person first, then the numbers. */
@@ -65,7 +67,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
 }
 
 function Parked({
-  overview: { parked, viewer, counts, service: state },
+  overview: { parked, errors, viewer, counts, service: state },
 }: {
   readonly overview: WireOverview;
 }): JSX.Element | null {
@@ -91,17 +93,46 @@ function Parked({
           <li key={reason}>
             <span class="number">{count(number)}</span>
             <div>
+              <Common
+                error={errors[reason as ReasonCode] ?? null}
+                reason={reason}
+                number={number}
+              />
               <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
                 {reasonName(reason)}
               </To>{" "}
               <Code of={reason} />
-              <p>{reasonHint(reason)}</p>
+              {errors[reason as ReasonCode]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
             </div>
             {viewer.may === "act" && <AllOf reason={reason} number={number} />}
           </li>
         ))}
       </ul>
     </section>
+  );
+}
+
+/** What most of a reason fail with, and how many of them. */
+function Common({
+  error,
+  reason,
+  number,
+}: {
+  readonly error: CommonError | null;
+  readonly reason: string;
+  readonly number: number;
+}): JSX.Element | null {
+  if (error === null) return null;
+  const of = error.of < number ? `the newest ${count(error.of)}` : count(error.of);
+  const all: Route = { screen: "deliveries", filters: { state: "parked", reason } };
+  return (
+    <p class="common">
+      <bdi class="failure">{error.text}</bdi>{" "}
+      <To route={number === 1 ? { screen: "delivery", id: error.id } : all}>
+        {number === 1 ? "see it" : `${count(error.number)} of ${of}, see all`}
+        <span class="unseen"> with the reason {reasonName(reason)}</span>
+      </To>
+    </p>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { State } from "@reporthook/core";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 import { addressOf, go, type Route } from "./route.ts";
 import { duration, reasonName, states } from "./words.ts";
@@ -46,17 +47,18 @@ export function Code({ of }: { readonly of: string }): JSX.Element | null {
   return reasonName(of) === of ? null : <code class="code">{of}</code>;
 }
 
-/** In one line, why a delivery does not go on. */
-export function Why({ entry: { reason, lastError } }: { readonly entry: WireEntry }): JSX.Element {
+/** Why a delivery does not go on: its error, and the reason below. */
+export function Why({ entry }: { readonly entry: WireEntry }): JSX.Element {
+  const { reason } = entry;
+  const error = errorOf(entry);
   return (
     <span class="why">
+      {error !== null && <bdi class="failure">{error}</bdi>}{" "}
       {reason !== null && (
-        <>
+        <span class="reason">
           {reasonName(reason.code)} <Code of={reason.code} />
-          {lastError !== null && ": "}
-        </>
+        </span>
       )}
-      {lastError !== null && <bdi>{lastError.split("\n", 1)}</bdi>}
     </span>
   );
 }

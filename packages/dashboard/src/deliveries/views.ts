@@ -1,5 +1,6 @@
 import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { isParked, states } from "@reporthook/core/store";
+import { commonErrorOf } from "./errors.ts";
 import { cut, readableJson, withoutSecrets } from "./json-text.ts";
 import type { Source } from "./source.ts";
 import {
@@ -13,6 +14,8 @@ import {
 
 const hourMs = 3_600_000;
 const stuckLength = 5;
+/** So many of a reason are looked at for its most frequent error. */
+const sampled = 100;
 const noTime = { from: new Date(0), until: new Date(0) };
 /** Of its time, the store spends at most so much on summing up for us. */
 const share = 1 / 20;
@@ -41,18 +44,27 @@ export function createViews({ inbox, health }: Source): Views {
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = seldom(async () => (await inbox.summary(noTime)).parked);
+  const errorsNow = seldom(async () => {
+    const reasons = Object.keys((await summed()).parked) as ReasonCode[];
+    const found = reasons.map(async (reason) => {
+      const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
+      return [reason, commonErrorOf((await inbox.list(newest)).map(clean))] as const;
+    });
+    return Object.fromEntries(await Promise.all(found));
+  });
   return {
     async overview() {
       const { ready, inbox: state, service, counts } = await health();
       if (!state.ok) return JSON.stringify({ ...nothing, inbox: state, service });
-      const [{ parked, oldest, minutes }, stuck, waiting] = await Promise.all([
+      const [{ parked, oldest, minutes }, errors, stuck, waiting] = await Promise.all([
         summed(),
+        errorsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
       ]);
       const failing = waiting.filter(({ lastError }) => lastError !== null);
       const shown = [...stuck, ...failing.slice(0, stuckLength)];
-      const numbers = { ready, inbox: state, service, counts, oldest, parked, minutes };
+      const numbers = { ready, inbox: state, service, counts, oldest, parked, errors, minutes };
       return JSON.stringify({ ...numbers, stuck: shown.map(clean) });
     },
     list(query) {
@@ -91,6 +103,7 @@ const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
   parked: {},
+  errors: {},
   stuck: [],
   minutes: [],
 };

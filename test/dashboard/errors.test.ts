@@ -1,0 +1,113 @@
+import { DoNotRetry, type Receiver } from "@reporthook/core";
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { rows, settled } from "./look.ts";
+import { onStage } from "./on-stage.ts";
+import type { Stage } from "./stage.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+
+/** Handlers that fail with a few errors; each says which report it was. */
+function handlers(receiver: Receiver): void {
+  receiver.on("report.complete", ({ reportId }) => {
+    if (reportId?.startsWith("q1")) throw new DoNotRetry(`No account for report ${reportId}`);
+    if (reportId?.startsWith("q2")) {
+      const cause = new RangeError("Page 9 of 4");
+      throw new DoNotRetry("The archive is damaged", { cause });
+    }
+    throw new DoNotRetry(`Unknown quarter ${"of a very long name ".repeat(8)}`);
+  });
+}
+
+async function sendNine({ send, receiver }: Stage): Promise<void> {
+  for (let number = 1; number <= 3; number++) {
+    await send("report.complete", { reportId: `q1-${number}` });
+    await send("report.complete", { reportId: `q2-${number}` });
+    await send("report.complete", { reportId: `q${number + 2}-1` });
+  }
+  await send("report.complete", { reportId: "q1-sales" });
+  await expect.poll(async () => (await receiver.inbox.counts()).dead).toBe(10);
+}
+
+/** Opens the page as a stranger does, who clicks nowhere. */
+async function open(page: Page, { url }: Stage): Promise<void> {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(url);
+}
+
+describe("the ten seconds of a stranger on call", () => {
+  testInBrowser(
+    "the error is there without a click, and is gone after one and a yes: discarded",
+    () =>
+      onStage({ handlers }, async (page, stage) => {
+        await stage.send("report.complete", { reportId: "q1-1" });
+        await expect.poll(async () => (await stage.receiver.inbox.counts()).dead).toBe(1);
+        await open(page, stage);
+        const group = page.locator(".parked li");
+        await group.getByText("DoNotRetry: No account for report q1-1").waitFor();
+        await group.getByRole("button", { name: "Discard it" }).click();
+        await page.getByRole("button", { name: "Discard 1 delivery" }).click();
+        await page.getByRole("heading", { name: "The inbox is empty" }).waitFor();
+      }),
+  );
+
+  testInBrowser(
+    "the error is there without a click, and is gone after one and a yes: released",
+    () => {
+      let isFixed = false;
+      const fixable = (receiver: Receiver): void => {
+        receiver.on("report", () => {
+          if (!isFixed) throw new DoNotRetry("The disk is full");
+        });
+      };
+      return onStage({ handlers: fixable }, async (page, stage) => {
+        await stage.send("report.complete");
+        await expect.poll(async () => (await stage.receiver.inbox.counts()).dead).toBe(1);
+        await open(page, stage);
+        await page.locator(".stuck").getByText("DoNotRetry: The disk is full").waitFor();
+        isFixed = true;
+        await page.locator(".parked").getByRole("button", { name: "Release it" }).click();
+        await page.getByRole("button", { name: "Release 1 delivery" }).click();
+        await page.getByRole("heading", { name: "All is handled" }).waitFor();
+      });
+    },
+  );
+});
+
+describe("an error", () => {
+  testInBrowser(
+    "that most of a reason share stands with the reason, and leads to all of them",
+    () =>
+      onStage({ handlers }, async (page, stage) => {
+        await sendNine(stage);
+        await page.goto(stage.url);
+        const group = page.locator(".parked li");
+        await group.getByText("DoNotRetry: No account for report q1-sales").waitFor();
+        await group.getByRole("link", { name: "4 of 10, see all" }).click();
+        await rows(page, 10);
+        await settled(page);
+      }),
+  );
+
+  testInBrowser(
+    "comes before the reason in the list and on the delivery, which has its causes",
+    () =>
+      onStage({ handlers }, async (page, stage) => {
+        await sendNine(stage);
+        await page.goto(`${stage.url}?show=deliveries&report=q2-1`);
+        const error = "DoNotRetry: The archive is damaged";
+        const row = page.locator(".list li");
+        expect(await row.locator(".why").textContent()).toBe(
+          `${error} A handler gave up do_not_retry`,
+        );
+        await row.getByRole("link").click();
+        const verdict = page.getByRole("region", { name: "Where it stands" });
+        await verdict.getByText(error, { exact: true }).waitFor();
+        const way = page.locator(".way");
+        await way.getByText("caused by RangeError: Page 9 of 4").waitFor();
+        await way.getByText("errors.test.ts:").first().waitFor();
+      }),
+  );
+});
