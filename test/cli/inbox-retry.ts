@@ -40,12 +40,12 @@ describe("reporthook inbox, of what waits for its next try", () => {
 
   it("show tells that it failed and is tried again", async () => {
     const { out } = await cli(["inbox", "show", id, "--db", db]);
-    expect(out).toMatch(/handle {2}failed in [\d.]+ ms, tried again: Error: boom/);
+    expect(out).toMatch(/handle {2}failed in [\d.]+ ms, retried: Error: boom/);
   });
 
   it("release points to retry", async () => {
     const { code, err } = await cli(["inbox", "release", id, "--db", db]);
-    expect([code, err]).toEqual([1, expect.stringContaining("; inbox retry has")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("; inbox retry retries")]);
   });
 
   it("retry refuses what belongs to another receiver or is not there", async () => {
@@ -80,7 +80,7 @@ describe("reporthook inbox, of what waits for its next try", () => {
     const nobodys = await cli([...args, "nope"]);
     expect(nobodys.code).toBe(0);
     expect(nobodys.err).toBe(
-      `${db} holds nothing of a receiver nope: name the app's with --receiver\n`,
+      `${db} has no deliveries of receiver nope: name the app's receiver with --receiver\n`,
     );
     expect((await cli([...args, "reports"])).err).toBe("");
     expect((await cliJson([...args, "nope"])).code).toBe(0);

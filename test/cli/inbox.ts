@@ -166,7 +166,7 @@ describe("reporthook inbox", () => {
 
   it.each([
     ["is not there", () => "nothing.db", "There is no inbox"],
-    ["is a link to itself", () => linked("loop.db", "loop.db"), "can't be reached (ELOOP)"],
+    ["is a link to itself", () => linked("loop.db", "loop.db"), "can't be accessed (ELOOP)"],
     ["is a folder", () => ".", "this is a folder"],
     ["is no database", () => written("text.db", "x".repeat(5_000)), "no SQLite database"],
     ["is another application's", () => madeBy("theirs.db"), "another application"],

@@ -23,7 +23,7 @@ describe("the newcomer's five minutes, as the README tells them", () => {
     await dev.printed("The handler is broken");
     expect((await cli(trigger, here)).code).toBe(0);
     const text = await dev.printed(/npx reporthook inbox release .*\n/);
-    expect(text.match(/failed +\w{26} try \d/g)).toHaveLength(3);
+    expect(text.match(/failed +\w{26} attempt \d/g)).toHaveLength(3);
     expect(text).toMatch(/parked +\w{26} dead: 3 attempts failed/);
 
     dev.type("f");

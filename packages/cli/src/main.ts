@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Nothing is imported before it is known that this Node can load it.
+// Checks the version of Node before any import.
 const found = process.versions.node;
 const [major = 0, minor = 0] = found.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {

@@ -9,10 +9,10 @@ import { addTrigger } from "./commands/trigger.ts";
 import { jsonOption, withExamples } from "./lib/options.ts";
 import type { Terminal } from "./lib/terminal.ts";
 
-/** The command line, with all its commands. */
+/** Creates the command line with all commands. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("reporthook")
-    .description("Webhooks of the batch-report service: try them out, and look after them.")
+    .description("Webhooks of the batch-report service: try, test and operate them.")
     .version(version(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand(false)
@@ -21,9 +21,9 @@ export function createProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
-      // With --json, help that nobody asked for is an error like others.
+      // With --json, help that was not requested is an error.
       writeErr: (text) => terminal.json || process.stderr.write(text),
-      // Told in one place, as all that goes wrong.
+      // Reported in one place, like every failure.
       outputError: () => {},
       getOutHelpWidth: () => 80,
       getErrHelpWidth: () => 80,
@@ -43,7 +43,7 @@ export function createProgram(terminal: Terminal): Command {
 }
 
 function version(): string {
-  // By its own name: sources and build lie at different depths.
+  // By name: sources and build are at different depths.
   const manifest = createRequire(import.meta.url)("reporthook/package.json");
   return (manifest as { version: string }).version;
 }

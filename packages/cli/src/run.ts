@@ -7,15 +7,15 @@ const end = given.indexOf("--");
 const json = given.slice(0, end === -1 ? undefined : end).includes("--json");
 const terminal = createTerminal(json, process.env);
 
-// Whoever reads the output may have read enough (`| head`).
+// The reader of the output may stop early (`| head`).
 process.stdout.on("error", () => process.exit(1));
-// Whoever does not read what is told beside it still gets the exit code.
+// A closed stderr does not change the exit code.
 process.stderr.on("error", () => {});
 
 try {
   if (given.some((arg) => /^--?api[-_]?key/i.test(arg))) {
     throw new UsageError(
-      "The API key is taken from REPORTS_API_KEY only: others can see what is on a command line",
+      "The API key comes from REPORTS_API_KEY only: other users can see a command line",
     );
   }
   await createProgram(terminal).parseAsync(process.argv);

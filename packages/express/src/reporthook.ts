@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { checkReceiver, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 
-/** A handler as Express 4 and 5 take it: `app.post`, `app.use`, a router. */
+/** An Express 4 or 5 handler, for `app.post`, `app.use` or a router. */
 export type ExpressHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /**
- * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
+ * Mounts a receiver. The handler answers every request that reaches it, never rejects and never calls `next`.
  *
- * @throws TypeError when it is given no receiver
+ * @throws TypeError if the argument is not a receiver
  * @example
  * const app = express();
  * app.post("/webhooks/reports", reporthook(receiver));

@@ -1,32 +1,32 @@
 import type { FetchContext, Receiver } from "@reporthook/core";
 import { checkReceiver, incomingFromRequest } from "@reporthook/core";
 
-/** What Hono's server for Node hands over. */
+/** The bindings of Hono's Node server. */
 interface NodeBindings {
   readonly incoming?: object;
   readonly outgoing?: { readonly headersSent?: boolean };
 }
 
-/** The members used of a Hono context. */
+/** The used members of a Hono context. */
 export interface HonoContext {
   readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> };
-  /** With `incoming` and `outgoing` on Node, where there is no execution context. */
+  /** On Node it has `incoming` and `outgoing`, and there is no execution context. */
   readonly env: unknown;
-  /** Whether something has answered already. */
+  /** Whether an answer was sent already. */
   readonly finalized: boolean;
-  /** Throws where the platform has none. */
+  /** Throws if the platform has none. */
   readonly executionCtx: FetchContext;
-  /** Keeps the headers that middleware ahead has set. */
+  /** Keeps headers set by earlier middleware. */
   body(text: string, status: number, headers: Record<string, string>): Response;
 }
 
-/** A handler as Hono 4 takes it: `app.post`, `app.all`, `app.use`. */
+/** A Hono 4 handler, for `app.post`, `app.all` or `app.use`. */
 export type HonoHandler = (c: HonoContext) => Promise<Response>;
 
 /**
- * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
+ * Mounts a receiver. The handler answers every request that reaches it, never rejects and never calls `next`.
  *
- * @throws TypeError when it is given no receiver
+ * @throws TypeError if the argument is not a receiver
  * @example
  * const app = new Hono();
  * app.post("/webhooks/reports", reporthook(receiver));
@@ -48,7 +48,7 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
   };
 }
 
-// An error thrown and caught for every request costs as much as storing it: not asked for on Node.
+// On Node the getter throws, and an exception for every request costs as much as storing it: not called there.
 function executionContextOf(c: HonoContext): FetchContext | undefined {
   try {
     return c.executionCtx;

@@ -2,26 +2,26 @@ import type { IncomingMessage } from "node:http";
 import { checkReceiver, type Receiver } from "@reporthook/core";
 import { bodyOf, incomingFromNode } from "@reporthook/core/node";
 
-/** The members used of a Koa context. */
+/** The used members of a Koa context. */
 export interface KoaContext {
   readonly req: IncomingMessage;
-  /** May carry the `body` and `rawBody` of a parser ahead. */
+  /** May have the `body` and `rawBody` of an earlier parser. */
   readonly request: object;
   readonly originalUrl: string;
-  /** Whether something has answered already. */
+  /** Whether an answer was sent already. */
   readonly headerSent: boolean;
   status: number;
   body: unknown;
   set(headers: Record<string, string>): void;
 }
 
-/** Middleware as Koa 2 and 3 take it: `router.post`, `app.use`, `mount`. */
+/** Koa 2 or 3 middleware, for `router.post`, `app.use` or `mount`. */
 export type KoaHandler = (ctx: KoaContext) => Promise<void>;
 
 /**
- * Mounts a receiver: answers everything that reaches it, never rejects and never calls `next`.
+ * Mounts a receiver. The handler answers every request that reaches it, never rejects and never calls `next`.
  *
- * @throws TypeError when it is given no receiver
+ * @throws TypeError if the argument is not a receiver
  * @example
  * const router = new Router();
  * router.post("/webhooks/reports", reporthook(receiver));

@@ -2,7 +2,7 @@ import type { Attributes, BatchObservableCallback, Meter } from "@opentelemetry/
 import type { Around, Authorization, Decision, Seam } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
-/** What is measured of one receiver; each passes on what it ran. */
+/** Measures the steps of one receiver; each method returns the result of the step. */
 export interface Measured extends Pick<Around, "settled" | "end"> {
   receive(run: () => Promise<Decision>): Promise<Decision>;
   verify(run: () => Promise<Authorization>): Promise<Authorization>;
@@ -16,7 +16,7 @@ const seconds = {
   },
 };
 
-/** Makes the metrics of one receiver. */
+/** Creates the metrics of one receiver. */
 export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Measured {
   const acknowledge = meter.createHistogram("reporthook.acknowledge.duration", {
     ...{
@@ -25,19 +25,19 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
     },
   });
   const authorize = meter.createHistogram("reporthook.authorize.duration", {
-    ...{ description: "How long the service took for a verdict", ...seconds },
+    ...{ description: "Duration of authorize calls", ...seconds },
   });
   const process = meter.createHistogram("messaging.process.duration", {
-    ...{ description: "How long all handlers of an attempt took", ...seconds },
+    ...{ description: "Duration of all handlers of an attempt", ...seconds },
   });
   const deliveries = meter.createCounter("reporthook.deliveries", {
-    ...{ unit: "{delivery}", description: "What became of notifications and deliveries" },
+    ...{ unit: "{delivery}", description: "Answers and state changes" },
   });
   const waiting = meter.createObservableUpDownCounter("reporthook.deliveries.waiting", {
-    ...{ unit: "{delivery}", description: "Neither handled nor parked" },
+    ...{ unit: "{delivery}", description: "Deliveries neither handled nor parked" },
   });
   const oldest = meter.createObservableGauge("reporthook.deliveries.oldest", {
-    ...{ unit: "s", description: "Age of the oldest that waits" },
+    ...{ unit: "s", description: "Age of the oldest waiting delivery" },
   });
   const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
   const observed = [waiting, oldest];
@@ -69,7 +69,7 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
 
   const observe: BatchObservableCallback = async (result) => {
     const { counts, oldestWaitingMs, inbox } = await receiver.health();
-    // What is not known, or no longer true, is no number.
+    // An unknown or outdated count is not reported.
     if (!inbox.ok || inbox.error !== undefined) return;
     for (const state of ["received", "verified"] as const) {
       result.observe(waiting, counts[state], { ...base, [names.state]: state });

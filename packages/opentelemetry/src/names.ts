@@ -1,6 +1,6 @@
 import { read } from "@reporthook/core/telemetry";
 
-/** Attributes, by the semantic conventions for messaging where there is a name for it. */
+/** Attribute names, from the semantic conventions for messaging where one exists. */
 export const names = {
   system: "messaging.system",
   receiver: "messaging.destination.name",
@@ -8,16 +8,16 @@ export const names = {
   operationType: "messaging.operation.type",
   id: "messaging.message.id",
   error: "error.type",
-  /** `accepted`, `duplicate` or the code of the answer; of work, the state it led to. */
+  /** `accepted`, `duplicate` or the code of the answer; for work, the new state. */
   outcome: "reporthook.outcome",
-  /** `valid`, `invalid`, `expired`, or `none` when the service gave none. */
+  /** `valid`, `invalid`, `expired`, or `none` if the service gave no verdict. */
   verdict: "reporthook.verdict",
   state: "reporthook.state",
   /** From 1. */
   attempt: "reporthook.attempt",
 } as const;
 
-/** What an error is called: its code, or its name; neither if they are no words, which may hold anything. */
+/** The error's code or name; `_OTHER` if neither is a single word, because they may contain anything. */
 export function errorType(error: unknown): string {
   const isShort = (text: unknown) => typeof text === "string" && /^[A-Za-z_]{1,40}$/.test(text);
   return String([read(error, "code"), read(error, "name")].find(isShort) ?? "_OTHER");

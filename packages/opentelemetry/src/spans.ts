@@ -26,7 +26,7 @@ import { errorType, names } from "./names.ts";
 
 const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
 
-/** Makes the spans of one receiver. */
+/** Creates the spans of one receiver. */
 export function createSpans(
   tracer: Tracer,
   { name: receiver, clean }: Pick<Parameters<Seam>[0], "name" | "clean">,
@@ -39,7 +39,7 @@ export function createSpans(
     [names.id]: id,
   });
 
-  /** A span that begins a trace of its own, linked to the request that brought the delivery. */
+  /** Starts a span in a new trace, linked to the request that brought the delivery. */
   function linked(operation: string, type: string, kind: SpanKind, job: Job): Span {
     const attributes = {
       ...attributesOf(operation, type, job.id),
@@ -82,7 +82,7 @@ export function createSpans(
         const answer = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
         span.setAttribute(names.verdict, answer.verdict ?? "none");
         if (answer.verdict !== null) return answer;
-        // What an authorize of the app's own throws may repeat what it was given.
+        // An error of the app's authorize function may contain its arguments.
         const shown = (line: string) => clean(without(line, { signature: job.signature ?? "" }));
         failed(span, errorType(answer.error), describe(answer.error, shown));
         return answer;
@@ -124,7 +124,7 @@ function failed(span: Span, type: string, message: string | null): void {
 
 function exceptionOf(failure: unknown, clean: (text: string) => string): Exception {
   if (typeof read(failure, "stack") !== "string") return describe(failure, clean);
-  // Whoever threw it may have put anything there.
+  // The thrown value may have anything there.
   const text = (name: string): string => {
     const value = read(failure, name);
     return typeof value === "string" ? clean(value) : "";
@@ -139,7 +139,7 @@ function linksTo({ headers }: Pick<Job, "headers">): Link[] {
   return context === null ? [] : [{ context }];
 }
 
-/** The request as it came, with a `traceparent` that the delivery will keep. */
+/** Adds the `traceparent` that the delivery will keep. */
 function withTraceparent(incoming: Incoming, context: SpanContext): Incoming {
   if (!isSpanContextValid(context)) return incoming;
   const { traceId, spanId, traceFlags } = context;

@@ -5,13 +5,13 @@ import { createSpans } from "./spans.ts";
 
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions {
-  /** The global provider's `@reporthook/opentelemetry`, when left out. */
+  /** Default: the global provider's tracer `@reporthook/opentelemetry`. */
   readonly tracer?: Tracer | undefined;
-  /** Likewise. */
+  /** Default: the global provider's meter `@reporthook/opentelemetry`. */
   readonly meter?: Meter | undefined;
 }
 
-/** What `createReceiver` takes among its options. */
+/** Options to spread into those of `createReceiver`. */
 export interface Telemetry {
   readonly [seam]: Seam;
 }
@@ -19,7 +19,7 @@ export interface Telemetry {
 const scope = "@reporthook/opentelemetry";
 
 /**
- * Spans and metrics of a receiver: to be spread into its options. May be used for several.
+ * Creates spans and metrics of a receiver: spread the result into its options. Several receivers may share it.
  *
  * @example const receiver = createReceiver({ client, inbox, ...telemetry() });
  */

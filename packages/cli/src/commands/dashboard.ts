@@ -21,18 +21,18 @@ interface ShownOptions extends InboxSource {
   readonly host: string;
 }
 
-/** `dashboard`: an inbox in a browser, until it is told to end. */
+/** Adds `dashboard`, which shows an inbox in a browser. */
 export function addDashboard(program: Command, terminal: Terminal): void {
   const command = withInboxSource(program.command("dashboard"))
-    .summary("look at an inbox in a browser")
+    .summary("view an inbox in a browser")
     .description(
-      "An inbox in a browser: look, release, retry and discard, also while the app runs.\n" +
-        "It answers this machine alone.",
+      "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
+        "the app runs. It answers only this machine.",
     )
     .option("--receiver <name>", "the receiver whose deliveries are shown", receiverName, "reports")
     .option(
       "--port <port>",
-      "where to listen; 0 takes a free one",
+      "port to listen on; 0 takes a free one",
       integer(0, 65_535),
       dashboardPort,
     )
@@ -44,10 +44,10 @@ export function addDashboard(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .action((options: ShownOptions) => show(terminal, options));
   withExamples(command, [
-    ["what became of each delivery", "reporthook dashboard --db inbox.db"],
-    ["of an app on many machines", "reporthook dashboard --inbox redis://127.0.0.1:6379"],
+    ["all deliveries", "reporthook dashboard --db inbox.db"],
+    ["of an app on several machines", "reporthook dashboard --inbox redis://127.0.0.1:6379"],
     [
-      "on a server, seen from your machine",
+      "on a server, viewed from your machine",
       "ssh -t -L 4748:127.0.0.1:4748 server \\\n      npx reporthook dashboard --db /srv/app/inbox.db",
     ],
   ]);
@@ -62,7 +62,7 @@ async function show(
   const server = createServer(onNode(page));
   try {
     const url = `${await listen(server, port, host)}/`;
-    // Before anybody knows that there is something to end.
+    // Listen for signals before the URL is printed.
     const ended = untilEnd();
     terminal.emit({ url });
     const facts = pairs(
@@ -72,7 +72,7 @@ async function show(
       ],
       terminal,
     );
-    const title = terminal.paint("bold", "The dashboard is up; Ctrl-C ends it.");
+    const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
     for (const line of [title, "", ...facts, ""]) terminal.print(line);
     await warnOfOthers(terminal, inbox, source, receiver);
     await ended;

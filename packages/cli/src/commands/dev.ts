@@ -19,20 +19,20 @@ interface DevOptions {
 const folder = ".reporthook";
 const defaultFile = `${folder}/dev.db`;
 
-/** `dev`: the emulated service and a webhook on one port, until it is told to end. */
+/** Adds `dev`, which runs the emulated service and a webhook on one port. */
 export function addDev(program: Command, terminal: Terminal): void {
   const command = program
     .command("dev")
     .summary("a playground: the emulated service and a webhook")
     .description(
       "A playground on one port: the emulated service, and a webhook with an inbox,\n" +
-        "which a browser shows under /dashboard.\n" +
+        "which you can view in a browser at /dashboard.\n" +
         "With --forward, notifications go to your own app instead.",
     )
     .addOption(new Option("--forward <url>", "your app's webhook").argParser(url))
     .option(
       "--port <port>",
-      "where to listen; 0 takes a free one",
+      "port to listen on; 0 takes a free one",
       integer(0, 65_535),
       playgroundPort,
     )
@@ -43,7 +43,7 @@ export function addDev(program: Command, terminal: Terminal): void {
   withExamples(command, [
     ["try it without an app", "reporthook dev"],
     [
-      "with your app, which has to ask this service too",
+      "with your app, which must use this service",
       "reporthook dev --forward http://127.0.0.1:3000/webhooks/reports\n" +
         "  $ REPORTS_URL=http://127.0.0.1:4747 REPORTS_API_KEY=test-api-key npm start",
     ],
@@ -52,7 +52,9 @@ export function addDev(program: Command, terminal: Terminal): void {
 
 async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions): Promise<void> {
   if (forward !== undefined && db !== undefined) {
-    throw new UsageError("--db is the playground's own inbox: with --forward there is none");
+    throw new UsageError(
+      "--db is the playground's inbox, and --forward uses none: omit one of them",
+    );
   }
   if (forward === undefined && db === undefined) makeFolder();
   const to = forward === undefined ? { db: db ?? defaultFile } : { forward };
@@ -67,13 +69,13 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
   try {
     const { url, webhook, dashboard } = playground;
     const ending = new AbortController();
-    // Before anybody knows that there is something to end.
+    // Listen for signals before the URL is printed.
     const ended = untilEnd(ending.signal);
     terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...to });
     for (const line of welcome({ playground, apiKey, to }, terminal)) terminal.print(line);
     if (!isLoopback(host)) {
-      const rest = dashboard === null ? "" : "; its dashboard answers this machine alone";
-      terminal.tell(`Everyone who reaches ${host} can use the playground${rest}.`);
+      const rest = dashboard === null ? "" : "; its dashboard answers only this machine";
+      terminal.tell(`Everyone who can reach ${host} can use the playground${rest}.`);
     }
     const typed = listenTo(terminal, playground, to, ending);
     await ended;
@@ -85,7 +87,7 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
   }
 }
 
-/** Does what is typed; `q` ends it. */
+/** Executes typed letters; `q` ends it. */
 function listenTo(
   terminal: Terminal,
   playground: Playground,
@@ -114,7 +116,7 @@ function listenTo(
   return input;
 }
 
-/** The folder of the playground, which nobody wants among their commits. */
+/** Creates the playground's folder, ignored by git. */
 function makeFolder(): void {
   if (existsSync(folder)) return;
   try {
@@ -122,7 +124,7 @@ function makeFolder(): void {
     writeFileSync(`${folder}/.gitignore`, "*\n");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const problem = `The folder ${folder} can't be made here (${code})`;
-    throw new Failure("no_folder", `${problem}: say where the inbox goes with --db <file>`);
+    const problem = `The folder ${folder} can't be created here (${code})`;
+    throw new Failure("no_folder", `${problem}: name the inbox file with --db <file>`);
   }
 }

@@ -30,28 +30,28 @@ const marks: Readonly<Record<Check["result"], readonly [string, Style]>> = {
   fail: ["✖", "red"],
 };
 
-/** `doctor --to URL`: is an endpoint fit for the service's notifications? */
+/** Adds `doctor --to URL`, which checks an endpoint. */
 export function addDoctor(program: Command, terminal: Terminal): void {
   const command = program
     .command("doctor")
-    .summary("is an endpoint fit for notifications?")
+    .summary("check an endpoint")
     .description(
-      "Probe an endpoint as the service would, and say what to mend.\n" +
+      "Check an endpoint, and say what to fix.\n" +
         "It sends unsigned test notifications, which reach handlers of\n" +
         "test_webhook_endpoint, and malformed requests; nothing signed.",
     )
     .addOption(new Option("--to <url>", "the endpoint").argParser(url).makeOptionMandatory())
-    .option("--requests <count>", "how many to time, 8 a second", integer(1, 10_000), 20)
+    .option("--requests <count>", "how many requests to time, 8 a second", integer(1, 10_000), 20)
     .option(
       "--signed",
-      "also send signed ones, which handlers are given; the app must use the emulator of\n" +
+      "also send signed ones, which reach handlers; the app must use the emulator at\n" +
         "REPORTS_URL (default: the playground)",
     )
     .addOption(jsonOption())
     .action((options: DoctorOptions) => doctor(terminal, options));
   withExamples(command, [
     [
-      "before the address is given to the service",
+      "before you give the address to the service",
       "reporthook doctor --to https://app.example/hook",
     ],
     ["in CI", "reporthook doctor --to http://127.0.0.1:3000/hook --json"],
@@ -78,7 +78,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
   const first = await during("Is it reachable?", () => sendTest(to));
   const reachable = checkReachable(first);
   note(reachable);
-  // Of what is no webhook yet, everything else would be said in vain.
+  // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
     note(checkTransport(to));
     const timed = await during(`Timing ${requests} answers`, () =>
@@ -108,29 +108,29 @@ function conclude(terminal: Terminal, findings: Findings): void {
     findings.checks.filter((check) => check.result === result).length;
   const [failed, warned] = [of("fail"), of("warn")];
   if (failed > 0) {
-    const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} is not fit for notifications yet`;
+    const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} cannot receive notifications yet`;
     throw new Failure("endpoint_unfit", message, { ...findings });
   }
   terminal.emit(findings);
-  const warnings = warned === 0 ? "" : ` (${warned} to look at)`;
-  terminal.print(`\n${terminal.paint("green", "Fit for notifications")}${warnings}.`);
+  const warnings = warned === 0 ? "" : ` (${warned} ${warned === 1 ? "warning" : "warnings"})`;
+  terminal.print(`\n${terminal.paint("green", "Ready for notifications")}${warnings}.`);
 }
 
 function announcement({ to, requests, signed }: DoctorOptions, terminal: Terminal): string[] {
-  const also = signed ? "then a signed report, the same again, and a forged one" : "nothing signed";
-  const text = `Sends ${requests + 1} unsigned test notifications, which handlers of test_webhook_endpoint are given, and a few malformed requests to ${to}; ${also}.`;
+  const also = signed ? "then a signed report, a second copy, and a forged one" : "nothing signed";
+  const text = `Sends ${requests + 1} unsigned test notifications, which reach handlers of test_webhook_endpoint, and a few malformed requests to ${to}; ${also}.`;
   return [...hang("", text, terminal), ""];
 }
 
-function checkLines({ name, result, says, mend }: Check, terminal: Terminal): string[] {
+function checkLines({ name, result, says, fix }: Check, terminal: Terminal): string[] {
   const [mark, style] = marks[result];
   const lead = `${terminal.paint(style, mark)} ${name.padEnd(11)}  `;
   const lines = hang(lead, says, terminal, 15);
-  const advice = mend === undefined ? [] : hang(" ".repeat(15), mend, terminal);
+  const advice = fix === undefined ? [] : hang(" ".repeat(15), fix, terminal);
   return [...lines, ...advice];
 }
 
-/** Signed ones are for an emulator: asks the service named whether it knows our signature. */
+/** Checks that the service is an emulator that knows our signature. */
 async function emulatorAsked(terminal: Terminal): Promise<Service> {
   const { client, baseUrl } = emulatorFromEnvironment();
   const apiKey = emulatorKey();
@@ -142,6 +142,6 @@ async function emulatorAsked(terminal: Terminal): Promise<Service> {
   }
   throw new Failure(
     "no_emulator",
-    `--signed is for an emulator with our API key, which ${baseUrl} is not: start ${program()} dev, or leave --signed out`,
+    `--signed needs an emulator with our API key, and ${baseUrl} is not one: start ${program()} dev, or omit --signed`,
   );
 }

@@ -20,10 +20,10 @@ const listed = ["received", "verified", "handled", "held", "rejected", "dead", "
 const dayMs = 86_400_000;
 
 const parked: Example = [
-  "what waits for a person",
+  "deliveries that need a decision",
   "reporthook inbox list --state parked --db inbox.db",
 ];
-const shown: Example = ["why, and what it says", "reporthook inbox show 01m7… --db inbox.db"];
+const shown: Example = ["the reason, and the body", "reporthook inbox show 01m7… --db inbox.db"];
 const releasedAll: Example = [
   "run all that failed",
   "reporthook inbox release --reason attempts_used_up --db inbox.db",
@@ -33,61 +33,65 @@ interface SourceOptions extends InboxSource {
   readonly receiver?: string;
 }
 
-/** `inbox …`: what is in an inbox, also while the app runs. */
+/** Adds `inbox …`, which also works while the app runs. */
 export function addInbox(program: Command, terminal: Terminal): void {
   const inbox = program
     .command("inbox")
-    .summary("look into an inbox, release what is parked")
-    .description("Look into an inbox and decide on what is parked, also while the app runs.")
+    .summary("inspect an inbox, release parked deliveries")
+    .description("Inspect an inbox and decide on parked deliveries, also while the app runs.")
     .helpCommand(false)
     .addOption(jsonOption());
   const add = (usage: string, what: string, examples: readonly Example[]): Command => {
     const command = withInboxSource(inbox.command(usage).description(what));
     return withExamples(command.addOption(jsonOption()), examples);
   };
-  const ofReceiver = "only those of this receiver";
-  const theirs = "the receiver they belong to";
+  const ofReceiver = "only deliveries of this receiver";
+  const theirs = "the receiver of the deliveries";
 
   add("list", "List deliveries, oldest first.", [
     parked,
     ["the next page of all", "reporthook inbox list --limit 500 --after 01m7… --db inbox.db"],
   ])
-    .addOption(new Option("--state <state>", "only these; parked is held or dead").choices(listed))
+    .addOption(
+      new Option("--state <state>", "only this state; parked is held or dead").choices(listed),
+    )
     .option("--receiver <name>", ofReceiver, receiverName)
-    .option("--limit <count>", "at most so many", integer(1, 10_000), 100)
-    .option("--after <id>", "only those after this one")
+    .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
+    .option("--after <id>", "only deliveries after this one")
     .action((options: ListOptions) => list(terminal, options));
   add("show <id>", "Show a delivery in full: body, headers, attempts.", [shown]).action(
     (id: string, options: SourceOptions) => show(terminal, id, options),
   );
-  add("release [ids...]", "Run held, dead or handled deliveries again, attempts from zero.", [
+  add("release [ids...]", "Run held, dead or handled deliveries again; attempts start from zero.", [
     ["two of them", "reporthook inbox release 01m7… 01m8… --db inbox.db"],
     releasedAll,
   ])
-    .addOption(new Option("--reason <code>", "all parked for this reason").choices(parkedReasons))
+    .addOption(
+      new Option("--reason <code>", "all deliveries parked for this reason").choices(parkedReasons),
+    )
     .option("--receiver <name>", theirs, receiverName, "reports")
     .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
-  add("retry <ids...>", "Have deliveries that wait for their next try tried at once.", [
+  add("retry <ids...>", "Retry waiting deliveries immediately.", [
     ["the service is back", "reporthook inbox retry 01m7… --db inbox.db"],
   ])
     .option("--receiver <name>", theirs, receiverName, "reports")
     .action((ids: string[], options: OfReceiver) => retry(terminal, ids, options));
   add("discard <ids...>", "Delete held or dead deliveries.", [
-    ["one that nobody needs", "reporthook inbox discard 01m7… --db inbox.db"],
+    ["a useless one", "reporthook inbox discard 01m7… --db inbox.db"],
   ]).action((ids: string[], options: SourceOptions) => discard(terminal, ids, options));
   add("stats", "Count deliveries by state, and parked ones by reason.", [
     ["for a script", "reporthook inbox stats --json --db inbox.db"],
   ])
     .option("--receiver <name>", ofReceiver, receiverName)
     .action((options: SourceOptions) => stats(terminal, options));
-  add("prune", "Delete what is no longer kept; the app does so by itself while it runs.", [
+  add("prune", "Delete expired deliveries; a running app does this by itself.", [
     [
-      "also what was handled over a day ago",
+      "also deliveries handled over a day ago",
       "reporthook inbox prune --handled-days 1 --db inbox.db",
     ],
   ])
-    .option("--handled-days <days>", "keep handled ones so long", integer(1, 36_500), 7)
-    .option("--parked-days <days>", "keep held and dead ones so long", integer(1, 36_500), 30)
+    .option("--handled-days <days>", "how long to keep handled ones", integer(1, 36_500), 7)
+    .option("--parked-days <days>", "how long to keep held and dead ones", integer(1, 36_500), 30)
     .action((options: PruneOptions) => prune(terminal, options));
   withExamples(inbox, [
     parked,
@@ -117,7 +121,7 @@ async function list(terminal: Terminal, options: ListOptions): Promise<void> {
     }
     if (entries.some(isKeyRefused)) {
       const text =
-        "The service refuses the API key: nothing is verified until the app has the right one.";
+        "The service refuses the API key: nothing is verified until the app has the right key.";
       for (const line of hang("", text, terminal)) terminal.print(terminal.paint("red", line));
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
@@ -139,7 +143,7 @@ async function stats(terminal: Terminal, options: SourceOptions): Promise<void> 
   await withInbox(terminal, options, "Counting", async (inbox) => {
     const now = new Date();
     const counts = await inbox.counts(receiver);
-    // Of no minute: in all.
+    // In all, not by minute.
     const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
     const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
     const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
@@ -166,7 +170,7 @@ async function prune(
     terminal.emit({ pruned });
     terminal.print(`Deleted ${pruned}.`);
   };
-  await withInbox(terminal, source, "Deleting what is no longer kept", work, retention);
+  await withInbox(terminal, source, "Deleting expired deliveries", work, retention);
 }
 
 async function warnIfNamed(

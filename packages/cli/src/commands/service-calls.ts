@@ -5,25 +5,24 @@ import { UsageError } from "../lib/errors.ts";
 import { collect, integer, jsonOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const environment =
-  "The service is named by REPORTS_URL, the key by REPORTS_API_KEY, in the environment.";
+const environment = "Set the service's address in REPORTS_URL and the key in REPORTS_API_KEY.";
 
-/** `test --to URL`: has the service send a test notification (the service's document, section 2). */
+/** Adds `test --to URL`, which makes the service send a test notification (the service's document, section 2). */
 export function addTest(program: Command, terminal: Terminal): void {
   const command = program
     .command("test")
-    .summary("have the service test a webhook address")
-    .description(`Have the service send a test notification to an address.\n${environment}`)
+    .summary("ask the service to test a webhook address")
+    .description(`Ask the service to send a test notification to an address.\n${environment}`)
     .addOption(
-      new Option("--to <url>", "the address, as the service reaches it")
+      new Option("--to <url>", "the address, as reachable from the service")
         .argParser(url)
         .makeOptionMandatory(),
     )
     .addOption(jsonOption())
     .action(async ({ to }: { readonly to: string }) => {
       const client = clientFromEnvironment();
-      const answer = await terminal.during(`The service tests ${to}`, () => client.testWebhook(to));
-      show(terminal, "The service has reached it", answer);
+      const answer = await terminal.during(`Testing ${to}`, () => client.testWebhook(to));
+      show(terminal, "The service reached it", answer);
     });
   withExamples(command, [
     ["is the address right?", "reporthook test --to https://app.example/webhooks/reports"],
@@ -42,24 +41,24 @@ interface RequestOptions {
   readonly reportAuth: "header" | "query" | "none";
 }
 
-/** `request`: asks for a report (the service's document, section 3). */
+/** Adds `request`, which requests a report (the service's document, section 3). */
 export function addRequest(program: Command, terminal: Terminal): void {
   const command = program
     .command("request")
-    .summary("ask the service for a report")
+    .summary("request a report from the service")
     .description(
-      `Ask the service for a report, once: asked for twice, it may be charged twice.\n${environment}`,
+      `Request a report, once. A report requested twice may be charged twice.\n${environment}`,
     )
-    .addOption(new Option("--to <url>", "webhook_url: told of every status").argParser(url))
-    .option("--domain <name>", "one of domains; may be repeated", collect)
-    .option("--category-id <id>", "one of category_ids; may be repeated", collectIds)
-    .option("--metric <name>", "one of metrics; may be repeated", collect)
+    .addOption(new Option("--to <url>", "webhook_url: gets every status").argParser(url))
+    .option("--domain <name>", "a domain; may be repeated", collect)
+    .option("--category-id <id>", "a category id; may be repeated", collectIds)
+    .option("--metric <name>", "a metric; may be repeated", collect)
     .option("--start-date <month>", "first month, YYYY-MM")
     .option("--end-date <month>", "last month, YYYY-MM")
-    .option("--granularity <name>", "like monthly")
-    .option("--response-format <name>", "like csv")
+    .option("--granularity <name>", "for example monthly")
+    .option("--response-format <name>", "for example csv")
     .addOption(
-      new Option("--report-auth <how>", "how the key is sent; the service does not say")
+      new Option("--report-auth <how>", "how the key is sent; the document does not show it")
         .choices(["header", "query", "none"])
         .default("header"),
     )
@@ -67,7 +66,7 @@ export function addRequest(program: Command, terminal: Terminal): void {
     .action((options: RequestOptions) => request(terminal, options));
   withExamples(command, [
     [
-      "a quarter's revenue, and where to tell that it is ready",
+      "a quarter's revenue, with a webhook",
       `reporthook request --to https://app.example/webhooks/reports \\
       --domain example.com --metric category_sales_performance_revenue \\
       --start-date 2026-01 --end-date 2026-03 --granularity monthly`,
@@ -87,11 +86,13 @@ async function request(terminal: Terminal, options: RequestOptions): Promise<voi
     response_format: options.responseFormat,
   };
   if (Object.values(report).every((value) => value === undefined)) {
-    throw new UsageError("Say what to report on, for instance with --domain; --help shows how");
+    throw new UsageError(
+      "Name the content of the report, for example with --domain; --help lists the options",
+    );
   }
   const client = clientFromEnvironment({ reportAuth: options.reportAuth });
-  const answer = await terminal.during("Asking for the report", () => client.requestReport(report));
-  show(terminal, "The service has taken the request", answer);
+  const answer = await terminal.during("Requesting the report", () => client.requestReport(report));
+  show(terminal, "The service accepted the request", answer);
 }
 
 function show(terminal: Terminal, done: string, { status, body }: ServiceAnswer): void {

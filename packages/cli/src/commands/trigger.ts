@@ -27,32 +27,32 @@ interface TriggerOptions {
   readonly body?: string;
 }
 
-/** `trigger NAME`: one signed notification, sent to an endpoint. */
+/** Adds `trigger NAME`, which sends one signed notification to an endpoint. */
 export function addTrigger(program: Command, terminal: Terminal): void {
   const command = program
     .command("trigger")
     .summary("send one signed notification")
     .description(
-      "Send one notification to an endpoint, signed as the playground's service signs.\n" +
-        "An app that asks the real service about it will reject it.",
+      "Send one notification to an endpoint, signed like the playground's service.\n" +
+        "An app that uses the real service will reject it.",
     )
-    .addArgument(new Argument("<name>", "what to send").choices(names))
+    .addArgument(new Argument("<name>", "the event to send").choices(names))
     .addOption(
       new Option("--to <url>", "the endpoint")
         .argParser(url)
         .default(ofPlayground, "the playground"),
     )
-    .option("--report-id <id>", "the report it tells of (default: a new one)")
+    .option("--report-id <id>", "the report's id (default: a new one)")
     .addOption(
       new Option("--signature <kind>", "its signature").choices(signatures).default("valid"),
     )
-    .option("--body <json>", "sent instead of the usual body, as it is")
+    .option("--body <json>", "the body to send, unchanged (default: the usual one)")
     .addOption(jsonOption())
     .action((name: NotificationName, options: TriggerOptions) => trigger(terminal, name, options));
   withExamples(command, [
     ["to the playground (reporthook dev)", "reporthook trigger report.complete"],
     ["to your app", "reporthook trigger report --to http://127.0.0.1:3000/hook"],
-    ["one that the service did not sign", "reporthook trigger report --signature invalid"],
+    ["a forged one", "reporthook trigger report --signature invalid"],
   ]);
 }
 
@@ -69,7 +69,7 @@ async function trigger(
   if (to === ofPlayground && "error" in answer && answer.isRefused) {
     throw new Failure(
       "not_delivered",
-      `${to}: no playground is there: start one with ${program()} dev, or name your app's webhook with --to`,
+      `${to}: no playground is running: start one with ${program()} dev, or name your app's webhook with --to`,
     );
   }
   if (!isDelivered(answer)) {

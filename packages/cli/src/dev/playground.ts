@@ -16,25 +16,25 @@ import { dashboardPath, webhookPath } from "../lib/environment.ts";
 import { isLoopback, listen } from "../lib/listen.ts";
 import { forwardTo, type Handle, type Sent, serveFetch } from "./serve.ts";
 
-/** Something that happened in the playground. */
+/** An event in the playground. */
 export type Happening =
-  /** The way of a notification through the playground's own receiver. */
+  /** A step of a notification in the playground's receiver. */
   | {
       readonly what: "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
       readonly entry: Entry;
     }
-  /** A notification went to an app. */
+  /** A notification was sent to an app. */
   | { readonly what: "sent"; readonly sent: Sent }
   /** A program called the service with another API key. */
   | { readonly what: "refused"; readonly path: string }
   | { readonly what: "warning"; readonly message: string };
 
-/** How a playground is made. */
+/** Options of {@link startPlayground}. */
 export interface PlaygroundOptions {
   readonly port: number;
   readonly host: string;
   readonly apiKey: string;
-  /** Where its notifications go: to an app, or to a receiver of its own with an inbox in a file. */
+  /** The target of notifications: an app, or the playground's receiver with an inbox in a file. */
   readonly to: { readonly forward: string } | { readonly db: string };
   readonly tell: (happening: Happening) => void;
 }
@@ -43,26 +43,26 @@ export interface PlaygroundOptions {
 export interface Playground {
   readonly url: string;
   readonly webhook: string;
-  /** Where its own inbox is shown to this machine; null where there is none, or this machine has another name there. */
+  /** The dashboard's URL on this machine; null without an inbox, or if `host` has another name here. */
   readonly dashboard: string | null;
-  /** Whether its own handler fails. */
+  /** Whether the playground's handler fails. */
   broken: boolean;
-  /** Has the service test the webhook. */
+  /** Makes the service send a test notification. */
   test(): Promise<void>;
-  /** Asks the service for a report. */
+  /** Requests a report. */
   request(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How often its own handler is tried. */
+/** Attempts of the playground's handler. */
 export const attempts = 3;
-/** How long after the request a report is complete, in milliseconds. */
+/** Time from the request until a report is complete, in milliseconds. */
 export const completeMs = 2_000;
 
 /**
  * Starts a playground.
  *
- * @throws Failure when the port can't be had; ReporthookError `inbox_failed` when the inbox can't be opened
+ * @throws Failure if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
  */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { to, tell } = options;
@@ -92,7 +92,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   function tellDeliveries(): void {
     for (; told < emulator.deliveries.length; told++) {
       const { url, name, status, durationMs, error } = emulator.deliveries[told] as Delivery;
-      // What comes to the own webhook is told from there.
+      // The receiver reports notifications to the playground's webhook.
       if (url === playground.webhook) continue;
       const rest = error === undefined ? {} : { error };
       tell({ what: "sent", sent: { url, name, status, durationMs, ...rest } });
@@ -149,7 +149,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   }
 }
 
-/** Its handler does nothing, or fails on demand; the way of each notification is told. */
+/** Creates the receiver. Its handler does nothing, or fails on demand; each step is reported. */
 function createOwnReceiver(
   client: Client,
   db: string,
@@ -165,7 +165,7 @@ function createOwnReceiver(
     autostart: false,
     retry: { attempts, minMs: 1_000, maxMs: 10_000 },
     logger: {
-      // What happens to one delivery is told step by step.
+      // Hooks report the steps of a delivery.
       warn: (fields, message) => "id" in fields || warn(fields, message),
       error: warn,
     },
@@ -184,14 +184,14 @@ function createOwnReceiver(
 }
 
 function dashboardLogger(tell: PlaygroundOptions["tell"]): DashboardLogger {
-  // What is released is told on its way.
+  // Hooks report the steps of a released delivery.
   return { info: () => {}, error: warnTo(tell) };
 }
 
 function warnTo(tell: PlaygroundOptions["tell"]): Logger["warn"] {
   return (fields, message) => {
     const { headers, error } = fields;
-    const detail = Array.isArray(headers) ? `These came: ${headers.join(", ")}.` : (error ?? "");
+    const detail = Array.isArray(headers) ? `Headers: ${headers.join(", ")}.` : (error ?? "");
     tell({ what: "warning", message: `${message} ${detail}`.trim() });
   };
 }

@@ -7,7 +7,7 @@ import { type Exchange, exchange } from "../lib/exchange.ts";
 /** Answers one request of a Node server. */
 export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
-/** A notification that went to an app, and what came of it. */
+/** A notification sent to an app, with the result. */
 export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
   readonly name: string;
   readonly error?: string;
@@ -15,7 +15,7 @@ export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
 
 const mostBytes = 1_048_576;
 const passedOnBy = "x-reporthook-passed-on-by";
-// They belong to one connection, and are made anew for the next.
+// Hop-by-hop headers: they belong to one connection.
 const ofTheConnection = new Set([
   "connection",
   "content-length",
@@ -28,7 +28,7 @@ const ofTheConnection = new Set([
   "upgrade",
 ]);
 
-/** Serves what speaks fetch, bodies up to 1 MiB; a fetch that fails breaks the connection. */
+/** Serves a fetch handler, bodies up to 1 MiB; a handler that throws breaks the connection. */
 export function serveFetch(fetch: typeof globalThis.fetch): Handle {
   return async (req, res) => {
     try {
@@ -46,14 +46,14 @@ export function serveFetch(fetch: typeof globalThis.fetch): Handle {
   };
 }
 
-/** Passes each notification on to an app, and its answer back; tells of each. What it has sent itself is answered 508. */
+/** Forwards each notification to an app, returns its answer, and reports both. A request that it sent itself is answered 508. */
 export function forwardTo(url: string, tell: (sent: Sent) => void): Handle {
   const own = randomUUID();
   return async (req, res) => {
     try {
       if (req.headers[passedOnBy] === own) {
         const text = JSON.stringify({
-          errors: [`--forward ${url} leads back here: give your app's`],
+          errors: [`--forward ${url} leads back here: use your app's URL`],
         });
         res.writeHead(508, { "content-type": "application/json" }).end(text);
         return;
@@ -90,7 +90,7 @@ function sentOf(url: string, name: string, answer: Exchange): Sent {
   return { url, name, status, durationMs, ...(status === null && { error: answer.error }) };
 }
 
-/** What a notification seems to be: for a person to read, no more. */
+/** The probable event name of a notification, for display only. */
 function nameIn(body: Uint8Array): string {
   try {
     const { event_type: type, payload } = JSON.parse(Buffer.from(body).toString());
@@ -111,9 +111,9 @@ async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
   let size = 0;
   for await (const chunk of req as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    // What is left is read all the same: closed before that, the sender would not get to read the answer.
+    // Reads the rest: if it closed earlier, the sender could not read the answer.
     if (size <= mostBytes) chunks.push(chunk);
   }
-  if (size > mostBytes) throw new TooLarge(`The body is over ${mostBytes} bytes`);
+  if (size > mostBytes) throw new TooLarge(`The body has more than ${mostBytes} bytes`);
   return Buffer.concat(chunks);
 }

@@ -6,7 +6,7 @@ import type { Style, Terminal } from "../lib/terminal.ts";
 import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
 import type { Sent } from "./serve.ts";
 
-/** What the playground was started with. */
+/** The settings of a playground. */
 export interface Setting {
   readonly playground: Playground;
   readonly apiKey: string;
@@ -25,23 +25,23 @@ const styles: Readonly<Record<Happening["what"], Style>> = {
   warning: "yellow",
 };
 
-/** Most characters of an address: anybody can ask for a report at one of any length. */
+/** Maximum characters of an address: anybody can request a report with a longer one. */
 const mostUrl = 200;
 
-/** What to know and what to do, when the playground is up. */
+/** The lines printed when the playground is ready. */
 export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal): string[] {
   const { url, webhook, dashboard } = playground;
-  const title = terminal.paint("bold", "The playground is up; Ctrl-C ends it.");
+  const title = terminal.paint("bold", "The playground is running; Ctrl-C ends it.");
   const facts: (readonly [string, string])[] = [
     ["  service", `${url} (emulated)`],
     ["  webhook", webhook],
-    "forward" in to ? ["  passed on", to.forward] : ["  inbox", to.db],
+    "forward" in to ? ["  forwards", to.forward] : ["  inbox", to.db],
     ...(dashboard === null ? [] : [["  dashboard", dashboard] as const]),
   ];
   const isPublic = apiKey === publicKey;
   const variables = isPublic
     ? "these variables"
-    : "this variable, and REPORTS_API_KEY as it is here";
+    : "this variable, and the same REPORTS_API_KEY as here";
   const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
   const yours = ["", `Start your app with ${variables}:`, "", `  REPORTS_URL=${url}${key}`];
   const isUsual = Number(new URL(url).port) === playgroundPort;
@@ -63,17 +63,17 @@ export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal)
   ];
 }
 
-/** The letters that the playground understands. */
+/** The letters that the playground accepts. */
 export function letters(forwards: boolean): string[] {
   return [
-    "  t  the service tests the webhook",
-    `  r  a report is requested, and complete ${completeMs / 1_000} seconds later`,
+    "  t  send a test notification",
+    `  r  request a report, which is complete after ${completeMs / 1_000} seconds`,
     ...(forwards ? [] : ["  b  break the handler", "  f  fix it"]),
     "  q  quit",
   ];
 }
 
-/** What happened, in a line or two. */
+/** The lines for one event. */
 export function happeningLines(
   happening: Happening,
   { apiKey, to: setting }: Omit<Setting, "playground">,
@@ -92,7 +92,7 @@ export function happeningLines(
   return [...lines, `${release} ${isLong ? "\\\n    " : ""}${db}`];
 }
 
-/** A path as a shell takes it. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
@@ -119,11 +119,11 @@ function stepText(
   const { type, reportId, reason, lastError, nextAttemptAt } = entry;
   switch (what) {
     case "received":
-      return `stored, handed to the inbox after ${milliseconds(entry.ackMs)}`;
+      return `stored; passed to the inbox after ${milliseconds(entry.ackMs)}`;
     case "failed": {
       const wait = nextAttemptAt === null ? 0 : nextAttemptAt.getTime() - Date.now();
-      const next = nextAttemptAt === null ? "" : `; again in ${duration(wait)}`;
-      return `try ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${next}`;
+      const next = nextAttemptAt === null ? "" : `; retry in ${duration(wait)}`;
+      return `attempt ${entry.attempts} of ${attempts}: ${lastError?.split("\n", 1) ?? ""}${next}`;
     }
     case "parked":
     case "rejected":

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createEmulator } from "@reporthook/emulator";
 import { type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
-import { type Check, codeOf, mendOf, parsedBody, pass, statusOf } from "./checks.ts";
+import { type Check, codeOf, fixOf, parsedBody, pass, statusOf } from "./checks.ts";
 
-/** The emulator that vouches for signed notifications. */
+/** The emulator that signs the notifications. */
 export interface Service {
   readonly baseUrl: string;
   readonly apiKey: string;
 }
 
-// An app that is up asks at once.
+// A running app asks immediately.
 const patienceMs = 15_000;
 const paceMs = 100;
 
-/** What signed notifications get: a genuine one, the same again, and a forged one; first, whether the app asks about them with the right key. */
+/** Sends a genuine notification, the same again, and a forged one; first checks whether the app verifies with the right key. */
 export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Promise<Check[]> {
   const emulator = createEmulator({ apiKey });
   const genuine = emulator.notification("report.complete");
@@ -24,13 +24,13 @@ export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Pro
   const waitMs = isDelivered(first) ? patienceMs : 0;
   return [
     await checkKey(baseUrl, genuine.headers, waitMs),
-    delivered("signed", first, "a genuine one is"),
-    delivered("duplicate", second, "the same again is"),
-    refused ? pass("forged", `a forged one is answered ${forged.status}`) : kept(forged),
+    delivered("signed", first, "a genuine notification is"),
+    delivered("duplicate", second, "a second copy is"),
+    refused ? pass("forged", `a forged notification is answered ${forged.status}`) : kept(forged),
   ];
 }
 
-/** Whether an app asks the emulator about a notification, and with the right key. */
+/** Checks whether an app asks the emulator about a notification, and with the right key. */
 export async function checkKey(
   baseUrl: string,
   headers: Readonly<Record<string, string>>,
@@ -44,13 +44,17 @@ export async function checkKey(
     answers = await answersTo(baseUrl, headers);
   }
   if (answers.includes(401)) {
-    const mend = `Start the app with the REPORTS_API_KEY of the service at ${baseUrl}.`;
-    return { name, result: "fail", says: "the service refuses that of the app (401)", mend };
+    const fix = `Start the app with the REPORTS_API_KEY of the service at ${baseUrl}.`;
+    return { name, result: "fail", says: "the service refuses the app's key (401)", fix };
   }
-  if (answers.length > 0) return pass(name, "the app asks the service, which takes its key");
+  if (answers.length > 0) return pass(name, "the app asks the service, which accepts its key");
   return {
-    ...{ name, result: "fail", says: "the app has not asked the service about a genuine one" },
-    mend: `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that.`,
+    ...{
+      name,
+      result: "fail",
+      says: "the app did not ask the service about a genuine notification",
+    },
+    fix: `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that service.`,
   };
 }
 
@@ -68,15 +72,15 @@ function delivered(name: string, answer: Exchange, what: string): Check {
   const says = `${what} answered ${statusOf(answer)}${status === undefined ? "" : `, ${status}`}`;
   if (isDelivered(answer)) return pass(name, says);
   const code = codeOf(answer);
-  const mend =
+  const fix =
     code === "invalid_signature"
       ? "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator."
-      : mendOf(answer.status ?? 0, code);
-  return { name, result: "fail", says, mend };
+      : fixOf(answer.status ?? 0, code);
+  return { name, result: "fail", says, fix };
 }
 
 function kept(answer: Exchange): Check {
-  const check = delivered("forged", answer, "a forged one is");
+  const check = delivered("forged", answer, "a forged notification is");
   if (check.result === "fail") return check;
   return { ...check, says: `${check.says}: the verdict comes after the answer` };
 }

@@ -3,24 +3,26 @@ import { Failure, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type InboxSource, noSuch, warnOfOthers, withInbox } from "./source.ts";
 
-/** Whose deliveries, and in which inbox. */
+/** The inbox and the receiver of a command. */
 export interface OfReceiver extends InboxSource {
   readonly receiver: string;
 }
 
-/** What `inbox release` takes. */
+/** Options of `inbox release`. */
 export interface ReleaseOptions extends OfReceiver {
   readonly reason?: ReasonCode;
 }
 
-/** `inbox release`: those named, or all that are parked for a reason, run again. */
+/** Runs `inbox release`: releases the named deliveries, or all that are parked for a reason. */
 export async function release(
   terminal: Terminal,
   ids: readonly string[],
   { receiver, reason, ...source }: ReleaseOptions,
 ): Promise<void> {
   if (ids.length > 0 === (reason !== undefined)) {
-    throw new UsageError("Name the deliveries to release, or all of a kind with --reason");
+    throw new UsageError(
+      "Name the deliveries to release, or use --reason to release all of a kind",
+    );
   }
   await withInbox(terminal, source, "Releasing", async (inbox) => {
     const now = Date.now();
@@ -35,14 +37,14 @@ export async function release(
       const waits = nextAttemptAt !== null && nextAttemptAt.getTime() > now;
       await inbox.release({ receiver, id, now }).catch((error: unknown) => {
         if (!(error instanceof ReporthookError) || !waits) throw error;
-        const message = `${error.message}; inbox retry has one that waits for its next try tried at once`;
+        const message = `${error.message}; inbox retry retries a waiting delivery`;
         throw new Failure(error.code, message);
       });
     });
   });
 }
 
-/** `inbox retry`: those named wait for their next try no longer. */
+/** Runs `inbox retry`: retries the named deliveries immediately. */
 export async function retry(
   terminal: Terminal,
   ids: readonly string[],
@@ -67,11 +69,11 @@ async function mustFind(
   if (found !== null) return found;
   throw new Failure(
     "not_found",
-    `${id} belongs to another receiver than ${receiver}: name it with --receiver`,
+    `${id} does not belong to receiver ${receiver}: name its receiver with --receiver`,
   );
 }
 
-/** `inbox discard`: those named are deleted. */
+/** Runs `inbox discard`: deletes the named deliveries. */
 export async function discard(
   terminal: Terminal,
   ids: readonly string[],
@@ -85,7 +87,7 @@ export async function discard(
   );
 }
 
-/** Does the same to each, tells of each, and fails in the end if one failed. */
+/** Applies an action to each delivery, prints each result, and fails at the end if one failed. */
 async function each(
   terminal: Terminal,
   ids: readonly string[],

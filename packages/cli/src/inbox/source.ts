@@ -6,14 +6,14 @@ import type { Command } from "commander";
 import { Failure, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-/** Which inbox a command is about: that of a file, or the queues at a URL. */
+/** The inbox of a command: a file, or the queues at a URL. */
 export interface InboxSource {
   readonly db?: string;
   readonly inbox?: string;
   readonly prefix?: string;
 }
 
-/** Adds the options that name an inbox. */
+/** Adds the options for an inbox. */
 export function withInboxSource(command: Command): Command {
   return command
     .option("--db <file>", "the inbox file of the app")
@@ -21,31 +21,31 @@ export function withInboxSource(command: Command): Command {
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
     )
-    .option("--prefix <name>", "what the names of the queues begin with, if the app was told");
+    .option("--prefix <name>", "prefix of the queue names, if the app sets one");
 }
 
-/** How messages name it: never with a password. */
+/** The inbox's name in messages, without password. */
 export function nameOf({ db, inbox = fromEnvironment() }: InboxSource): string {
   if (db !== undefined || inbox === undefined) return db ?? "";
   const { protocol, host, pathname } = new URL(inbox);
   return `${protocol}//${host}${pathname}`;
 }
 
-/** A variable that is empty is not set. */
+/** Treats an empty variable as missing. */
 function fromEnvironment(): string | undefined {
   return process.env["REPORTS_INBOX"] || undefined;
 }
 
 /**
- * Opens an inbox that is there, also one that takes no more: neither makes a file nor changes its version.
+ * Opens an existing inbox, even if it accepts no more deliveries. It creates no file and does not change its version.
  *
- * @throws UsageError when none or two are named; Failure `no_inbox` when there is none, `not_installed` when its package
- * is not; ReporthookError `inbox_failed` when it can't be opened
+ * @throws UsageError if none or two are named; Failure `no_inbox` if it does not exist, `not_installed` if its package is
+ * missing; ReporthookError `inbox_failed` if it can't be opened
  */
 export async function openInbox(source: InboxSource, retention?: Retention): Promise<Inbox> {
   const inbox = await made(source, retention === undefined ? {} : { retention });
   try {
-    // A server that takes no more can still be looked at, and pruned: open() would refuse it.
+    // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
     else await inbox.open();
     return inbox;
@@ -64,10 +64,10 @@ async function made(
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
   }
   if (inbox !== undefined) {
-    // Not quoted: it may hold a password.
+    // Not quoted: it may contain a password.
     if (!/^(rediss?|postgres(ql)?):\/\//.test(inbox) || !URL.canParse(inbox)) {
       throw new UsageError(
-        `${named.inbox === undefined ? "REPORTS_INBOX" : "--inbox"} takes a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
+        `${named.inbox === undefined ? "REPORTS_INBOX" : "--inbox"} must be a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
       );
     }
     const bullmqInbox = await loadBullmq();
@@ -84,7 +84,7 @@ async function made(
   if (db === undefined || db === "" || sizeOf(db) === 0) {
     throw new Failure(
       "no_inbox",
-      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: give the file that the app opens with sqliteInbox`,
+      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: name the file that the app opens with sqliteInbox`,
     );
   }
   return sqliteInbox(db, { ...options, migrate: false });
@@ -97,12 +97,12 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
     if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new Failure(
       "not_installed",
-      "--inbox needs a package: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
+      "--inbox needs packages: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
     );
   }
 }
 
-/** Opens an inbox that is there, for one piece of work. */
+/** Opens an existing inbox, runs work on it, and closes it. */
 export async function withInbox(
   terminal: Terminal,
   source: InboxSource,
@@ -120,15 +120,15 @@ export async function withInbox(
   });
 }
 
-/** The failure that an id which is not there stands for. */
+/** The failure for an unknown id. */
 export function noSuch(id: string, source: InboxSource): Failure {
   return new Failure(
     "not_found",
-    `${nameOf(source)} holds no delivery ${id}: inbox list shows what there is`,
+    `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,
   );
 }
 
-/** Tells, beside the result, when there is something in an inbox but nothing of this receiver. */
+/** Warns if the inbox has deliveries, but none of this receiver. */
 export async function warnOfOthers(
   terminal: Terminal,
   inbox: Inbox,
@@ -139,14 +139,14 @@ export async function warnOfOthers(
   const total = (counts: Counts): number =>
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (total(await inbox.counts(receiver)) > 0 || total(await inbox.counts()) === 0) return;
-  const text = `${nameOf(source)} holds nothing of a receiver ${receiver}: name the app's with --receiver`;
+  const text = `${nameOf(source)} has no deliveries of receiver ${receiver}: name the app's receiver with --receiver`;
   terminal.tell(terminal.clean(text));
 }
 
 /**
- * Bytes of a file; 0 when there is none.
+ * The size of a file in bytes; 0 if it does not exist.
  *
- * @throws Failure `no_inbox` when it can't be looked at
+ * @throws Failure `no_inbox` if it can't be accessed
  */
 export function sizeOf(file: string): number {
   try {
@@ -155,7 +155,7 @@ export function sizeOf(file: string): number {
     const { code } = error as NodeJS.ErrnoException;
     throw new Failure(
       "no_inbox",
-      `${file} can't be reached (${code}): name another file, or run this as a user who may read and write it`,
+      `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`,
     );
   }
 }

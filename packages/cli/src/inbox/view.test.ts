@@ -25,9 +25,9 @@ it("entryLines() tells how long each attempt took and what came of it", () => {
     { stage: "handle", at, ms: 3, outcome: "handled", error: null },
   );
   expect(shown).toEqual([
-    "verify  no verdict after 2.0 ms, tried again: 503",
+    "verify  no verdict after 2.0 ms, retried: 503",
     "verify  verified in 1.0 ms",
-    "handle  failed in 1.0 ms, tried again: Error: boom",
+    "handle  failed in 1.0 ms, retried: Error: boom",
     "handle  dead in 12 ms: Error: boom",
     "handle  handled in 3.0 ms",
   ]);

@@ -16,7 +16,7 @@ function paintState(state: Entry["state"], terminal: Terminal): string {
   return terminal.paint(styles[state], state);
 }
 
-/** Entries, a line each. */
+/** Formats entries, one a line. */
 export function entryTable(entries: readonly Entry[], terminal: Terminal): string[] {
   const now = Date.now();
   const columns: Column<Entry>[] = [
@@ -35,18 +35,18 @@ export function entryTable(entries: readonly Entry[], terminal: Terminal): strin
   );
 }
 
-/** One entry in full. */
+/** Formats one entry in full. */
 export function entryLines(details: EntryDetails, terminal: Terminal): string[] {
   const { reason, body, history, receivedAt, nextAttemptAt, headers } = details;
   const facts: (readonly [string, string | null])[] = [
     ["id", details.id],
     ["state", details.state],
-    ["why", reason && `${reason.code}: ${reason.message}`],
+    ["reason", reason && `${reason.code}: ${reason.message}`],
     ["event", details.type],
     ["report", details.reportId],
     [
       "received",
-      `${receivedAt.toISOString()}, handed to the inbox after ${milliseconds(details.ackMs)}`,
+      `${receivedAt.toISOString()}, passed to the inbox after ${milliseconds(details.ackMs)}`,
     ],
     ["verdict", details.verification],
     ["attempts", String(details.attempts)],
@@ -70,21 +70,21 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
 function attemptText({ stage, ms, outcome, error }: Attempt): string {
   const took = milliseconds(ms);
   const failed = stage === "verify" ? "no verdict after" : "failed in";
-  const what = outcome === "again" ? `${failed} ${took}, tried again` : `${outcome} in ${took}`;
+  const what = outcome === "again" ? `${failed} ${took}, retried` : `${outcome} in ${took}`;
   return `${what}${error === null ? "" : `: ${error}`}`;
 }
 
-/** What `inbox stats` found. */
+/** The result of `inbox stats`. */
 export interface Stats {
   readonly counts: Counts;
-  /** Parked ones by the code of their reason. */
+  /** Number of parked deliveries by reason code. */
   readonly reasons: Readonly<Record<string, number>>;
   readonly oldestWaitingMs: number | null;
-  /** Of the file and its log; null where there is none. */
+  /** Size of the file and its WAL; null for queues. */
   readonly bytes: number | null;
 }
 
-/** The numbers of an inbox. */
+/** Formats the numbers of an inbox. */
 export function statsLines(stats: Stats, terminal: Terminal): string[] {
   const { counts, reasons, oldestWaitingMs, bytes } = stats;
   const because = Object.entries(reasons).map(([code, count]) => `${count} ${code}`);
@@ -106,10 +106,10 @@ function whyOf(entry: Entry, now: number): string {
   if (state === "handled") return entry.lastError ?? "";
   if (isKeyRefused(entry)) return "API key refused";
   if (nextAttemptAt === null || attempts === 0) return "";
-  return `try ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
+  return `attempt ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
 }
 
-/** Laid out, if that changes nothing but white space. */
+/** Formats JSON, if that changes only white space. */
 function pretty(body: string): string {
   try {
     const value: unknown = JSON.parse(body);

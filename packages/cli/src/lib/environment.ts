@@ -2,25 +2,25 @@ import { type Client, type ClientOptions, createClient } from "@reporthook/core"
 import { UsageError, withVariables } from "./errors.ts";
 import { publicKey } from "./redact.ts";
 
-/** Where the playground's service listens unless told otherwise. */
+/** Default port of the playground. */
 export const playgroundPort = 4747;
 
-/** Where a dashboard listens unless told otherwise. */
+/** Default port of `dashboard`. */
 export const dashboardPort = 4748;
 
-/** Where the playground takes notifications. */
+/** Path of the playground's webhook. */
 export const webhookPath = "/webhooks/reports";
 
-/** Where the playground shows its inbox. */
+/** Path of the playground's dashboard. */
 export const dashboardPath = "/dashboard/";
 
-/** How whoever runs this program calls it: in a clone of the repository it is a script of the workspace, as npx finds none. */
+/** The command that runs this program: in a clone of the repository a script of the workspace, else npx. */
 export function program(): string {
   const isClone = process.env["npm_package_name"] === "reporthook-workspace";
   return isClone ? "npx --yes pnpm@10 -s reporthook" : "npx reporthook";
 }
 
-/** A client of the service that `REPORTS_URL` and `REPORTS_API_KEY` name; the key is taken from nowhere else. */
+/** Creates a client from `REPORTS_URL` and `REPORTS_API_KEY`, the only source of the key. */
 export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = {}): Client {
   const baseUrl = process.env["REPORTS_URL"] ?? "";
   const apiKey = process.env["REPORTS_API_KEY"] ?? "";
@@ -36,7 +36,7 @@ export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = 
   return clientOf({ baseUrl, apiKey, ...rest });
 }
 
-/** The same for the service that signatures are to be made for: the playground's, unless the environment names another. */
+/** Creates a client of the service to sign for: the playground's, unless the environment names another. */
 export function emulatorFromEnvironment(): { readonly client: Client; readonly baseUrl: string } {
   const given = process.env["REPORTS_URL"] ?? "";
   const baseUrl = given === "" ? `http://127.0.0.1:${playgroundPort}` : given;
@@ -44,9 +44,9 @@ export function emulatorFromEnvironment(): { readonly client: Client; readonly b
 }
 
 /**
- * The key that the emulator signs with: that of the environment, or the public one.
+ * The key that the emulator signs with: the environment's, or the public one.
  *
- * @throws UsageError when it can be none
+ * @throws UsageError if it is not a valid key
  */
 export function emulatorKey(): string {
   const key = process.env["REPORTS_API_KEY"] ?? "";

@@ -1,16 +1,16 @@
 import { ReporthookError, ServiceError } from "@reporthook/core";
 import { CommanderError } from "commander";
 
-/** The command line is wrong: exit code 2. The message is one sentence with the way out. */
+/** Wrong usage: exit code 2. The message is one sentence with the way out. */
 export class UsageError extends Error {
   override readonly name: string = "UsageError";
 }
 
-/** What was asked for did not come about: exit code 1. */
+/** The command failed: exit code 1. */
 export class Failure extends Error {
   override readonly name: string = "Failure";
   readonly code: string;
-  /** What came about all the same, shown beside the error with `--json`. */
+  /** Partial results, shown beside the error with `--json`. */
   readonly done: Readonly<Record<string, unknown>>;
 
   constructor(code: string, message: string, done: Readonly<Record<string, unknown>> = {}) {
@@ -20,20 +20,20 @@ export class Failure extends Error {
   }
 }
 
-/** How a command ends that did not succeed. */
+/** The exit code and error of a command that did not succeed. */
 export interface Ending {
-  /** 1 failed, 2 usage; 0 when only help or the version was asked for. */
+  /** 1 failed, 2 usage; 0 if only help or the version was requested. */
   readonly exitCode: number;
   readonly code: string;
-  /** For a person: what is wrong and the way out; empty when it was told already. */
+  /** The problem and the way out; empty if it was printed already. */
   readonly message: string;
-  /** The service's answer, when there was one. */
+  /** The service's answer, if there was one. */
   readonly answer?: { readonly status: number; readonly body?: unknown };
-  /** What came about all the same. */
+  /** Partial results. */
   readonly done?: Readonly<Record<string, unknown>>;
 }
 
-/** What to tell of whatever was thrown; never a stack trace. */
+/** Converts a thrown value to an exit code and a message, never with a stack trace. */
 export function endingOf(thrown: unknown): Ending {
   if (thrown instanceof CommanderError) return usage(thrown);
   if (thrown instanceof UsageError) return { exitCode: 2, code: "usage", message: thrown.message };
@@ -54,7 +54,7 @@ export function endingOf(thrown: unknown): Ending {
   return { exitCode: 1, code: "unexpected", message: text };
 }
 
-/** A message of the client, with the names of the variables in place of its options. */
+/** Replaces option names in a message of the client by names of environment variables. */
 export function withVariables(message: string): string {
   return message
     .replaceAll(/\bbaseUrl\b/g, "REPORTS_URL")
@@ -64,9 +64,9 @@ export function withVariables(message: string): string {
 function usage({ exitCode, code, message }: CommanderError): Ending {
   if (exitCode === 0) return { exitCode, code, message: "" };
   if (code === "commander.help") {
-    return { exitCode: 2, code: "usage", message: "Name one of the commands that --help shows" };
+    return { exitCode: 2, code: "usage", message: "Name a command; --help lists them" };
   }
   const [text, hint] = message.replace(/^error: /, "").split("\n");
   const sentence = `${text?.replace(/\.$/, "")}${hint === undefined ? "" : ` ${hint}`}`;
-  return { exitCode: 2, code: "usage", message: `${sentence}; --help shows what there is` };
+  return { exitCode: 2, code: "usage", message: `${sentence}; --help lists the options` };
 }

@@ -1,6 +1,6 @@
 import { Failure } from "./errors.ts";
 
-/** What came of a request to an endpoint. */
+/** The result of a request to an endpoint. */
 export type Exchange =
   | {
       readonly status: number;
@@ -12,21 +12,21 @@ export type Exchange =
   | {
       readonly status: null;
       readonly error: string;
-      /** Nothing listens there. */
+      /** The connection was refused. */
       readonly isRefused: boolean;
-      /** The service would have given up by then. */
+      /** The service would have given up. */
       readonly isLate: boolean;
       readonly ms: number;
     };
 
-/** A request as the service would send it. */
+/** A request like the service's. */
 export interface Outgoing {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
-/** How long the service waits for an answer (the service's document, section Limits), in milliseconds. */
+/** The service's limit for an answer (the service's document, section Limits), in milliseconds. */
 const answerTimeMs = 5_000;
 const mostBytes = 65_536;
 
@@ -51,12 +51,12 @@ export async function exchange(url: string, outgoing: Outgoing): Promise<Exchang
   }
 }
 
-/** Whether it counts as delivered: answered 2xx within 5 seconds (the service's document, section Events). */
+/** Whether the notification was delivered: answered 2xx within 5 seconds (the service's document, section Events). */
 export function isDelivered({ status }: Pick<Exchange, "status">): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 
-/** The failure that an undelivered one stands for. */
+/** The failure for a notification that was not delivered. */
 export function undelivered(url: string, answer: Exchange): Failure {
   if (answer.status === null) return new Failure("not_delivered", `${url}: ${answer.error}`);
   const { status, ms, body } = answer;
@@ -86,9 +86,9 @@ async function textOf(response: Response): Promise<string> {
 }
 
 const known: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there (ECONNREFUSED): start the app, or check host and port",
-  ENOTFOUND: "there is no such host (ENOTFOUND): check the name",
-  EAI_AGAIN: "the host's name can't be looked up now (EAI_AGAIN)",
+  ECONNREFUSED: "connection refused (ECONNREFUSED): start the app, or check host and port",
+  ENOTFOUND: "host not found (ENOTFOUND): check the name",
+  EAI_AGAIN: "host lookup failed (EAI_AGAIN): try again later",
   ECONNRESET: "the connection was closed before the answer (ECONNRESET)",
   UND_ERR_SOCKET: "the connection was closed before the answer",
   EPIPE: "the connection was closed before the answer (EPIPE)",
@@ -98,7 +98,7 @@ type NetworkError = Error & { readonly code?: string; readonly errors?: readonly
 
 function innermost(error: unknown): NetworkError {
   const { name, cause, errors } = error as NetworkError;
-  // A host with several addresses fails with one error for each.
+  // A host with several addresses gives one error for each.
   const inner = cause ?? errors?.[0];
   return name === "TimeoutError" || inner === undefined
     ? (error as NetworkError)
@@ -107,10 +107,10 @@ function innermost(error: unknown): NetworkError {
 
 function reasonOf({ name, code, message }: NetworkError): string {
   if (name === "TimeoutError") {
-    return `there was no answer within ${answerTimeMs / 1_000} seconds`;
+    return `no answer within ${answerTimeMs / 1_000} seconds`;
   }
   const certificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code ?? "");
   if (certificate)
     return `its certificate is not trusted (${code}): the service would refuse it too`;
-  return known[code ?? ""] ?? `it can't be reached (${code ?? message})`;
+  return known[code ?? ""] ?? `unreachable (${code ?? message})`;
 }

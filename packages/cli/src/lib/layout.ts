@@ -4,16 +4,16 @@ import type { Terminal } from "./terminal.ts";
 export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => string;
-  /** Gives up room when the table is too wide. */
+  /** Shrinks if the table is too wide. */
   readonly shrinks?: boolean;
 }
 
-/** Where it will be shown. */
+/** The target of the lines. */
 type Page = Pick<Terminal, "columns" | "clean">;
 
 const gap = "  ";
 
-/** The lines of a table, as wide as the page if they can be; columns without any content are left out. */
+/** Formats a table to the page's width; empty columns are omitted. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -43,13 +43,13 @@ export function table<Row>(
   );
 }
 
-/** Names and what they stand for, the values of all beginning at one place, wrapped. */
+/** Formats names and values in two aligned columns, wrapped. */
 export function pairs(of: readonly (readonly [string, string])[], page: Page): string[] {
   const left = longest(of.map(([name]) => name)) + gap.length;
   return of.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
 }
 
-/** Text wrapped, its further lines below its beginning, which follows `lead`. */
+/** Wraps text after `lead`, with a hanging indent. */
 export function hang(
   lead: string,
   text: string,
@@ -71,7 +71,7 @@ export function hang(
   );
 }
 
-/** How long ago, or how long: `12s`, `3min`, `5h`, `2d`. */
+/** Formats a duration: `12s`, `3min`, `5h`, `2d`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 100) return `${seconds}s`;
@@ -80,7 +80,7 @@ export function duration(ms: number): string {
   return `${Math.round(seconds / 86_400)}d`;
 }
 
-/** Milliseconds, to one place. */
+/** Formats milliseconds, with one decimal below 10. */
 export function milliseconds(ms: number): string {
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
@@ -94,7 +94,7 @@ function longest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, text.length), 0);
 }
 
-/** Text of at most so many characters. */
+/** Truncates text to a width. */
 export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }

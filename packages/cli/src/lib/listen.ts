@@ -6,9 +6,9 @@ import { Failure } from "./errors.ts";
 const elsewhere = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
 
 /**
- * Has a server listen, and resolves to its URL without a path; port 0 takes a free one.
+ * Starts a server, and resolves to its URL without a path. Port 0 takes a free one.
  *
- * @throws Failure `port_unavailable` or `host_unavailable` when it can't be had
+ * @throws Failure `port_unavailable` or `host_unavailable` if it can't listen there
  */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   try {
@@ -19,10 +19,10 @@ export async function listen(server: Server, port: number, host: string): Promis
     if (elsewhere.has(code ?? "")) {
       throw new Failure(
         "host_unavailable",
-        `${host} is no address of this machine (${code}): choose another with --host`,
+        `${host} is not an address of this machine (${code}): choose another with --host`,
       );
     }
-    const problem = code === "EADDRINUSE" ? "is taken" : `of ${host} can't be had (${code})`;
+    const problem = code === "EADDRINUSE" ? "is in use" : `on ${host} is unavailable (${code})`;
     throw new Failure("port_unavailable", `Port ${port} ${problem}: choose another with --port`);
   }
   const named = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
@@ -30,12 +30,12 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `http://${shown}:${(server.address() as AddressInfo).port}`;
 }
 
-/** Whether only this machine reaches what listens there. */
+/** Whether only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** Resolves when the process is told to end, by Ctrl-C or SIGTERM, or by the signal given. */
+/** Resolves on Ctrl-C, SIGTERM or the given signal. */
 export async function untilEnd(signal?: AbortSignal): Promise<void> {
   await Promise.race([
     once(process, "SIGINT", { signal }),

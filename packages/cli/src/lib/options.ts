@@ -1,26 +1,26 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isLoopback } from "./listen.ts";
 
-/** An absolute http(s) address, to be asked as it is. */
+/** Parses an absolute http(s) address. */
 export function url(given: string): string {
   if (/^https?:\/\/\S+$/i.test(given) && URL.canParse(given)) {
     const { username, password } = new URL(given);
     if (username === "" && password === "") return given;
-    throw new InvalidArgumentError("It must hold no user and no password: leave them out.");
+    throw new InvalidArgumentError("It must not contain a user or password.");
   }
   const hint = /^[\w.-]+(:\d+)?(\/\S*)?$/.test(given) ? `, like http://${given}` : "";
   throw new InvalidArgumentError(`It must be an absolute http(s) URL${hint}.`);
 }
 
-/** An address that only this machine reaches. */
+/** Parses an address that only this machine can reach. */
 export function loopback(given: string): string {
   if (isLoopback(given)) return given.replaceAll(/[[\]]/g, "");
   throw new InvalidArgumentError(
-    "It must be 127.0.0.1, ::1 or localhost: there is no login; for others, mount it in your app with authorize.",
+    "It must be 127.0.0.1, ::1 or localhost, because there is no login. To let others in, mount the dashboard in your app with authorize.",
   );
 }
 
-/** A whole number within bounds. */
+/** Parses a whole number within limits. */
 export function integer(least: number, most: number): (given: string) => number {
   return (given) => {
     const value = Number(given);
@@ -29,31 +29,31 @@ export function integer(least: number, most: number): (given: string) => number 
   };
 }
 
-/** The name of a receiver. */
+/** Parses a receiver's name. */
 export function receiverName(given: string): string {
   if (/^[\w.-]{1,64}$/.test(given)) return given;
   throw new InvalidArgumentError(
-    "It must be 1 to 64 letters, digits, dots, hyphens or underscores: the app's option name.",
+    "It must be 1 to 64 letters, digits, dots, hyphens or underscores, as in the app's option name.",
   );
 }
 
-/** The path of a file that need not be there. */
+/** Parses the path of a file that may be missing. */
 export function file(given: string): string {
   if (given !== "" && given !== ":memory:") return given;
   throw new InvalidArgumentError("It must name a file.");
 }
 
-/** Puts one more value into a list. */
+/** Appends a value to a list. */
 export function collect(given: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), given];
 }
 
-/** The option that every command has. */
+/** The option of every command. */
 export function jsonOption(): Option {
   return new Option("--json", "print JSON, for other programs");
 }
 
-/** What a command line does, and the command line. */
+/** A description and a command line. */
 export type Example = readonly [what: string, line: string];
 
 /** Shows examples below a command's help. */

@@ -1,9 +1,9 @@
-/** The emulator's own key, which is no secret: it is printed for the user to copy. */
+/** The emulator's default key, which is not secret: it is printed to be copied. */
 export const publicKey = "test-api-key";
 
 /**
- * Takes an API key out of text, as it is, percent-encoded and JSON-escaped, the tokens of callback URLs, and the passwords
- * of all: up to the last @, as URLs are read.
+ * Redacts an API key (plain, percent-encoded and JSON-escaped), tokens of callback URLs, and passwords in URLs (up to the
+ * last @, as in the URL syntax).
  */
 export function createRedactor(apiKey: string | undefined): (text: string) => string {
   if (apiKey === undefined || apiKey === "" || apiKey === publicKey) return withoutOthers;
@@ -24,7 +24,7 @@ function encoded(text: string): string {
   try {
     return encodeURIComponent(text);
   } catch {
-    // No well-formed text: nothing can have encoded it.
+    // Malformed text can't be percent-encoded.
     return text;
   }
 }

@@ -3,38 +3,38 @@ import { printable } from "@reporthook/core/store";
 import ora from "ora";
 import { createRedactor } from "./redact.ts";
 
-/** How text may be painted. */
+/** A text style. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
 /**
- * Where a command writes: for a person, or as JSON. The API key in the environment, callback tokens and the passwords of URLs
- * are taken out of everything.
+ * The output of a command, as text or as JSON. It redacts the API key of the environment, callback tokens and passwords in
+ * URLs.
  */
 export interface Terminal {
   readonly json: boolean;
-  /** Characters to a line: the terminal's, where there is one. */
+  /** Characters in a line: the terminal's width, if there is a terminal. */
   readonly columns: number;
-  /** A line of the result, for a person; nothing with `--json`. */
+  /** Prints a line of the result; nothing with `--json`. */
   print(text?: string): void;
-  /** The result with `--json`, on one line; nothing without. */
+  /** Prints the result as one line of JSON; only with `--json`. */
   emit(value: unknown): void;
-  /** A line beside the result: progress, warnings. Nothing with `--json`. */
+  /** Prints progress or a warning to stderr; nothing with `--json`. */
   tell(text: string): void;
   /**
-   * Text from outside as it may be shown: without secrets and without what would steer a terminal. Before it is laid
-   * out, for a secret that was cut in two is found no more.
+   * Removes secrets and control characters from outside text. Call it before layout, because a wrapped secret is not
+   * found.
    */
   clean(text: string): string;
-  /** Painted where colours are wanted: on a terminal, without NO_COLOR. Meant for `print`, unless `beside` the result. */
+  /** Colours text on a terminal without NO_COLOR. For `print`, or for `tell` with `beside`. */
   paint(style: Style, text: string, beside?: boolean): string;
-  /** Shows that work is under way: a spinner on a terminal, else a line once it has taken a second. */
+  /** Shows progress: a spinner on a terminal, else a line after a second. */
   during<T>(text: string, work: () => Promise<T>): Promise<T>;
 }
 
 const longMs = 1_000;
 const leastColumns = 40;
 
-/** The terminal of this process. */
+/** Creates the terminal of this process. */
 export function createTerminal(
   json: boolean,
   env: Readonly<Record<string, string | undefined>>,
@@ -61,7 +61,7 @@ export function createTerminal(
     async during(text, work) {
       if (json) return work();
       const shown = redact(text);
-      // A terminal of no width, as some that nobody looks at are, would have ora clear lines for ever.
+      // On a terminal with width 0 ora would clear lines endlessly.
       const spinner =
         stderr.isTTY && stderr.columns > 0
           ? ora({ text: shown, stream: stderr, color: colours(stderr) ? "cyan" : false }).start()
@@ -78,7 +78,7 @@ export function createTerminal(
   return terminal;
 }
 
-/** Of a value that JSON is made of, with its names. */
+/** Redacts a JSON value, including its keys. */
 function redacted(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
