@@ -37,7 +37,7 @@ const many = 1_000;
 
 // In the file, keys that are written together are one row: 300 are two.
 it.each([1, 7, 300])(
-  "DedupeWindow knows a key for 24 hours, and deletes it then, a few at a time: %i keys a row",
+  "DedupeWindow knows each key for 24 hours, and deletes it then, a few at a time: %i keys a row",
   (together) => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
@@ -46,6 +46,14 @@ it.each([1, 7, 300])(
       if (number % together === 0) window.write();
     }
     window.write();
+    for (const known of [window, new DedupeWindow(file, perGeneration)]) {
+      for (let number = 1; number <= many; number++) {
+        const copy = known.find(keyOf(number, number), number);
+        expect(copy).toEqual({ duplicateOf: `id ${number}` });
+        const sibling = known.find(keyOf(number, many + number), number);
+        expect(sibling).toEqual({ sameSignatureAs: `id ${number}` });
+      }
+    }
     expect(window.find(keyOf(500, 500), 500 + dayMs - 1)).toEqual({ duplicateOf: "id 500" });
     expect(window.find(keyOf(500, 500), 500 + dayMs)).toEqual({});
     const left = () => Number(file.prepare("SELECT sum(number) AS sum FROM seen").get()?.["sum"]);
