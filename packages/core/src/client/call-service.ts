@@ -1,4 +1,4 @@
-import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
+import { ServiceError, type ServiceErrorCode } from "../errors.ts";
 import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
 import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-body.ts";
 import { untraced } from "./untraced.ts";
@@ -47,72 +47,74 @@ export interface Answer {
 
 const maxErrorText = 2_048;
 
+/** One exchange with the service, as far as it has come. */
+interface Exchange extends BodyText {
+  /** The step that is under way, as the start of a sentence. */
+  waitingFor: string;
+  response?: FetchResponse;
+  /** An expected status. */
+  taken?: number;
+  /** The error that ended it early. */
+  broken?: { readonly by: unknown };
+}
+
 /**
  * Makes one call, once, and reads the answer to its end so that the connection is used again.
  *
  * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts.
  */
 export async function callService(call: ServiceCall): Promise<Answer> {
-  let status: number | undefined;
-  let waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
-  let taken: number | undefined;
-  let answer: Received | undefined;
-  const timedOut = () =>
-    new ServiceError("service_timeout", `${waitingFor} within ${call.timeoutMs} ms (timeoutMs)`, {
-      ...(status && { status }),
-      retryable: !taken,
-    });
-
+  const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
+  const exchange: Exchange = { waitingFor, text: "" };
+  const timedOut = () => {
+    const message = `${exchange.waitingFor} within ${call.timeoutMs} ms (timeoutMs)`;
+    const details = { ...statusOf(exchange), retryable: !exchange.taken };
+    return new ServiceError("service_timeout", message, details);
+  };
   const called = withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
-    const fetch: Fetch | undefined = call.fetch ?? globalThis.fetch;
-    if (typeof fetch !== "function") throw unsent(call, redactor);
-    const asked = `POST ${redactor.text(call.endpoint)}`;
-    waitingFor = `${asked} was not answered`;
-    const { query = "", headers, body } = call.request(key);
-    const init: FetchInit = {
-      method: "POST",
-      headers,
-      ...(body !== undefined && { body }),
-      redirect: "manual",
-      signal,
-    };
-    try {
-      const send = () => fetch(call.endpoint + query, init);
-      const response = await (query === "" ? send() : untraced(send));
-      status = response.status === 0 ? undefined : response.status;
-      if (!response.redirected && call.expects(response.status)) taken = status;
-      waitingFor = `${asked} answered ${status}, but did not end`;
-      answer = { response, text: "" };
-      await readBody(response, answer, signal);
-    } catch (thrown) {
-      if (!answer) throw unreachable(call, createRedactor(key, call.secrets), thrown);
-      answer.broken = { by: thrown };
-    }
-    if (!taken || isPage(answer)) throw refused(call, createRedactor(key, call.secrets), answer);
-    if (answer.broken) {
-      throw unreachable(call, createRedactor(key, call.secrets), answer.broken.by, answer);
-    }
-    return { status: taken, body: parse(answer.text, redactor) };
+    await send(call, key, `POST ${redactor.text(call.endpoint)}`, exchange, signal);
+    const { taken, broken, text } = exchange;
+    if (taken && !broken && !isPage(exchange))
+      return { status: taken, body: parse(text, redactor) };
+    throw failure(call, createRedactor(key, call.secrets), exchange);
   });
   return await called.catch((error) => {
-    if (!taken || !call.statusOnly || call.signal?.aborted) throw error;
-    if (answer && isPage(answer)) throw error;
+    const { taken } = exchange;
+    if (!taken || !call.statusOnly || call.signal?.aborted || isPage(exchange)) throw error;
     return { status: taken, body: "" };
   });
 }
 
-interface Received extends BodyText {
-  readonly response: FetchResponse;
-  /** What ended the body before its end. */
-  broken?: { readonly by: unknown };
+async function send(
+  call: ServiceCall,
+  key: string,
+  asked: string,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<void> {
+  const fetch: Fetch | undefined = call.fetch ?? globalThis.fetch;
+  if (typeof fetch !== "function") return;
+  exchange.waitingFor = `${asked} was not answered`;
+  const { query = "", ...sent } = call.request(key);
+  const start = () =>
+    fetch(call.endpoint + query, { method: "POST", ...sent, redirect: "manual", signal });
+  try {
+    const response = await (query === "" ? start() : untraced(start));
+    if (!response.redirected && call.expects(response.status)) exchange.taken = response.status;
+    exchange.response = response;
+    exchange.waitingFor = `${asked} answered ${statusOf(exchange).status}, but did not end`;
+    await readBody(response, exchange, signal);
+  } catch (thrown) {
+    exchange.broken = { by: thrown };
+  }
 }
 
-/** A page says nothing of what was asked. A refusal may come as one: that is how many frameworks make theirs. */
-function isPage({ response, text }: Received): boolean {
-  return response.status < 300 && isHtmlPage(response, text);
+/** A page says nothing of the operation. A refusal may come as one: many frameworks make theirs so. */
+function isPage({ response, text }: Exchange): boolean {
+  return response !== undefined && response.status < 300 && isHtmlPage(response, text);
 }
 
 async function withDeadline<T>(
@@ -150,66 +152,59 @@ function parse(text: string, redactor: Redactor): unknown {
   }
 }
 
-/** Once it answered 2xx, the service took what it was sent: the same call once more may have it done twice. */
-function unreachable(
-  call: ServiceCall,
-  redactor: Redactor,
-  thrown: unknown,
-  answer?: Received,
-): ServiceError {
-  const cause = redactor.error(thrown);
-  let code: unknown;
-  for (let at: unknown = cause; at instanceof Error && code === undefined; at = at.cause) {
-    code = "code" in at ? at.code : undefined;
+/** The error of an exchange that has ended and is no success: the first reason that applies. */
+function failure(call: ServiceCall, redactor: Redactor, exchange: Exchange): ServiceError {
+  const { response, taken, text, broken } = exchange;
+  const cause = broken && redactor.error(broken.by);
+  const fail = (code: ServiceErrorCode, problem: string, retryable: boolean): ServiceError => {
+    const retryAfterMs = parseRetryAfter(response?.headers.get("retry-after") ?? null);
+    return new ServiceError(code, `POST ${redactor.text(call.endpoint)} ${problem}`, {
+      ...statusOf(exchange),
+      ...(text && { body: parse(redactor.text(text, maxErrorText), redactor) }),
+      retryable,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(code === "service_unreachable" && cause && { cause }),
+    });
+  };
+  if (!response) {
+    return cause
+      ? fail("service_unreachable", `got no answer${codeOf(cause)}: check baseUrl`, true)
+      : fail("service_unreachable", unsent, false);
   }
-  const why = typeof code === "string" ? ` (${code})` : "";
-  const status = answer?.response.status;
-  const problem = status
-    ? `answered ${status}, then broke off${why}: it is done, or will be`
-    : `got no answer${why}: check baseUrl`;
-  return failure(call, redactor, "service_unreachable", problem, {
-    ...(status && { status, ...bodyOf(answer, redactor) }),
-    ...{ retryable: !status, cause },
-  });
+  const { status, type, redirected } = response;
+  if (redirected || type === "opaqueredirect" || (status >= 300 && status < 400)) {
+    return fail("service_failed", redirect, false);
+  }
+  if (status === 401 || status === 403) {
+    const problem = `answered ${status}: the API key is not accepted, check apiKey`;
+    return fail("service_refused", problem, false);
+  }
+  const retryable = [408, 425, 429].includes(status) || status >= 500;
+  if (isPage(exchange)) return fail("service_failed", `answered ${status} ${withPage}`, retryable);
+  if (!taken) {
+    return fail("service_failed", `answered ${status}, which is no documented outcome`, retryable);
+  }
+  // The service took what it was sent: the same call once more may have it done twice.
+  const problem = `answered ${status}, then broke off${codeOf(cause)}: it is done, or will be`;
+  return fail("service_unreachable", problem, false);
 }
 
-function unsent(call: ServiceCall, redactor: Redactor): ServiceError {
-  const problem = "was not sent, for there is no global fetch: give createClient the option fetch";
-  return failure(call, redactor, "service_unreachable", problem, { retryable: false });
+const unsent = "was not sent, for there is no global fetch: give createClient the option fetch";
+const redirect =
+  "was answered with a redirect, which is not followed: set baseUrl to where it leads";
+const withPage =
+  "with an HTML page, which is not the service: check baseUrl, and what is in between (a proxy, a login)";
+
+function statusOf({ response }: Exchange): { readonly status?: number } {
+  return response?.status ? { status: response.status } : {};
 }
 
-function bodyOf(answer: Received | undefined, redactor: Redactor): { readonly body?: unknown } {
-  return answer?.text ? { body: parse(redactor.text(answer.text, maxErrorText), redactor) } : {};
-}
-
-function refused(call: ServiceCall, redactor: Redactor, answer: Received): ServiceError {
-  const { status, type, redirected, headers } = answer.response;
-  const redirect = redirected || type === "opaqueredirect" || (status >= 300 && status < 400);
-  const denied = !redirect && (status === 401 || status === 403);
-  const problem = redirect
-    ? "was answered with a redirect, which is not followed: set baseUrl to where it leads"
-    : denied
-      ? `answered ${status}: the API key is not accepted, check apiKey`
-      : isPage(answer)
-        ? `answered ${status} with an HTML page, which is not the service: check baseUrl, and what is in between (a proxy, a login)`
-        : `answered ${status}, which is no documented outcome`;
-  const retryAfterMs = parseRetryAfter(headers.get("retry-after"));
-  return failure(call, redactor, denied ? "service_refused" : "service_failed", problem, {
-    ...(status !== 0 && { status }),
-    ...bodyOf(answer, redactor),
-    retryable: !redirect && ([408, 425, 429].includes(status) || status >= 500),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
-}
-
-function failure(
-  call: ServiceCall,
-  redactor: Redactor,
-  code: ServiceErrorCode,
-  problem: string,
-  details: ServiceErrorDetails,
-): ServiceError {
-  return new ServiceError(code, `POST ${redactor.text(call.endpoint)} ${problem}`, details);
+/** The code of an error or of its causes, in brackets. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  return "code" in error && typeof error.code === "string"
+    ? ` (${error.code})`
+    : codeOf(error.cause);
 }
 
 function parseRetryAfter(header: string | null): number | undefined {
