@@ -40,7 +40,7 @@ test.each([
   ["apiKey", { apiKey: "<key>" }],
   ["apiKey", { apiKey: 7 }],
   ["deliver", { deliver: "http://app.example" }],
-  ["port; these are: apiKey, deliver", { port: 3000 }],
+  ["port; its options are apiKey, deliver", { port: 3000 }],
 ])("createEmulator() throws a TypeError that names %s when given %j", (name, options) => {
   const create = () => createEmulator(options as EmulatorOptions);
   expect(create).toThrow(TypeError);

@@ -17,65 +17,65 @@ import { authorize, createAsked } from "./operations/authorize.ts";
 import { requestReport } from "./operations/request-report.ts";
 import { testWebhook } from "./operations/test-webhook.ts";
 
-/** How an emulator is made. */
+/** Options of {@link createEmulator}. */
 export interface EmulatorOptions {
-  /** The one key the emulator accepts; `"test-api-key"` when left out. */
+  /** The only key that the emulator accepts. Default: `"test-api-key"`. */
   readonly apiKey?: string | undefined;
-  /** Carries notifications instead of the network, for example `(request) => app.fetch(request)`. */
+  /** Delivers notifications instead of the network, for example `(request) => app.fetch(request)`. */
   readonly deliver?: Deliver | undefined;
 }
 
-/** The service of the document, in this process. */
+/** The emulated service of the document. */
 export interface Emulator {
-  /** The three operations, called like the global `fetch`; the host of the URL does not matter. */
+  /** Calls the three operations, like the global `fetch`; any host in the URL works. */
   readonly fetch: typeof globalThis.fetch;
-  /** For `createClient(emulator.clientOptions)`: a client that needs no network. */
+  /** Options for `createClient(emulator.clientOptions)`, a client that needs no network. */
   readonly clientOptions: {
     readonly baseUrl: string;
     readonly apiKey: string;
     readonly fetch: typeof globalThis.fetch;
   };
   /**
-   * Serves the same over HTTP, once, until `close()`; port 0, the default, takes a free one and
-   * `host` is `127.0.0.1`. Rejects with a TypeError for what is no port, and with the system's error when it cannot be had.
+   * Serves the same over HTTP, once, until `close()`. Defaults: port 0, which takes a free one, and host
+   * `127.0.0.1`. Rejects with a TypeError for an invalid port, and with the system's error if it is unavailable.
    */
   listen(port?: number, host?: string): Promise<{ readonly url: string }>;
   /**
-   * Makes a signed notification and does not send it (the service's document, section Webhook
-   * notification). Each call gives another signature.
+   * Creates a signed notification and does not send it (the service's document, section Webhook
+   * notification). Each call creates a different signature.
    *
-   * @throws TypeError when the name or an option is not one of those listed.
+   * @throws TypeError if the name or an option is unknown.
    * @example
    * const { headers, body } = emulator.notification("report.complete", { reportId: "r-1" });
    */
   notification(name: NotificationName, options?: NotificationOptions): Notification;
-  /** The reports that were requested, and how to change their status. */
+  /** The requested reports; changes their status. */
   readonly reports: Reports;
-  /** What came of every notification sent, in the order it became known. */
+  /** The result of every notification sent, in the order of completion. */
   readonly deliveries: readonly Delivery[];
-  /** The emulator's time: real time plus what was advanced. */
+  /** The emulator's clock: real time plus an offset. */
   readonly clock: VirtualClock;
   /**
-   * Lets an operation or the deliveries go wrong; returns a function that ends this fault.
+   * Makes an operation or the deliveries fail; returns a function that ends the fault.
    *
-   * @throws TypeError that names the option which is wrong.
+   * @throws TypeError that names the wrong option.
    * @example
    * const end = emulator.fault("authorize", { status: 503 });
    */
   fault(target: FaultTarget, options: FaultOptions): () => void;
   /** Resolves once no delivery is under way. */
   settled(): Promise<void>;
-  /** Back to the start: no reports, deliveries or faults, real time; what is under way is dropped. */
+  /** Deletes reports, deliveries, faults and the clock's offset; drops running operations. */
   reset(): void;
-  /** Stops the server, drops what is under way and answers no more; may be called again. */
+  /** Stops the server and drops running operations. Further calls are allowed. */
   close(): Promise<void>;
 }
 
 /**
- * Makes the service of the document, for tests and local work. Nothing touches the network until
- * a notification is delivered or `listen()` is called.
+ * Creates the service of the document, for tests and local work. It uses the network only to deliver
+ * notifications and for `listen()`.
  *
- * @throws TypeError that names the option which is wrong.
+ * @throws TypeError that names the wrong option.
  * @example
  * const emulator = createEmulator();
  * const client = createClient(emulator.clientOptions);
@@ -126,9 +126,9 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
 
   async function serve(port: number, host: string): Promise<Listening> {
     if (closing !== undefined)
-      throw new Error("The emulator is closed: make another to listen again.");
+      throw new Error("The emulator is closed: create another one to listen again.");
     if (server !== undefined)
-      throw new Error("The emulator already listens: close() it and make another.");
+      throw new Error("The emulator is already listening: close() it and create another one.");
     server = listen(service.answer, port, host);
     server.catch(() => {
       server = undefined;
@@ -139,7 +139,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   async function shutDown(): Promise<void> {
     service.close();
     outbox.abort("The emulator was closed.");
-    // A server that never came up has nothing to close; listen() told why.
+    // A server that failed to start has nothing to close; listen() rejected.
     const listening = await server?.catch(() => undefined);
     await listening?.close();
   }
@@ -164,7 +164,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     },
     close: () => (closing ??= shutDown()),
   };
-  // Not enumerable: the key shows neither in util.inspect nor in JSON.stringify of the emulator.
+  // Not enumerable: util.inspect and JSON.stringify of the emulator do not show the key.
   return Object.defineProperty(emulator, "clientOptions", {
     value: { baseUrl: "https://emulator.invalid", apiKey, fetch },
   }) as Emulator;
@@ -178,10 +178,10 @@ function checked({ apiKey = "test-api-key", deliver, ...unknown }: EmulatorOptio
   deliver: Deliver | undefined;
 } {
   for (const name of Object.keys(unknown)) {
-    throw new TypeError(`createEmulator has no option ${name}; these are: apiKey, deliver`);
+    throw new TypeError(`createEmulator has no option ${name}; its options are apiKey, deliver`);
   }
   if (typeof apiKey !== "string" || !/^\S+$/.test(apiKey) || WRAPPED.test(apiKey)) {
-    throw new TypeError("apiKey must be a string, not empty, without white space or brackets");
+    throw new TypeError("apiKey must be a non-empty string without white space and brackets");
   }
   if (deliver !== undefined && typeof deliver !== "function") {
     throw new TypeError(`deliver must be a function, not ${typeof deliver}`);

@@ -1,11 +1,11 @@
-/** What the service answers, before it becomes a `Response` or goes over a socket; `body` is JSON. */
+/** An answer of the service, before it becomes a `Response` or is sent over a socket; `body` is JSON. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Thrown to answer with an error; the service's document shows no error body, so one for all. */
+/** Thrown to answer with an error. The service's document shows no error body, so all have the same form. */
 export class Refused extends Error {
   readonly answer: Answer;
 
@@ -18,7 +18,7 @@ export class Refused extends Error {
 /** Thrown to break the connection instead of answering. */
 export class Dropped extends Error {}
 
-/** The bytes of an answer; null for a status that has none. */
+/** The bytes of an answer; null for a status without body. */
 export function bodyText({ status, body }: Answer): string | null {
   return [204, 205, 304].includes(status) ? null : JSON.stringify(body);
 }

@@ -1,20 +1,20 @@
 import { Refused } from "./answer.ts";
 
-/** One request to the service, whether it came in process or over a socket. */
+/** One request to the service, in process or over a socket. */
 export interface Call {
   readonly method: string;
   readonly url: URL;
   header(name: string): string | null;
-  /** The whole body; throws `Refused` (413) when it is larger than `CALL_BYTES`. */
+  /** Reads the whole body; throws `Refused` (413) if it is larger than `CALL_BYTES`. */
   readBody(): Promise<Uint8Array>;
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** The most a request body may have, in bytes. */
+/** Maximum size of a request body, in bytes. */
 export const CALL_BYTES = 1_048_576;
 
-/** The refusal of a body with more than `CALL_BYTES`. */
+/** Creates the refusal of a body with more than `CALL_BYTES`. */
 export function bodyTooLarge(): Refused {
   return new Refused(413, [`The body must have at most ${CALL_BYTES} bytes.`]);
 }
@@ -35,7 +35,7 @@ export async function readFields(call: Call): Promise<Record<string, unknown>> {
   return value as Record<string, unknown>;
 }
 
-/** Whether a value can be notified: an absolute http or https URL. */
+/** Whether a value is an absolute http or https URL. */
 export function isWebhookUrl(value: unknown): value is string {
   return typeof value === "string" && /^https?:\/\//i.test(value) && URL.canParse(value);
 }

@@ -3,9 +3,9 @@ import { type Answer, bodyText, Dropped } from "./answer.ts";
 import { bodyTooLarge, CALL_BYTES, type Call } from "./call.ts";
 
 /**
- * A `fetch` that reaches the service without a network, whatever the host of the URL. It fails as
- * the global one does: with a `TypeError` when the connection breaks, with the signal's reason when
- * it is aborted.
+ * Creates a `fetch` that reaches the service without a network, for any host in the URL. It fails like
+ * the global one: with a `TypeError` if the connection breaks, with the signal's reason if it is
+ * aborted.
  */
 export function createFetch(answer: (call: Call) => Promise<Answer>): typeof globalThis.fetch {
   return async (input, init) => {

@@ -164,7 +164,7 @@ test("listen() rejects when the port is taken, and may be tried again", async ()
 
 test("listen() rejects when it listens already or the emulator is closed", async () => {
   const { emulator } = await listening();
-  await expect(emulator.listen()).rejects.toThrow("already listens");
+  await expect(emulator.listen()).rejects.toThrow("already listening");
   await emulator.close();
   await expect(emulator.listen()).rejects.toThrow("closed");
 });

@@ -4,19 +4,19 @@ import type { AddressInfo } from "node:net";
 import { type Answer, bodyText } from "./answer.ts";
 import { bodyTooLarge, CALL_BYTES, type Call } from "./call.ts";
 
-/** A server that listens; `close` also breaks the connections still open. */
+/** A listening server; `close` also breaks open connections. */
 export interface Listening {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Serves over HTTP; rejects with a TypeError for what is no port, with the system's error when it cannot be had. */
+/** Serves over HTTP. Rejects with a TypeError for an invalid port, with the system's error if it is unavailable. */
 export async function listen(
   answer: (call: Call) => Promise<Answer>,
   port: number,
   host: string,
 ): Promise<Listening> {
-  // Anything else would be taken for the name of a Unix socket.
+  // Node would use another value as the name of a Unix socket.
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`listen: port must be a whole number from 0 to 65535, not ${String(port)}`);
   }
@@ -39,7 +39,7 @@ async function respond(
   try {
     const reply = await answer({
       method: request.method ?? "",
-      // The host is of no use, and a client may send any; a path that is no URL fits no operation.
+      // The host is ignored, because a client may send any. An invalid path matches no operation.
       url: URL.canParse(`http://localhost${request.url}`)
         ? new URL(`http://localhost${request.url}`)
         : new URL("http://localhost"),
@@ -53,12 +53,12 @@ async function respond(
       .writeHead(reply.status, { "content-type": "application/json", ...headers, ...reply.headers })
       .end(body);
   } catch {
-    // Dropped by a fault, or the client hung up: there is nobody to answer.
+    // Dropped by a fault, or the client disconnected: no answer is possible.
     request.socket.destroy();
   }
 }
 
-/** Reads to the end even what is too much: a client that still writes would miss the answer. */
+/** Reads to the end even if the body is too large: a client that still writes would miss the answer. */
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -4,27 +4,27 @@ import { keepAlive } from "../lib/keep-alive.ts";
 import { type Answer, Dropped, Refused } from "./answer.ts";
 import type { Call } from "./call.ts";
 
-/** An operation of the service by its path, and the name its faults go by; the emulator's own has none. */
+/** An operation: its path, and its fault target; the emulator's additional one has no target. */
 export interface Operation {
   readonly path: string;
   readonly target?: FaultTarget;
   run(call: Call): Promise<Answer>;
 }
 
-/** The service without its transport. */
+/** The service without transport. */
 export interface Service {
   /**
-   * Answers one call. Rejects with `Dropped` when the connection is to break, and with the reason
-   * of the caller's signal when that is aborted.
+   * Answers one call. Rejects with `Dropped` if the connection should break, and with the reason of
+   * the caller's signal if that is aborted.
    */
   answer(call: Call): Promise<Answer>;
-  /** Breaks the connection of every call under way. */
+  /** Breaks the connections of all running calls. */
   dropAll(): void;
-  /** The same, and of every later call. */
+  /** Breaks the connections of all running and later calls. */
   close(): void;
 }
 
-/** Makes the service; every operation is a POST (the service's document, section Endpoints). */
+/** Creates the service; every operation is a POST (the service's document, section Endpoints). */
 export function createService(
   operations: readonly Operation[],
   clock: VirtualClock,
@@ -37,10 +37,10 @@ export function createService(
     const operation = operations.find(({ path }) => path === call.url.pathname);
     if (!operation) {
       const known = operations.map(({ path }) => path).join(", ");
-      throw new Refused(404, [`There is no operation here; there is ${known}.`]);
+      throw new Refused(404, [`Unknown path. The operations are ${known}.`]);
     }
     if (call.method !== "POST") {
-      throw new Refused(405, ["Every operation is a POST."], { allow: "POST" });
+      throw new Refused(405, ["Every operation takes POST only."], { allow: "POST" });
     }
     const { delayMs, drop, status } = (operation.target && faults.take(operation.target)) ?? {};
     if (delayMs) await pause(clock, delayMs, signal);
@@ -83,7 +83,7 @@ export function createService(
 function pause(clock: VirtualClock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.setTimeout(resolve, ms);
-    // Nobody waits any more: unlessAborted() has already rejected.
+    // Already rejected by unlessAborted().
     signal.addEventListener("abort", () => clock.clearTimeout(timer), { once: true });
   });
 }

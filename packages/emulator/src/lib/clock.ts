@@ -1,25 +1,25 @@
-/** A timer of the virtual clock; `unref()` lets the process end before it fires, `ref()` undoes it. */
+/** A timer of the virtual clock. `unref()` lets the process end before it fires, `ref()` reverts that. */
 export interface VirtualTimer {
   ref(): VirtualTimer;
   unref(): VirtualTimer;
 }
 
 /**
- * Real time plus what was advanced. It has the members the receiver's `clock` option asks for, so
- * `createReceiver({ clock: emulator.clock })` moves both with one call.
+ * Real time plus an offset. It fits the receiver's option `clock`: `createReceiver({ clock: emulator.clock })`
+ * advances both with one call.
  */
 export interface VirtualClock {
   /** Milliseconds since 1970, like `Date.now()`. */
   now(): number;
   /**
-   * Moves the time on and fires, in order, every timer that falls due on the way.
+   * Increases the offset and fires, in order, every timer that becomes due.
    *
-   * @throws TypeError when `ms` is not a number of milliseconds ≥ 0.
+   * @throws TypeError if `ms` is not a number ≥ 0.
    * @example
    * emulator.clock.advance(5 * 60_000); // signatures made before are expired
    */
   advance(ms: number): void;
-  /** Calls back once `ms` milliseconds have passed or were advanced. */
+  /** Calls back after `ms` milliseconds, real or advanced. */
   setTimeout(callback: () => void, ms: number): VirtualTimer;
   /** Stops a timer of this clock; anything else is ignored. */
   clearTimeout(timer: unknown): void;
@@ -32,10 +32,10 @@ interface Scheduled extends VirtualTimer {
   readonly callback: () => void;
 }
 
-/** What the runtime's own timers bear; beyond it they fire at once. */
+/** Maximum delay of the runtime's timers; beyond it they fire immediately. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Makes a clock; `rewind` takes back what was advanced and leaves each timer its remaining time. */
+/** Creates a clock; `rewind` removes the offset and keeps the remaining time of each timer. */
 export function createClock(): { clock: VirtualClock; rewind(): void } {
   const timers = new Set<Scheduled>();
   let offset = 0;
@@ -116,7 +116,7 @@ function keep(timer: Scheduled, alive: boolean): VirtualTimer {
   return timer;
 }
 
-// Deno and workerd hand out numbers, which know neither ref nor unref.
+// Deno and workerd return numbers, which have neither ref nor unref.
 function hold(handle: unknown, alive: boolean): void {
   const timer = handle as { ref?(): void; unref?(): void } | undefined;
   if (alive) timer?.ref?.();

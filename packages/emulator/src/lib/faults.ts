@@ -1,9 +1,9 @@
-/** What a fault applies to: an operation of the service, or the deliveries it sends. */
+/** The target of a fault: an operation of the service, or its deliveries. */
 export type FaultTarget = "authorize" | "test" | "request-report" | "delivery";
 
-/** What goes wrong. `status` and `drop` keep the request from reaching its target. */
+/** The kind of a fault. With `status` and `drop` the request does not reach its target. */
 export interface FaultOptions {
-  /** The answer's status instead of the real answer, 200 to 599. */
+  /** Answer with this status instead, 200 to 599. */
   readonly status?: number | undefined;
   /** Wait first, in milliseconds of the emulator's clock. A late delivery keeps its signature. */
   readonly delayMs?: number | undefined;
@@ -11,15 +11,15 @@ export interface FaultOptions {
   readonly drop?: boolean | undefined;
   /** Deliveries only: send the same notification twice, same bytes and signature. */
   readonly duplicate?: boolean | undefined;
-  /** For how many requests; when left out, until it is lifted or `reset()`. */
+  /** Number of requests. Default: until it is ended or `reset()`. */
   readonly times?: number | undefined;
 }
 
-/** The faults that were set and are not used up. */
+/** The active faults. */
 export interface Faults {
-  /** Sets one; the function it returns lifts it again. */
+  /** Sets a fault; returns a function that ends it. */
   set(target: FaultTarget, options?: FaultOptions): () => void;
-  /** The fault of the next request, counted as used; undefined when there is none. */
+  /** Takes the fault of the next request and counts it as used; undefined if there is none. */
   take(target: FaultTarget): FaultOptions | undefined;
   clear(): void;
 }
@@ -28,8 +28,8 @@ const TARGETS: readonly FaultTarget[] = ["authorize", "test", "request-report", 
 const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
 
 /**
- * Makes an empty set of faults. Those of one target apply one after another, in the order they
- * were set; one without `times` would last, so the next one replaces it.
+ * Creates an empty set of faults. Faults of one target apply one after another, in the order they were
+ * set. A fault without `times` would never end, so the next one replaces it.
  */
 export function createFaults(): Faults {
   let queue: { target: FaultTarget; options: FaultOptions; left: number }[] = [];

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Reads at most `limit` bytes of a stream and lets go of the rest; `complete` says whether that
- * was all. Aborting `signal` lets go at once.
+ * Reads at most `limit` bytes of a stream and cancels the rest; `complete` says whether that was all.
+ * Aborting `signal` cancels immediately.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,
@@ -11,7 +11,7 @@ export async function readUpTo(
 ): Promise<{ bytes: Uint8Array; complete: boolean }> {
   if (!stream) return { bytes: new Uint8Array(), complete: true };
   const reader = stream.getReader();
-  // A broken stream also refuses to be cancelled; its failure shows when it is read.
+  // A broken stream also rejects cancel(); the failure appears when it is read.
   const letGo = (): void => void reader.cancel().catch(() => {});
   if (signal?.aborted) letGo();
   signal?.addEventListener("abort", letGo, { once: true });

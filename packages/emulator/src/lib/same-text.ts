@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** Whether two texts are equal, in a time that tells nothing about either, not even its length. */
+/** Compares two texts in a time that does not depend on their content or length. */
 export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }

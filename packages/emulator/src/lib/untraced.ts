@@ -2,7 +2,7 @@ interface Context {
   setValue(key: symbol, value: unknown): Context;
 }
 
-/** What OpenTelemetry's API registers of itself, for all of its copies. */
+/** The global that all copies of OpenTelemetry's API share. */
 interface Telemetry {
   readonly context?: {
     active(): Context;
@@ -13,7 +13,7 @@ interface Telemetry {
 const api = Symbol.for("opentelemetry.js.api.1");
 const suppressed = Symbol.for("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
-/** Makes a call whose URL may carry a secret: OpenTelemetry, where it is there, makes no span of it. */
+/** Makes a call whose URL may contain a secret, without an OpenTelemetry span. */
 export function untraced<T>(run: () => T): T {
   const { context } = ((globalThis as Record<symbol, unknown>)[api] ?? {}) as Telemetry;
   if (context === undefined) return run();

@@ -57,7 +57,7 @@ test("notification() sends body instead when given", () => {
 });
 
 test.each([
-  [/no option sig; these are: reportId, signature, body/, { sig: "invalid" }],
+  [/no option sig; its options are reportId, signature, body/, { sig: "invalid" }],
   [/reportId must be a string, not number/, { reportId: 7 }],
   [/body must be text or an object, not bytes/, { body: new Uint8Array(2) }],
   [/body must be text or an object, not bytes/, { body: new ArrayBuffer(2) }],

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { REPORT_STATUSES, type ReportStatus } from "./report-status.ts";
 import type { SignatureKind, Signer } from "./signature.ts";
 
-/** The names a receiver's `on` knows; `report` and `*` stand for one that they cover. */
+/** The names of a receiver's `on`; `report` and `*` create an event that they cover. */
 export type NotificationName =
   | "test_webhook_endpoint"
   | `report.${ReportStatus}`
@@ -10,27 +10,27 @@ export type NotificationName =
   | "unknown"
   | "*";
 
-/** How a notification departs from the usual one. */
+/** Options of a notification. */
 export interface NotificationOptions {
-  /** The report it is about; a new one each time when left out. Only the report names use it. */
+  /** The report's id. Default: a new one each time. Only the report names use it. */
   readonly reportId?: string | undefined;
-  /** The signature it carries; `"valid"` when left out. */
+  /** The kind of its signature. Default: `"valid"`. */
   readonly signature?: SignatureKind | undefined;
-  /** Sent instead of the usual body: a string as it is, anything else as JSON. */
+  /** Replaces the usual body: a string unchanged, an object as JSON. */
   readonly body?: string | object | undefined;
 }
 
-/** A notification ready to be sent; fits `fetch`, `app.request` and supertest as it is. */
+/** A notification ready to be sent with `fetch`, `app.request` or supertest. */
 export interface Notification {
   readonly method: "POST";
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-/** Makes one signed notification, synchronously. */
+/** Creates one signed notification, synchronously. */
 export type Compose = (name: NotificationName, options?: NotificationOptions) => Notification;
 
-/** Where a notification carries its signature; the service's document does not show it. */
+/** The header with a notification's signature; the service's document does not show it. */
 export const SIGNATURE_HEADER = "X-svc-authorization";
 
 const SIGNATURES: readonly SignatureKind[] = ["valid", "invalid", "expired", "none"];
@@ -45,7 +45,7 @@ const UNKNOWN_BODY: object = {
   payload: "A kind of event that the document does not describe.",
 };
 
-// The document shows no body of a status change: this is the emulator's choice.
+// The document shows no body of a status change: the emulator uses this one.
 const reportBody =
   (status: ReportStatus) =>
   (reportId: string): object => ({
@@ -61,18 +61,18 @@ const BODIES: ReadonlyMap<string, (reportId: string) => object> = new Map([
   ["*", reportBody("complete")],
 ]);
 
-/** Makes the composer of one signer (the service's document, sections Webhook notification, Events). */
+/** Creates the composer of one signer (the service's document, sections Webhook notification, Events). */
 export function createCompose(signer: Signer): Compose {
   return (name, { reportId, signature = "valid", body, ...unknown } = {}) => {
     for (const option of Object.keys(unknown)) {
       throw new TypeError(
-        `notification() has no option ${option}; these are: reportId, signature, body`,
+        `notification() has no option ${option}; its options are reportId, signature, body`,
       );
     }
     if (reportId !== undefined && typeof reportId !== "string") {
       throw new TypeError(`reportId must be a string, not ${typeof reportId}`);
     }
-    // Not by instanceof: it may be of another realm, as in Jest.
+    // Not instanceof: it may come from another realm, as in Jest.
     const isBuffer = Object.prototype.toString.call(body) === "[object ArrayBuffer]";
     if (ArrayBuffer.isView(body) || isBuffer)
       throw new TypeError("body must be text or an object, not bytes");

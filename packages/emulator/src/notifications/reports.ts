@@ -3,42 +3,42 @@ import { keepAlive } from "../lib/keep-alive.ts";
 import { REPORT_STATUSES, type ReportStatus } from "./report-status.ts";
 import type { Delivery } from "./sender.ts";
 
-/** A report as it was when asked for; only its status rests on the service's document. */
+/** A snapshot of a report; only its status is from the service's document. */
 export interface Report {
   readonly id: string;
   readonly status: ReportStatus;
-  /** Where its changes are notified; null when the request gave none. */
+  /** The address of its notifications; null if the request gave none. */
   readonly webhookUrl: string | null;
-  /** The request as it came. */
+  /** The request's body. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** By the emulator's clock. */
+  /** Time of the request, by the emulator's clock. */
   readonly requestedAt: Date;
 }
 
-/** The reports that were requested. */
+/** The requested reports. */
 export interface Reports {
-  /** All of them, oldest first. */
+  /** Lists all reports, oldest first. */
   list(): Report[];
   get(id: string): Report | null;
   /**
    * Changes the status and notifies `webhook_url`, once per change (the service's document,
    * section States and transitions). Any status may follow any other: transitions are not shown.
-   * Resolves to the delivery, or to null when nothing changed or nobody is to be told; never rejects.
+   * Resolves to the delivery, or to null if nothing changed or there is no address; never rejects.
    *
-   * @throws TypeError, at once, when there is no such report or status.
+   * @throws TypeError, synchronously, for an unknown report or status.
    */
   setStatus(id: string, status: ReportStatus): Promise<Delivery | null>;
 }
 
-/** What the emulator itself does with reports. */
+/** The emulator's internal access to reports. */
 export interface ReportStore {
   readonly reports: Reports;
-  /** Keeps a new report, `processing`, and notifies so. */
+  /** Adds a report with status `processing`, and sends that notification. */
   create(request: Readonly<Record<string, unknown>>, webhookUrl: string | null): Report;
   clear(): void;
 }
 
-/** Makes the store; `notify` is told of each status a report takes. */
+/** Creates the store; `notify` is called for each new status of a report. */
 export function createReportStore(
   now: () => number,
   notify: (report: Report) => Promise<Delivery | null>,
@@ -56,7 +56,7 @@ export function createReportStore(
       get: (id) => kept.get(id) ?? null,
       setStatus(id, status) {
         const report = kept.get(id);
-        if (!report) throw new TypeError(`id must be that of a requested report, not ${id}`);
+        if (!report) throw new TypeError(`id must be a requested report's id, not ${id}`);
         if (!REPORT_STATUSES.includes(status)) {
           throw new TypeError(`status must be one of ${REPORT_STATUSES.join(", ")}, not ${status}`);
         }

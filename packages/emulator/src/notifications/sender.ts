@@ -6,54 +6,54 @@ import { readUpTo } from "../lib/read-up-to.ts";
 import { untraced } from "../lib/untraced.ts";
 import type { Notification, NotificationName } from "./notification.ts";
 
-/** Carries a notification to its receiver; stands in for the network. */
+/** Delivers a notification to its receiver instead of the network. */
 export type Deliver = (request: Request) => Response | Promise<Response>;
 
-/** One notification that was sent and what came of it, kept from the moment that is known. */
+/** A sent notification and its result, recorded on completion. */
 export interface Delivery {
   readonly id: string;
   /** The `webhook_url` it went to. */
   readonly url: string;
   readonly name: NotificationName;
-  /** The report it told of; null for a test. */
+  /** The report's id; null for a test. */
   readonly reportId: string | null;
-  /** What was sent. */
+  /** The notification that was sent. */
   readonly notification: Notification;
-  /** When it was sent, by the emulator's clock. */
+  /** Time of sending, by the emulator's clock. */
   readonly at: Date;
-  /** From sending to the whole answer, by the emulator's clock. */
+  /** Duration from sending to the whole answer, by the emulator's clock. */
   readonly durationMs: number;
-  /** The answer's HTTP status; null when there was none. */
+  /** The answer's HTTP status; null without an answer. */
   readonly status: number | null;
   /** The answer's text, its first 64 KiB. */
   readonly body?: string;
-  /** Not answered 2xx within 5 seconds (the service's document, sections Events and Limits). */
+  /** Whether it was not answered 2xx within 5 seconds (the service's document, sections Events and Limits). */
   readonly failed: boolean;
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly error?: string;
 }
 
-/** A notification and where it goes. */
+/** A notification and its target. */
 export type Parcel = Pick<Delivery, "url" | "name" | "reportId" | "notification">;
 
-/** Sends notifications and keeps what came of each. */
+/** Sends notifications and records each result. */
 export interface Outbox {
   readonly deliveries: readonly Delivery[];
-  /** Sends at once and never again, whatever the answer; never rejects. */
+  /** Sends immediately, once, without retries; never rejects. */
   send(parcel: Parcel): Promise<Delivery>;
   /** Resolves once no delivery is under way. */
   settled(): Promise<void>;
-  /** Fails whatever is under way, at once. */
+  /** Fails all running deliveries immediately. */
   abort(reason: string): void;
-  /** Forgets what came of earlier deliveries. */
+  /** Deletes the recorded deliveries. */
   clear(): void;
 }
 
-/** What the outbox works with. */
+/** The outbox's dependencies. */
 export interface OutboxParts {
   readonly clock: VirtualClock;
   readonly faults: Faults;
-  /** The global `fetch`, looked up per delivery, when left out. */
+  /** Default: the global `fetch`, looked up for each delivery. */
   readonly deliver?: Deliver | undefined;
 }
 
@@ -62,7 +62,7 @@ type Outcome = Pick<Delivery, "status" | "body" | "error">;
 const ANSWER_TIME_MS = 5_000;
 const ANSWER_BYTES = 65_536;
 
-/** Makes an empty outbox (the service's document, section Events). */
+/** Creates an empty outbox (the service's document, section Events). */
 export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
   const deliveries: Delivery[] = [];
   const onTheWay = new Set<() => void>();
@@ -94,7 +94,7 @@ export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
       network.abort();
     }
 
-    // Held up on its way, it arrives all the same, however long ago it has failed.
+    // A delayed delivery still arrives, even long after it failed.
     async function post(): Promise<void> {
       const cut = later && clock.setTimeout(cancel, ANSWER_TIME_MS).unref();
       finish(await attempt(fault, carry, parcel, network.signal));
@@ -135,7 +135,7 @@ const unanswered: Outcome = {
   error: `The receiver did not answer within ${ANSWER_TIME_MS / 1_000} seconds.`,
 };
 
-/** One try, which always has an outcome; nothing a receiver does makes it reject. */
+/** Sends once. It always has an outcome and never rejects. */
 async function attempt(
   fault: FaultOptions,
   carry: Deliver,
@@ -160,9 +160,9 @@ function answered(status: number, body: string): Outcome {
   return { status, body, error: `The receiver answered ${status}, not 2xx.` };
 }
 
-/** The words of the innermost cause: fetch itself only says that it failed. */
+/** The message of the innermost cause: fetch itself only says that it failed. */
 function reasonOf(error: unknown): string {
-  // Not by instanceof: under Jest the errors of fetch are of another realm.
+  // Not instanceof: under Jest the errors of fetch come from another realm.
   if (typeof error !== "object" || error === null) return String(error);
   const { cause, message, code, name }: Partial<NodeJS.ErrnoException> = error;
   if (cause !== undefined) return reasonOf(cause);

@@ -1,31 +1,31 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { sameText } from "../lib/same-text.ts";
 
-/** What the verification says of a signature: 200, 406 and 424 in the service's document, section 1. */
+/** The verdict on a signature: 200, 406 and 424 in the service's document, section 1. */
 export type Verdict = "valid" | "invalid" | "expired";
 
-/** Which signature a notification carries: one with that verdict, or none at all. */
+/** The kind of a notification's signature: the verdict it will get, or none. */
 export type SignatureKind = Verdict | "none";
 
-/** How long a signature is valid, in milliseconds (the service's document, section Limits). */
+/** Validity of a signature, in milliseconds (the service's document, section Limits). */
 export const SIGNATURE_VALID_MS = 300_000;
 
-/** Issued this long ago, a signature stays expired for a verifier whose clock is a little behind. */
+/** Age of an expired signature: expired even for a verifier whose clock is slightly behind. */
 const EXPIRED_AGE_MS: number = SIGNATURE_VALID_MS + 60_000;
 const SHAPE = /^(v1\.(\d{1,15})\.[\w-]{22})\.([\w-]{43})$/;
 
 /**
- * Signs and checks without keeping anything: whoever has the API key can do either.
- * A signature reads `v1.<issued, ms>.<nonce>.<HMAC-SHA256 of all before>`.
+ * Signs and verifies without state: any process with the API key can do both.
+ * A signature is `v1.<issued, ms>.<nonce>.<HMAC-SHA256 of all before>`.
  */
 export interface Signer {
-  /** A new signature, different on every call, that will get this verdict. */
+  /** Creates a signature that will get this verdict, different on every call. */
   sign(verdict: Verdict): string;
-  /** Expired means *more* than 5 minutes (section 1): at exactly 5 minutes it is still valid. */
+  /** Verifies. Expired means *more* than 5 minutes (section 1): at exactly 5 minutes it is still valid. */
   check(signature: string): Verdict;
 }
 
-/** Makes the signer of one API key; `now` is in milliseconds. */
+/** Creates the signer of one API key; `now` is in milliseconds. */
 export function createSigner(apiKey: string, now: () => number): Signer {
   const secret = createHmac("sha256", apiKey).update("reporthook emulator, signature v1").digest();
   const mac = (text: string): string =>

@@ -6,8 +6,8 @@ import type { Signer, Verdict } from "../notifications/signature.ts";
 const STATUS: Readonly<Record<Verdict, number>> = { valid: 200, invalid: 406, expired: 424 };
 
 /**
- * Verifies a notification's signature (the service's document, section 1). A wrong key, a missing
- * header and a body are refused, so that a client which strays from the document notices.
+ * Verifies a notification's signature (the service's document, section 1). It refuses a wrong key, a
+ * missing header and a body, so that a client notices its mistakes.
  */
 export async function authorize(
   call: Call,
@@ -19,22 +19,23 @@ export async function authorize(
   }
   const signature = call.header(SIGNATURE_HEADER)?.trim();
   if (!signature) throw new Refused(400, [`The header ${SIGNATURE_HEADER} is missing.`]);
-  if ((await call.readBody()).byteLength > 0) throw new Refused(400, ["No body may be sent."]);
+  if ((await call.readBody()).byteLength > 0)
+    throw new Refused(400, ["The request must have no body."]);
   const verdict = signer.check(signature);
   return { status: STATUS[verdict], body: { signature: verdict } };
 }
 
-/** What was answered about signatures: the statuses, in order. */
+/** The statuses answered about each signature, in order. */
 export interface Asked {
   note(call: Call, answer: () => Promise<Answer>): Promise<Answer>;
-  /** Answers with those about the signature of the call. */
+  /** Answers with the statuses about the call's signature. */
   answer(call: Call): Promise<Answer>;
   clear(): void;
 }
 
 const mostSignatures = 1_000;
 
-/** Remembers the newest 1,000 signatures, for whoever wants to know whether an app asks, and with the right key. */
+/** Records answers about the newest 1,000 signatures, to check whether an app asks, and with the right key. */
 export function createAsked(): Asked {
   const statuses = new Map<string, number[]>();
 

@@ -22,8 +22,8 @@ const FIELDS: readonly (readonly [string, (value: unknown) => boolean, string])[
 ];
 
 /**
- * Takes a report request (the service's document, section 3). Which fields are required and how it
- * authenticates is not shown: none is required, and a key is checked when one is given.
+ * Accepts a report request (the service's document, section 3). The document does not show required
+ * fields and authentication: no field is required, and a key is checked only if it is sent.
  */
 export async function requestReport(
   call: Call,
@@ -31,7 +31,7 @@ export async function requestReport(
   store: ReportStore,
 ): Promise<Answer> {
   for (const key of [call.header("api-key"), call.url.searchParams.get("api_key")]) {
-    if (key !== null && !isKey(key)) throw new Refused(401, ["The API key given is wrong."]);
+    if (key !== null && !isKey(key)) throw new Refused(401, ["The API key is wrong."]);
   }
   const fields = await readFields(call);
   const errors = FIELDS.filter(([name, isRight]) => name in fields && !isRight(fields[name])).map(

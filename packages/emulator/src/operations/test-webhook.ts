@@ -3,8 +3,8 @@ import { type Call, isWebhookUrl, readFields } from "../http/call.ts";
 import type { Delivery } from "../notifications/sender.ts";
 
 /**
- * Tests a webhook address (the service's document, section 2): sends the test notification at once
- * and answers with it, or 400 when the receiver did not answer 2xx within 5 seconds.
+ * Tests a webhook address (the service's document, section 2): sends the test notification immediately
+ * and answers with it, or 400 if the receiver did not answer 2xx within 5 seconds.
  */
 export async function testWebhook(
   call: Call,
