@@ -76,6 +76,20 @@ describe("the ten seconds of a stranger on call", () => {
   );
 });
 
+describe("no handler ran", () => {
+  testInBrowser("is said in the list and on the delivery", () =>
+    onStage({ handlers }, async (page, { send, url }) => {
+      await send("report.processing", { reportId: "q1-1" });
+      await page.goto(`${url}?show=deliveries`);
+      const row = page.locator(".list li", { hasText: "Handled" });
+      await row.getByText("no handler ran", { exact: true }).waitFor();
+      await row.getByRole("link").click();
+      const verdict = page.getByRole("region", { name: "Where it stands" });
+      await verdict.getByText("Handled: no handler ran", { exact: true }).waitFor();
+    }),
+  );
+});
+
 describe("an error", () => {
   testInBrowser(
     "that most of a reason share stands with the reason, and leads to all of them",

@@ -1,8 +1,9 @@
-import { memoryInbox } from "@reporthook/core";
+import { memoryInbox, type Receiver, RetryAfter } from "@reporthook/core";
 import { describe, expect } from "vitest";
 import { idAt } from "../../packages/core/src/inbox/id.ts";
 import { testWith } from "../../packages/core/test-support/needs.ts";
 import { missingForBrowser } from "./browser.ts";
+import { settled } from "./look.ts";
 import { onStage } from "./on-stage.ts";
 import type { Stage } from "./stage.ts";
 
@@ -31,6 +32,7 @@ describe("the overview", () => {
     return onStage({ receiver: { inbox } }, async (page, { url }) => {
       await page.goto(url);
       await page.getByRole("heading", { name: "The inbox can’t be read" }).waitFor();
+      expect(await page.locator("h1").getAttribute("class")).toBe("alarm");
       await page.getByText("EIO: i/o error, read").waitFor();
       expect(await page.getByText("No delivery yet").count()).toBe(0);
       expect(await page.getByRole("heading").count()).toBe(1);
@@ -46,8 +48,47 @@ describe("the overview", () => {
         await expect.poll(async () => (await receiver.health()).service).toBe("refused");
         await page.goto(url);
         await page.getByRole("heading", { name: "The service refuses the API key" }).waitFor();
+        expect(await page.locator("h1").getAttribute("class")).toBe("alarm");
         expect(await page.getByText("Nothing is parked").count()).toBe(0);
       }),
+  );
+
+  testInBrowser(
+    "says first that the service is silent, and what waits for it with which error",
+    () =>
+      onStage({}, async (page, { emulator, receiver, send, url }) => {
+        emulator.fault("authorize", { status: 503 });
+        await send("report.complete");
+        await expect.poll(async () => (await receiver.health()).service).toBe("unreachable");
+        await page.goto(url);
+        await page.locator("h1.alarm", { hasText: "The service does not answer" }).waitFor();
+        await page.locator(".stuck li", { hasText: "Received" }).getByText("503").waitFor();
+        expect(await page.getByText("Nothing is parked").count()).toBe(0);
+        await settled(page);
+      }),
+  );
+
+  testInBrowser(
+    "lists what waits for its next try among the stuck, and of another day the date",
+    () => {
+      const handlers = (receiver: Receiver) =>
+        void receiver.on("report", () => {
+          throw new RetryAfter(3_600_000);
+        });
+      return onStage({ handlers }, async (page, { send, receiver, url }) => {
+        const id = await send("report.complete");
+        await expect.poll(async () => (await receiver.inbox.get(id))?.attempts).toBe(1);
+        await page.goto(url);
+        const stuck = page.locator(".stuck li", { hasText: "RetryAfter: " });
+        await stuck.getByText("1 tried, next in 59 min").waitFor();
+        await stuck.getByText("ago").waitFor();
+        const at = (await receiver.inbox.get(id))?.receivedAt ?? new Date();
+        await page.clock.setFixedTime(Date.now() + 48 * 60 * minuteMs);
+        await page.reload();
+        const day = new Intl.DateTimeFormat("en-US", { day: "numeric", month: "short" });
+        await stuck.getByText(`${day.format(at)}, `).waitFor();
+      });
+    },
   );
 
   testInBrowser("weighs how long acknowledging took by how many came", () =>

@@ -6,7 +6,7 @@ import { Filtering } from "./filtering.tsx";
 import { Frame } from "./frame.tsx";
 import { useHeld } from "./held.ts";
 import { useLive } from "./live.ts";
-import { Ago, Empty, Moment, Pending, StateBadge, To, Why } from "./parts.tsx";
+import { Empty, Moment, Pending, StateBadge, To, Why } from "./parts.tsx";
 import { type Filters, go } from "./route.ts";
 import { kindOf } from "./words.ts";
 
@@ -97,7 +97,7 @@ function Found({
 }
 
 function Row({ entry }: { readonly entry: WireEntry }): JSX.Element {
-  const { id, state, reportId, receivedAt, attempts, nextAttemptAt } = entry;
+  const { id, state, reportId, receivedAt } = entry;
   return (
     <li>
       <To route={{ screen: "delivery", id }}>
@@ -106,14 +106,6 @@ function Row({ entry }: { readonly entry: WireEntry }): JSX.Element {
           {kindOf(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}
         </span>
         <Why entry={entry} />
-        <span class="tries">
-          {attempts > 1 || nextAttemptAt !== null ? `${attempts} tried` : ""}
-          {nextAttemptAt !== null && attempts > 0 && (
-            <>
-              , next <Ago at={nextAttemptAt} />
-            </>
-          )}
-        </span>
         <Moment at={receivedAt} />
       </To>
     </li>

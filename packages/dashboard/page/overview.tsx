@@ -6,7 +6,7 @@ import { AllOf } from "./actions.tsx";
 import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
 import { useLive } from "./live.ts";
-import { Ago, Code, Empty, Pending, StateBadge, To, Why } from "./parts.tsx";
+import { Ago, Code, Empty, Pending, StateBadge, To, When, Why } from "./parts.tsx";
 import type { Route } from "./route.ts";
 import { count, deliveries, kindOf, reasonHint, reasonName, states, total } from "./words.ts";
 
@@ -27,15 +27,16 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
   if (!inbox.ok) {
     return (
       <>
-        <h1>The inbox can’t be read</h1>
+        <h1 class="alarm">The inbox can’t be read</h1>
         <p class="service">The inbox fails: {inbox.error ?? "unknown why"}</p>
       </>
     );
   }
   return (
     <>
-      <h1 class={overview.service === "refused" ? "refused" : undefined}>{headline(overview)}</h1>
+      <h1 class={isSilent(overview) ? "alarm" : undefined}>{headline(overview)}</h1>
       <p class="service">{service(overview)}</p>
+      {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
       <Parked overview={overview} />
       {overview.stuck.length > 0 && <Stuck entries={overview.stuck} />}
       <section aria-labelledby="states">
@@ -66,13 +67,10 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
   );
 }
 
-function Parked({
-  overview: { parked, errors, viewer, counts, service: state },
-}: {
-  readonly overview: WireOverview;
-}): JSX.Element | null {
+function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
+  const { parked, errors, viewer, counts } = overview;
   const found = Object.entries(parked).sort(([, one], [, other]) => other - one);
-  if (found.length === 0 && state === "refused") return null;
+  if (found.length === 0 && isSilent(overview)) return null;
   if (found.length === 0) {
     return total(counts) === 0 ? (
       <Empty title="No delivery yet">
@@ -149,7 +147,7 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
                 {kindOf(entry)} {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
               </span>
               <Why entry={entry} />
-              <Ago at={entry.receivedAt} />
+              <When at={entry.receivedAt} />
             </To>
           </li>
         ))}
@@ -158,8 +156,14 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
   );
 }
 
+/** Whether the service gives no verdict: nothing goes on until it does. */
+function isSilent({ service: state }: WireOverview): boolean {
+  return state === "refused" || state === "unreachable";
+}
+
 function headline({ counts, service: state }: WireOverview): string {
   if (state === "refused") return "The service refuses the API key";
+  if (state === "unreachable") return "The service does not answer";
   const parked = counts.held + counts.dead;
   const waiting = counts.received + counts.verified;
   if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
@@ -171,7 +175,8 @@ function service({ service: state }: WireOverview): string {
   const texts = {
     ok: "The service answers.",
     unknown: "The service was not asked yet, as far as is known here.",
-    unreachable: "The service does not answer: verification is tried again by itself.",
+    unreachable:
+      "Nothing is verified until it does: each delivery is stored, and asked about again automatically.",
     refused:
       "Nothing is verified, and so nothing handled, until the app has the right key: check apiKey.",
   };

@@ -49,14 +49,21 @@ export function Code({ of }: { readonly of: string }): JSX.Element | null {
 
 /** Why a delivery does not go on: its error, and the reason below. */
 export function Why({ entry }: { readonly entry: WireEntry }): JSX.Element {
-  const { reason } = entry;
+  const { reason, state, attempts, nextAttemptAt } = entry;
   const error = errorOf(entry);
   return (
     <span class="why">
-      {error !== null && <bdi class="failure">{error}</bdi>}{" "}
+      {error !== null && (
+        <bdi class={`failure${state === "handled" ? " is-doubtful" : ""}`}>{error}</bdi>
+      )}{" "}
       {reason !== null && (
         <span class="reason">
           {reasonName(reason.code)} <Code of={reason.code} />
+        </span>
+      )}
+      {nextAttemptAt !== null && attempts > 0 && (
+        <span class="reason">
+          {attempts} tried, next <Ago at={nextAttemptAt} />
         </span>
       )}
     </span>
@@ -71,13 +78,21 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 /** A moment in the viewer's zone; the day too, when it is another. */
 export function Moment({ at }: { readonly at: string }): JSX.Element {
   const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
   return (
     <time dateTime={at} title={full.format(date)}>
-      {isToday ? "" : `${day.format(date)}, `}
+      {isToday(date) ? "" : `${day.format(date)}, `}
       {time.format(date)}
     </time>
   );
+}
+
+/** How long ago, of today; the day and time of any other. */
+export function When({ at }: { readonly at: string }): JSX.Element {
+  return isToday(new Date(at)) ? <Ago at={at} /> : <Moment at={at} />;
+}
+
+function isToday(date: Date): boolean {
+  return date.toDateString() === new Date().toDateString();
 }
 
 /** Hours and minutes in the viewer's zone. */

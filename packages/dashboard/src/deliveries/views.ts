@@ -56,14 +56,17 @@ export function createViews({ inbox, health }: Source): Views {
     async overview() {
       const { ready, inbox: state, service, counts } = await health();
       if (!state.ok) return JSON.stringify({ ...nothing, inbox: state, service });
-      const [{ parked, oldest, minutes }, errors, stuck, waiting] = await Promise.all([
+      const [{ parked, oldest, minutes }, errors, stuck, ...waiting] = await Promise.all([
         summed(),
         errorsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
         inbox.list({ state: "verified", limit: 4 * stuckLength }),
+        inbox.list({ state: "received", limit: 4 * stuckLength }),
       ]);
-      const failing = waiting.filter(({ lastError }) => lastError !== null);
-      const shown = [...stuck, ...failing.slice(0, stuckLength)];
+      const failing = waiting.flatMap((some) =>
+        some.filter(({ lastError }) => lastError !== null).slice(0, stuckLength),
+      );
+      const shown = [...stuck, ...failing];
       const numbers = { ready, inbox: state, service, counts, oldest, parked, errors, minutes };
       return JSON.stringify({ ...numbers, stuck: shown.map(clean) });
     },
