@@ -2,6 +2,7 @@
 
 export {
   again,
+  isKeyRefused,
   isParked,
   leave,
   mostUnsigned,
@@ -12,7 +13,6 @@ export {
 } from "./inbox/delivery.ts";
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, timeOf } from "./inbox/id.ts";
-export { isKeyRefused } from "./inbox/key-refused.ts";
 export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./inbox/query.ts";
 export { receiverInbox } from "./inbox/receiver-inbox.ts";
 export {

@@ -210,3 +210,11 @@ export function leave<To extends "held" | "rejected" | "dead">(
 ): Left & { readonly to: To } {
   return { to, reason: { code, message }, error };
 }
+
+/** Start of a delivery's last error when the service refused the API key. */
+export const keyRefused = "The service refuses the API key";
+
+/** Whether the service refused the API key when it was last asked about a delivery, or was not asked for that reason. */
+export function isKeyRefused({ state, lastError }: Pick<Entry, "state" | "lastError">): boolean {
+  return state === "received" && lastError !== null && lastError.startsWith(keyRefused);
+}

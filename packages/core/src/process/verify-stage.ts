@@ -3,6 +3,7 @@ import type { Verdict } from "../client/client.ts";
 import { recognize, toObject } from "../events/recognize.ts";
 import {
   type Job,
+  keyRefused,
   leave,
   type Outcome,
   type Recognized,
@@ -10,7 +11,6 @@ import {
   stopped,
 } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
-import { keyRefused } from "../inbox/key-refused.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
