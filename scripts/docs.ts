@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, rmSync, watch, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compose } from "../site/compose.ts";
+import { llmsText } from "../site/llms.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const site = join(root, "site");
@@ -22,7 +23,12 @@ function pnpm(...args: readonly string[]): Promise<void> {
 
 function writePages(): readonly string[] {
   const { pages, groups, files, sources } = compose(root);
-  for (const [page, text] of pages) write(`${page}.md`, text);
+  for (const [page, text] of pages) {
+    write(`${page}.md`, text);
+    // Served as it is, beside the HTML.
+    write(`public/${page}.md`, text);
+  }
+  write("public/llms.txt", llmsText({ pages, groups }));
   for (const file of files) copy(file, `public/files/${file}`);
   copy("site/home.md", "index.md");
   copy("packages/dashboard/page/mark.svg", "public/mark.svg");

@@ -17,6 +17,7 @@ export default defineConfig({
   lang: "en",
   base: process.env.DOCS_BASE ?? "/",
   srcDir: "generated",
+  srcExclude: ["public/**"],
   outDir: "dist",
   cleanUrls: true,
   head: [

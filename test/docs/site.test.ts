@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { compose } from "../../site/compose.ts";
+import { llmsText } from "../../site/llms.ts";
 import { anchorOf, relink, sectionsOf } from "../../site/markdown.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,6 +15,21 @@ test("every section is on a page, and every link leads somewhere", () => {
   expect(groups.flatMap((group) => group.pages.map(({ to }) => to))).toEqual([...pages.keys()]);
   expect(pages.get("responses")).toMatch(/^# Responses\n\nThe receiver answers in JSON/);
   expect(pages.get("security")).toContain("(/server-settings)");
+});
+
+test("llms.txt links the Markdown of every page", () => {
+  const site = compose(root);
+  const linked = [...llmsText(site).matchAll(/\]\(\/(.*)\.md\)/g)].map(([, page]) => page);
+  expect(linked).toEqual([...site.pages.keys()]);
+});
+
+test("a heading says what a reader searches for", () => {
+  const headings = [...compose(root).pages.values()].flatMap(
+    (text) => text.match(/^#+ .*$/gm) ?? [],
+  );
+  for (const words of [/handler fails/i, /nothing arrives/i, /503/, /rejected/i]) {
+    expect(headings.some((heading) => words.test(heading))).toBe(true);
+  }
 });
 
 test("every Markdown file that is written for readers is on the site", () => {
