@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
@@ -141,15 +141,49 @@ describe("reporthook doctor", () => {
     const { code, results, checks } = await diagnose(path);
     expect(code).toBe(expected);
     expect(results).toMatchObject(wanted);
-    for (const { result, fix } of checks) {
+    for (const { result, fix, type } of checks) {
       if (result !== "pass") expect(fix).toEqual(expect.any(String));
+      if (result === "fail") expect(type).toEqual(expect.any(String));
     }
   });
 
   it("tells that nothing listens", async () => {
     const { code, value } = await cliJson<Report>(["doctor", "--to", "http://127.0.0.1:9/hook"]);
     expect(code).toBe(1);
-    expect(value.checks).toMatchObject([{ name: "reachable", result: "fail" }]);
+    expect(value.checks).toMatchObject([
+      { name: "reachable", result: "fail", type: expect.any(String) },
+    ]);
+  });
+
+  it.each([
+    ["/nothing", 'app.post("/nothing", reporthook(receiver));'],
+    ["/moved", "npx reporthook doctor --to "],
+    ["/eaten", 'app.post("/eaten", reporthook(receiver));'],
+  ])("says what to type about %s, in 80 columns", async (path, line) => {
+    const { code, out } = await cli(["doctor", "--to", base + path]);
+    expect([code, out]).toEqual([1, expect.stringContaining(`\n               › ${line}`)]);
+    expect(widest(out)).toBeLessThanOrEqual(80);
+  });
+
+  it.each([
+    [406, 0, "pass", "refuses a made-up signature"],
+    [200, 1, "fail", "CALLS A MADE-UP SIGNATURE VALID"],
+    [424, 1, "fail", "CALLS A MADE-UP SIGNATURE EXPIRED"],
+    [401, 1, "fail", "REPORTS_API_KEY"],
+    [404, 1, "fail", "404"],
+  ])("asks the service about a made-up signature: %i", async (status, expected, result, said) => {
+    const other = createServer((_, res) => void res.writeHead(status).end("{}"));
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const REPORTS_URL = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const args = ["doctor", "--requests", "1", "--to", `${base}/good`];
+    const env = { REPORTS_URL, REPORTS_API_KEY: "a-key-of-the-tests" };
+    const { code, value } = await cliJson<Report>(args, { env });
+    other.close();
+    expect(code).toBe(expected);
+    const check = value.checks.find(({ name }) => name === "service");
+    expect(check).toMatchObject({ result, says: expect.stringContaining(said) });
+    if (result === "fail") expect(check?.type).toEqual(expect.any(String));
   });
 
   it("fails when the service refuses the API key of the app, and says so before the rest of what is signed", async () => {
@@ -166,8 +200,12 @@ describe("reporthook doctor", () => {
 
   it("fails when the app has not asked the service", async () => {
     const { headers } = emulator.notification("report");
-    const { result, fix } = await checkKey(service, headers, 0);
-    expect([result, fix]).toEqual(["fail", expect.stringContaining(`REPORTS_URL=${service}`)]);
+    const { result, says, type } = await checkKey(service, headers, 0);
+    expect([result, says]).toEqual([
+      "fail",
+      expect.stringContaining("it asks another service, or none"),
+    ]);
+    expect(type).toBe(`REPORTS_URL=${service} REPORTS_API_KEY=test-api-key npm start`);
   });
 
   it("sends signed ones only where an emulator with the same key is asked about them", async () => {
@@ -178,7 +216,7 @@ describe("reporthook doctor", () => {
     expect(checks.at(-1)?.says).toContain("401");
     expect(seen.slice(from)).toContain("report.complete");
 
-    expect(results).toMatchObject({ "API key": "pass" });
+    expect(results).toMatchObject({ "API key": "pass", service: "pass" });
 
     const env = { REPORTS_URL: service, REPORTS_API_KEY: "another-key" };
     const args = ["doctor", "--signed", "--to", `${base}/good`];

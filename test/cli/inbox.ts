@@ -90,7 +90,7 @@ describe("reporthook inbox", () => {
     const [title, ...lines] = out.trimEnd().split("\n");
     expect(title).toMatch(/^ID +AGE +STATE +EVENT +WHY$/);
     expect(lines.map((line) => line.split(/ +/)[0])).toEqual(Object.values(ids));
-    expect(out).toMatch(/dead +report\.internal_e… +do_not_retry/);
+    expect(out).toMatch(/dead +report\.internal_e?… +it is gone \(do_no/);
     expect(widest(out)).toBeLessThanOrEqual(80);
   });
 
@@ -194,10 +194,10 @@ describe("reporthook inbox", () => {
     const commands = [
       ["list", "--limit", "1000"],
       ["stats"],
-      ["release", "--reason", "do_not_retry"],
+      ["release", "--reason", "do_not_retry", "--yes"],
       ["prune"],
       ["list", "--state", "parked"],
-      ["release", "--reason", "do_not_retry"],
+      ["release", "--reason", "do_not_retry", "--yes"],
     ];
     const ended = commands.map((args) => cli(["inbox", ...args, "--db", busy]));
     expect(await Promise.all(ended)).toEqual(

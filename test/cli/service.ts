@@ -138,6 +138,15 @@ describe("reporthook trigger", () => {
     expect(err).toContain("answered 500, not 2xx");
   });
 
+  it.each([404, 405])("says how to mount the receiver where the answer is %i", async (status) => {
+    const to = await answering(status, "");
+    const { code, err } = await cli(["trigger", "report", "--to", to]);
+    expect(code).toBe(1);
+    expect(err).toContain(
+      `answered ${status}, not 2xx: mount the receiver at this path, for POST, app.post("/hook", reporthook(receiver));`,
+    );
+  });
+
   it("names the way out when no playground is there", async ({ skip }) => {
     const port = createServer().listen(4747, "127.0.0.1");
     const isFree = await once(port, "listening").then(

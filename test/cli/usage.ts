@@ -20,7 +20,7 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["no address", ["test"], "'--to <url>' not specified"],
     ["a port that is none", ["dev", "--port", "70000"], "from 0 to 65535"],
     ["an inbox for the app's own", ["dev", "--forward", "http://a", "--db", "b"], "--db"],
-    ["no inbox to show", ["dashboard"], "either --db <file> or --inbox <url>"],
+    ["no inbox to show", ["dashboard"], "either --db <file> or --inbox <url>: there is neither"],
     ["a page for everybody", ["dashboard", "--db", "a", "--host", "0.0.0.0"], "authorize"],
     ["no inbox", ["inbox", "list"], "either --db <file> or --inbox <url>"],
     ["an inbox of another kind", ["inbox", "stats", "--inbox", "mysql://a"], "postgresql://"],
@@ -115,7 +115,7 @@ describe("--help", () => {
     }
   });
 
-  it.concurrent.each(["list", "show", "release", "retry", "discard", "stats", "prune"])(
+  it.concurrent.each(["list", "show", "release", "retry", "discard", "watch", "stats", "prune"])(
     "inbox %s is in 80 columns, and has --json",
     async (command) => {
       const { code, out } = await cli(["inbox", command, "--help"]);

@@ -6,6 +6,7 @@ import {
   type InboxSource,
   nameOf,
   openInbox,
+  sourceMeant,
   warnOfOthers,
   withInboxSource,
 } from "../inbox/source.ts";
@@ -55,8 +56,9 @@ export function addDashboard(program: Command, terminal: Terminal): void {
 
 async function show(
   terminal: Terminal,
-  { receiver, port, host, ...source }: ShownOptions,
+  { receiver, port, host, ...given }: ShownOptions,
 ): Promise<void> {
+  const source = sourceMeant(terminal, given);
   const inbox = await terminal.during("Opening the inbox", () => openInbox(source));
   const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
   const server = createServer(onNode(page));

@@ -3,7 +3,12 @@ import { createInterface, type Interface } from "node:readline";
 import { type Command, Option } from "commander";
 import { type Happening, type Playground, startPlayground } from "../dev/playground.ts";
 import { happeningLines, letters, type Setting, welcome } from "../dev/view.ts";
-import { emulatorKey, playgroundPort } from "../lib/environment.ts";
+import {
+  emulatorKey,
+  playgroundFolder as folder,
+  playgroundFile,
+  playgroundPort,
+} from "../lib/environment.ts";
 import { endingOf, Failure, UsageError } from "../lib/errors.ts";
 import { isLoopback, untilEnd } from "../lib/listen.ts";
 import { file, integer, jsonOption, url, withExamples } from "../lib/options.ts";
@@ -15,9 +20,6 @@ interface DevOptions {
   readonly forward?: string;
   readonly db?: string;
 }
-
-const folder = ".reporthook";
-const defaultFile = `${folder}/dev.db`;
 
 /** Adds `dev`, which runs the emulated service and a webhook on one port. */
 export function addDev(program: Command, terminal: Terminal): void {
@@ -37,7 +39,7 @@ export function addDev(program: Command, terminal: Terminal): void {
       playgroundPort,
     )
     .option("--host <host>", "the address to listen on", "127.0.0.1")
-    .option("--db <file>", `the playground's inbox (default: ${defaultFile})`, file)
+    .option("--db <file>", `the playground's inbox (default: ${playgroundFile})`, file)
     .addOption(jsonOption())
     .action((options: DevOptions) => dev(terminal, options));
   withExamples(command, [
@@ -57,7 +59,7 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
     );
   }
   if (forward === undefined && db === undefined) makeFolder();
-  const to = forward === undefined ? { db: db ?? defaultFile } : { forward };
+  const to = forward === undefined ? { db: db ?? playgroundFile } : { forward };
   const apiKey = emulatorKey();
   const tell = (happening: Happening): void => {
     terminal.emit({ at: new Date(), ...happening });

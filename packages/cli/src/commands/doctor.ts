@@ -11,8 +11,14 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
+import { type Asked, checkService } from "../doctor/service.ts";
 import { checkSigned, type Service } from "../doctor/signed.ts";
-import { emulatorFromEnvironment, emulatorKey, program } from "../lib/environment.ts";
+import {
+  clientFromEnvironment,
+  emulatorFromEnvironment,
+  emulatorKey,
+  program,
+} from "../lib/environment.ts";
 import { Failure } from "../lib/errors.ts";
 import { hang } from "../lib/layout.ts";
 import { integer, jsonOption, url, withExamples } from "../lib/options.ts";
@@ -65,7 +71,8 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   const { to, requests, signed } = options;
   const service = signed ? await emulatorAsked(terminal) : null;
-  for (const line of announcement(options, terminal)) terminal.print(line);
+  const asked = service ?? serviceNamed();
+  for (const line of announcement(options, asked, terminal)) terminal.print(line);
   const checks: Check[] = [];
   const note = (check: Check): void => {
     checks.push(check);
@@ -76,7 +83,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
 
   let times: Times | null = null;
   const first = await during("Is it reachable?", () => sendTest(to));
-  const reachable = checkReachable(first);
+  const reachable = checkReachable(to, first);
   note(reachable);
   // If the webhook does not answer, the other checks are useless.
   if (reachable.result !== "fail") {
@@ -89,6 +96,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     note(await during("Other methods", () => checkMethods(to)));
     note(await during("Malformed JSON", () => checkParser(to)));
     note(await during("An oversized body", () => checkOversized(to)));
+    if (asked !== null) note(await during("A made-up signature", () => checkService(asked)));
     if (service !== null) {
       const found = await during("Signed notifications", () => checkSigned(to, service));
       for (const check of found) note(check);
@@ -116,29 +124,41 @@ function conclude(terminal: Terminal, findings: Findings): void {
   terminal.print(`\n${terminal.paint("green", "Ready for notifications")}${warnings}.`);
 }
 
-function announcement({ to, requests, signed }: DoctorOptions, terminal: Terminal): string[] {
+function announcement(
+  { to, requests, signed }: DoctorOptions,
+  asked: Asked | null,
+  terminal: Terminal,
+): string[] {
   const also = signed ? "then a signed report, a second copy, and a forged one" : "nothing signed";
-  const text = `Sends ${requests + 1} unsigned test notifications, which reach handlers of test_webhook_endpoint, and a few malformed requests to ${to}; ${also}.`;
+  const asks = asked === null ? "" : ` Asks ${asked.baseUrl} about a made-up signature.`;
+  const text = `Sends ${requests + 1} unsigned test notifications, which reach handlers of test_webhook_endpoint, and a few malformed requests to ${to}; ${also}.${asks}`;
   return [...hang("", text, terminal), ""];
 }
 
-function checkLines({ name, result, says, fix }: Check, terminal: Terminal): string[] {
+function checkLines({ name, result, says, fix, type }: Check, terminal: Terminal): string[] {
   const [mark, style] = marks[result];
   const lead = `${terminal.paint(style, mark)} ${name.padEnd(11)}  `;
   const lines = hang(lead, says, terminal, 15);
   const advice = fix === undefined ? [] : hang(" ".repeat(15), fix, terminal);
-  return [...lines, ...advice];
+  const typed = type === undefined ? [] : hang(`${" ".repeat(15)}› `, type, terminal);
+  return [...lines, ...advice, ...typed];
+}
+
+/** The service of the environment, if it has an address and a key. */
+function serviceNamed(): Asked | null {
+  const { REPORTS_URL: baseUrl = "", REPORTS_API_KEY: key = "" } = process.env;
+  return baseUrl === "" || key === "" ? null : { client: clientFromEnvironment(), baseUrl };
 }
 
 /** Checks that the service is an emulator that knows our signature. */
-async function emulatorAsked(terminal: Terminal): Promise<Service> {
+async function emulatorAsked(terminal: Terminal): Promise<Service & Asked> {
   const { client, baseUrl } = emulatorFromEnvironment();
   const apiKey = emulatorKey();
   const { headers } = createEmulator({ apiKey }).notification("report");
   const signature = headers["X-svc-authorization"] ?? "";
   const ask = (): Promise<string> => client.authorize(signature).catch(() => "none");
   if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") {
-    return { baseUrl, apiKey };
+    return { client, baseUrl, apiKey };
   }
   throw new Failure(
     "no_emulator",

@@ -1,37 +1,48 @@
-import { realpathSync } from "node:fs";
-import type { Inbox, State } from "@reporthook/core";
-import { isKeyRefused, parkedReasons } from "@reporthook/core/store";
-import { type Command, Option } from "commander";
-import { discard, type OfReceiver, type ReleaseOptions, release, retry } from "../inbox/actions.ts";
+import type { State } from "@reporthook/core";
+import type { Command, Option } from "commander";
 import {
-  type InboxSource,
-  noSuch,
-  sizeOf,
-  warnOfOthers,
-  withInbox,
-  withInboxSource,
-} from "../inbox/source.ts";
-import { entryLines, entryTable, statsLines } from "../inbox/view.ts";
-import { hang } from "../lib/layout.ts";
+  type DiscardOptions,
+  discard,
+  type OfReceiver,
+  type ReleaseOptions,
+  release,
+  retry,
+} from "../inbox/actions.ts";
+import { reasonOption, withFilters } from "../inbox/filters.ts";
+import {
+  type ListOptions,
+  list,
+  type OfOne,
+  type PruneOptions,
+  prune,
+  show,
+  stats,
+} from "../inbox/look.ts";
+import { type InboxSource, withInboxSource } from "../inbox/source.ts";
+import { type WatchOptions, watch } from "../inbox/watch.ts";
 import { type Example, integer, jsonOption, receiverName, withExamples } from "../lib/options.ts";
+import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-const listed = ["received", "verified", "handled", "held", "rejected", "dead", "parked"] as const;
-const dayMs = 86_400_000;
-
-const parked: Example = [
-  "deliveries that need a decision",
-  "reporthook inbox list --state parked --db inbox.db",
+const parkedStates = ["held", "dead", "parked"] as const;
+const listed: readonly (State | "parked")[] = [
+  ...(["received", "verified", "handled", "rejected"] as const),
+  ...parkedStates,
 ];
-const shown: Example = ["the reason, and the body", "reporthook inbox show 01m7… --db inbox.db"];
+
+const parked: Example = ["deliveries that need a decision", "reporthook inbox list --state parked"];
+const shown: Example = ["the reason, and the body", "reporthook inbox show 01m7qk2v"];
 const releasedAll: Example = [
   "run all that failed",
-  "reporthook inbox release --reason attempts_used_up --db inbox.db",
+  "reporthook inbox release --reason attempts_used_up",
+];
+const scripted: Example = [
+  "in a script, without a question",
+  "reporthook inbox release --reason expired --yes --db inbox.db",
 ];
 
-interface SourceOptions extends InboxSource {
-  readonly receiver?: string;
-}
+const stateOption = (): Option =>
+  choiceOption("--state <state>", "only this state; parked is held or dead", listed);
 
 /** Adds `inbox …`, which also works while the app runs. */
 export function addInbox(program: Command, terminal: Terminal): void {
@@ -47,43 +58,82 @@ export function addInbox(program: Command, terminal: Terminal): void {
   };
   const ofReceiver = "only deliveries of this receiver";
   const theirs = "the receiver of the deliveries";
+  const forMany = (command: Command): Command =>
+    withFilters(command, "all deliveries")
+      .option("--all", "every delivery that allows it")
+      .option("--yes", "do not ask");
 
-  add("list", "List deliveries, oldest first.", [
-    parked,
-    ["the next page of all", "reporthook inbox list --limit 500 --after 01m7… --db inbox.db"],
-  ])
-    .addOption(
-      new Option("--state <state>", "only this state; parked is held or dead").choices(listed),
-    )
+  withFilters(
+    add("list", "List deliveries, oldest first.", [
+      parked,
+      ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
+      ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
+    ])
+      .addOption(stateOption())
+      .addOption(reasonOption("only deliveries", "invalid_signature")),
+    "only deliveries",
+  )
     .option("--receiver <name>", ofReceiver, receiverName)
+    .option("--newest-first", "the newest first")
     .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
     .option("--after <id>", "only deliveries after this one")
     .action((options: ListOptions) => list(terminal, options));
   add("show <id>", "Show a delivery in full: body, headers, attempts.", [shown]).action(
-    (id: string, options: SourceOptions) => show(terminal, id, options),
+    (id: string, options: InboxSource) => show(terminal, id, options),
   );
-  add("release [ids...]", "Run held, dead or handled deliveries again; attempts start from zero.", [
-    ["two of them", "reporthook inbox release 01m7… 01m8… --db inbox.db"],
-    releasedAll,
-  ])
-    .addOption(
-      new Option("--reason <code>", "all deliveries parked for this reason").choices(parkedReasons),
+  forMany(
+    add(
+      "release [ids...]",
+      "Run held, dead or handled deliveries again; attempts start from zero.",
+      [
+        ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"],
+        releasedAll,
+        scripted,
+      ],
     )
+      .addOption(reasonOption("all deliveries"))
+      .addOption(
+        choiceOption("--state <state>", "all in this state (default: parked)", [
+          ...parkedStates,
+          "handled",
+        ]),
+      ),
+  )
     .option("--receiver <name>", theirs, receiverName, "reports")
     .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
-  add("retry <ids...>", "Retry waiting deliveries immediately.", [
-    ["the service is back", "reporthook inbox retry 01m7… --db inbox.db"],
-  ])
+  forMany(
+    add("retry [ids...]", "Retry waiting deliveries immediately.", [
+      ["the service is back", "reporthook inbox retry --all"],
+      ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
+    ]),
+  )
     .option("--receiver <name>", theirs, receiverName, "reports")
     .action((ids: string[], options: OfReceiver) => retry(terminal, ids, options));
-  add("discard <ids...>", "Delete held or dead deliveries.", [
-    ["a useless one", "reporthook inbox discard 01m7… --db inbox.db"],
-  ]).action((ids: string[], options: SourceOptions) => discard(terminal, ids, options));
+  forMany(
+    add("discard [ids...]", "Delete held or dead deliveries.", [
+      ["a useless one", "reporthook inbox discard 01m7qk2v"],
+      ["all of a kind", "reporthook inbox discard --reason unsigned"],
+    ]).addOption(reasonOption("all deliveries")),
+  )
+    .option("--receiver <name>", ofReceiver, receiverName)
+    .action((ids: string[], options: DiscardOptions) => discard(terminal, ids, options));
+  withFilters(
+    add("watch", "Show deliveries as they come and change, until Ctrl-C.", [
+      ["while you try something out", "reporthook inbox watch"],
+      ["only what gets stuck", "reporthook inbox watch --state parked"],
+      ["each change as a line of JSON", "reporthook inbox watch --json --db inbox.db"],
+    ])
+      .addOption(stateOption())
+      .addOption(reasonOption("only deliveries", "invalid_signature")),
+    "only deliveries",
+  )
+    .option("--receiver <name>", ofReceiver, receiverName)
+    .action((options: WatchOptions) => watch(terminal, options));
   add("stats", "Count deliveries by state, and parked ones by reason.", [
     ["for a script", "reporthook inbox stats --json --db inbox.db"],
   ])
     .option("--receiver <name>", ofReceiver, receiverName)
-    .action((options: SourceOptions) => stats(terminal, options));
+    .action((options: OfOne) => stats(terminal, options));
   add("prune", "Delete expired deliveries; a running app does this by itself.", [
     [
       "also deliveries handled over a day ago",
@@ -96,88 +146,8 @@ export function addInbox(program: Command, terminal: Terminal): void {
   withExamples(inbox, [
     parked,
     shown,
-    ["run it again", "reporthook inbox release 01m7… --db inbox.db"],
+    ["run it again", "reporthook inbox release 01m7qk2v"],
     releasedAll,
+    ["of another file", "reporthook inbox list --state parked --db /srv/app/inbox.db"],
   ]);
-}
-
-interface ListOptions extends SourceOptions {
-  readonly state?: State | "parked";
-  readonly limit: number;
-  readonly after?: string;
-}
-
-async function list(terminal: Terminal, options: ListOptions): Promise<void> {
-  await withInbox(terminal, options, "Reading the inbox", async (inbox) => {
-    const { db, inbox: url, prefix, ...query } = options;
-    const { limit } = query;
-    const found = await inbox.list({ ...query, limit: limit + 1 });
-    const entries = found.slice(0, limit);
-    const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
-    terminal.emit({ entries, next });
-    if (entries.length === 0) {
-      terminal.print("Nothing.");
-      return warnIfNamed(terminal, inbox, options);
-    }
-    if (entries.some(isKeyRefused)) {
-      const text =
-        "The service refuses the API key: nothing is verified until the app has the right key.";
-      for (const line of hang("", text, terminal)) terminal.print(terminal.paint("red", line));
-    }
-    for (const line of entryTable(entries, terminal)) terminal.print(line);
-    if (next !== null) terminal.tell(`More: --after ${next}`);
-  });
-}
-
-async function show(terminal: Terminal, id: string, source: SourceOptions): Promise<void> {
-  await withInbox(terminal, source, "Reading the inbox", async (inbox) => {
-    const details = await inbox.get(id);
-    if (details === null) throw noSuch(id, source);
-    terminal.emit(details);
-    for (const line of entryLines(details, terminal)) terminal.print(line);
-  });
-}
-
-async function stats(terminal: Terminal, options: SourceOptions): Promise<void> {
-  const { db, receiver } = options;
-  await withInbox(terminal, options, "Counting", async (inbox) => {
-    const now = new Date();
-    const counts = await inbox.counts(receiver);
-    // In all, not by minute.
-    const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
-    const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
-    const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
-    const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${realpathSync(db)}-wal`);
-    const result = { counts, reasons, oldestWaitingMs, bytes };
-    terminal.emit(result);
-    for (const line of statsLines(result, terminal)) terminal.print(line);
-    await warnIfNamed(terminal, inbox, options);
-  });
-}
-
-interface PruneOptions extends SourceOptions {
-  readonly handledDays: number;
-  readonly parkedDays: number;
-}
-
-async function prune(
-  terminal: Terminal,
-  { handledDays, parkedDays, ...source }: PruneOptions,
-): Promise<void> {
-  const retention = { handledMs: handledDays * dayMs, parkedMs: parkedDays * dayMs };
-  const work = async (inbox: Inbox): Promise<void> => {
-    const pruned = await inbox.prune(new Date());
-    terminal.emit({ pruned });
-    terminal.print(`Deleted ${pruned}.`);
-  };
-  await withInbox(terminal, source, "Deleting expired deliveries", work, retention);
-}
-
-async function warnIfNamed(
-  terminal: Terminal,
-  inbox: Inbox,
-  options: SourceOptions,
-): Promise<void> {
-  const { receiver, ...source } = options;
-  if (receiver !== undefined) await warnOfOthers(terminal, inbox, source, receiver);
 }

@@ -1,8 +1,9 @@
 import { createEmulator, type NotificationName, type SignatureKind } from "@reporthook/emulator";
 import { Argument, type Command, Option } from "commander";
+import { undelivered } from "../lib/advice.ts";
 import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
 import { Failure } from "../lib/errors.ts";
-import { exchange, isDelivered, parsed, undelivered } from "../lib/exchange.ts";
+import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
 import { jsonOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";

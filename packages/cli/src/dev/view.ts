@@ -1,6 +1,6 @@
 import { playgroundPort, program } from "../lib/environment.ts";
 import { isDelivered } from "../lib/exchange.ts";
-import { cut, duration, hang, milliseconds, pairs } from "../lib/layout.ts";
+import { cut, duration, hang, milliseconds, pairs, quoted } from "../lib/layout.ts";
 import { publicKey } from "../lib/redact.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
@@ -90,11 +90,6 @@ export function happeningLines(
   const db = `--db ${quoted(setting.db)}`;
   const isLong = `${release} ${db}`.length > terminal.columns;
   return [...lines, `${release} ${isLong ? "\\\n    " : ""}${db}`];
-}
-
-/** Quotes a path for a shell. */
-function quoted(path: string): string {
-  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function refusedText(apiKey: string): string {

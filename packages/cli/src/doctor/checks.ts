@@ -1,13 +1,12 @@
-import { type Exchange, exchange, isDelivered, parsed } from "../lib/exchange.ts";
+import { type Advice, adviceFor, againLine, mountLine } from "../lib/advice.ts";
+import { codeOf, type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
 
-/** The result of one check. */
-export interface Check {
+/** The result of one check; a failure has a line to type. */
+export interface Check extends Partial<Advice> {
   readonly name: string;
   readonly result: "pass" | "warn" | "fail";
   readonly says: string;
-  /** How to fix it. */
-  readonly fix?: string;
 }
 
 /** Response times, in milliseconds. */
@@ -46,9 +45,10 @@ export function checkTransport(to: string): Check {
 }
 
 /** Checks the answer to the first test notification. */
-export function checkReachable(answer: Exchange): Check {
+export function checkReachable(to: string, answer: Exchange): Check {
   const name = "reachable";
-  if (answer.status === null) return { name, result: "fail", says: answer.error };
+  const advice = adviceFor(to, answer);
+  if (answer.status === null) return { name, result: "fail", says: answer.error, ...advice };
   const { status, ms } = answer;
   if (isDelivered(answer)) return pass(name, `answered ${status} in ${milliseconds(ms)}`);
   const code = codeOf(answer);
@@ -59,7 +59,7 @@ export function checkReachable(answer: Exchange): Check {
     };
   }
   const says = `answered ${status}${code === null ? "" : ` ${code}`}, not 2xx`;
-  return { name, result: "fail", says, fix: fixOf(status, code) };
+  return { name, result: "fail", says, ...advice };
 }
 
 /** Measures response times, one request after another. */
@@ -88,7 +88,7 @@ export async function timeAnswers(
     const [one] = lost;
     const why = one?.status === null ? one.error : `answered ${one?.status}`;
     const check: Check = {
-      ...{ name, result: "fail", fix: "Check the app's log." },
+      ...{ name, result: "fail", fix: "Check the app's log.", type: againLine(to) },
       says: `${lost.length} of ${count} failed: ${why}`,
     };
     return { check, times };
@@ -119,12 +119,13 @@ export async function checkParser(to: string): Promise<Check> {
   if (codeOf(answer) === "invalid_json") return pass(name, `${says} by the receiver`);
   if (isDelivered(answer)) {
     const fix = "Check that this address leads to the receiver, which refuses such a body.";
-    return { name, result: "fail", says, fix };
+    return { name, result: "fail", says, fix, type: mountLine(to) };
   }
   const result = answer.status === null || answer.status >= 500 ? "fail" : "warn";
   const fix =
     "A middleware ahead of the receiver reads the body: mount the receiver before body parsers.";
-  return { name, result, says: `${says}, but not by the receiver`, fix };
+  const type = mountLine(to);
+  return { name, result, says: `${says}, but not by the receiver`, fix, type };
 }
 
 /** Checks the answer to an oversized body. */
@@ -137,7 +138,7 @@ export async function checkOversized(to: string): Promise<Check> {
   if (answer.status === null) return cutOff(name, to, answer);
   if (isDelivered(answer)) {
     const fix = "Limit the size of bodies, as the receiver does: anybody can send one.";
-    return { name, result: "fail", says, fix };
+    return { name, result: "fail", says, fix, type: mountLine(to) };
   }
   const fix =
     "A middleware ahead has another limit, also for signed ones: mount the receiver before it.";
@@ -156,6 +157,7 @@ async function cutOff(
     ...{ name, result: answer.isLate || gone !== "" ? "fail" : "warn" },
     says: `300 kB without a signature: ${answer.error}${gone}`,
     fix: "Limit the size of bodies and answer 413: anybody can send one.",
+    type: mountLine(to),
   };
 }
 
@@ -164,32 +166,8 @@ export function pass(name: string, says: string): Check {
   return { name, result: "pass", says };
 }
 
-/** How to fix an answer that is not 2xx. */
-export function fixOf(status: number, code: string | null): string {
-  if (code === "body_unavailable") return "Mount the receiver before body parsers.";
-  if (code === "inbox_unavailable") return "Check the app's log: its inbox fails.";
-  if (code !== null) return "Check the app's log.";
-  if (status >= 300 && status < 400) return "Use the address that this one redirects to.";
-  if (status === 404 || status === 405) return "Mount the receiver at this path, for POST.";
-  if (status === 401 || status === 403) return "Allow POST without a login here.";
-  if (status === 429) return "Exempt this path from the rate limit.";
-  return "Check the app's log and the middleware ahead of the receiver.";
-}
-
 /** The status, or the reason why there is none. */
 export function statusOf(answer: Exchange): string {
   if (answer.status === null) return `with nothing (${answer.error})`;
   return String(answer.status);
-}
-
-/** The `code` of a receiver's answer. */
-export function codeOf(answer: Exchange): string | null {
-  const { code } = parsedBody(answer);
-  return typeof code === "string" ? code : null;
-}
-
-/** The answer's JSON object, else an empty object. */
-export function parsedBody(answer: Exchange): Record<string, unknown> {
-  const value = answer.status === null ? null : parsed(answer.body);
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

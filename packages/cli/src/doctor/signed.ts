@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createEmulator } from "@reporthook/emulator";
-import { type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
-import { type Check, codeOf, fixOf, parsedBody, pass, statusOf } from "./checks.ts";
+import { adviceFor, startLine } from "../lib/advice.ts";
+import { codeOf, type Exchange, exchange, isDelivered, parsedBody } from "../lib/exchange.ts";
+import { type Check, pass, statusOf } from "./checks.ts";
 
 /** The emulator that signs the notifications. */
 export interface Service {
@@ -16,6 +17,8 @@ const paceMs = 100;
 /** Sends a genuine notification, the same again, and a forged one; first checks whether the app verifies with the right key. */
 export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Promise<Check[]> {
   const emulator = createEmulator({ apiKey });
+  const delivered = (name: string, answer: Exchange, what: string): Check =>
+    checkDelivered({ name, what, to, baseUrl }, answer);
   const genuine = emulator.notification("report.complete");
   const first = await exchange(to, genuine);
   const second = await exchange(to, genuine);
@@ -26,7 +29,9 @@ export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Pro
     await checkKey(baseUrl, genuine.headers, waitMs),
     delivered("signed", first, "a genuine notification is"),
     delivered("duplicate", second, "a second copy is"),
-    refused ? pass("forged", `a forged notification is answered ${forged.status}`) : kept(forged),
+    refused
+      ? pass("forged", `a forged notification is answered ${forged.status}`)
+      : kept(delivered("forged", forged, "a forged notification is")),
   ];
 }
 
@@ -45,16 +50,15 @@ export async function checkKey(
   }
   if (answers.includes(401)) {
     const fix = `Start the app with the REPORTS_API_KEY of the service at ${baseUrl}.`;
-    return { name, result: "fail", says: "the service refuses the app's key (401)", fix };
+    const says = "the service refuses the app's key (401)";
+    return { name, result: "fail", says, fix, type: startLine(baseUrl) };
   }
   if (answers.length > 0) return pass(name, "the app asks the service, which accepts its key");
   return {
-    ...{
-      name,
-      result: "fail",
-      says: "the app did not ask the service about a genuine notification",
-    },
+    ...{ name, result: "fail" },
+    says: "the app did not ask the service about a genuine notification: it asks another service, or none",
     fix: `Start the app with REPORTS_URL=${baseUrl} and the REPORTS_API_KEY of that service.`,
+    type: startLine(baseUrl),
   };
 }
 
@@ -67,20 +71,28 @@ async function answersTo(
   return Array.isArray(answers) ? answers : [];
 }
 
-function delivered(name: string, answer: Exchange, what: string): Check {
+function checkDelivered(
+  of: {
+    readonly name: string;
+    readonly what: string;
+    readonly to: string;
+    readonly baseUrl: string;
+  },
+  answer: Exchange,
+): Check {
+  const { name, what, to, baseUrl } = of;
   const { status } = parsedBody(answer);
   const says = `${what} answered ${statusOf(answer)}${status === undefined ? "" : `, ${status}`}`;
   if (isDelivered(answer)) return pass(name, says);
-  const code = codeOf(answer);
-  const fix =
-    code === "invalid_signature"
-      ? "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator."
-      : fixOf(answer.status ?? 0, code);
-  return { name, result: "fail", says, fix };
+  const fix = "Start the app with the REPORTS_URL and REPORTS_API_KEY of this emulator.";
+  const advice =
+    codeOf(answer) === "invalid_signature"
+      ? { fix, type: startLine(baseUrl) }
+      : adviceFor(to, answer);
+  return { name, result: "fail", says, ...advice };
 }
 
-function kept(answer: Exchange): Check {
-  const check = delivered("forged", answer, "a forged notification is");
+function kept(check: Check): Check {
   if (check.result === "fail") return check;
   return { ...check, says: `${check.says}: the verdict comes after the answer` };
 }

@@ -1,69 +1,160 @@
-import { type Entry, type Inbox, type ReasonCode, ReporthookError } from "@reporthook/core";
+import { type Entry, type Inbox, ReporthookError, type State } from "@reporthook/core";
 import { Failure, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type InboxSource, noSuch, warnOfOthers, withInbox } from "./source.ts";
+import { type Filters, isFiltered, queryOf } from "./filters.ts";
+import { findId } from "./find.ts";
+import { allOf, onMany, type Verb } from "./many.ts";
+import { type InboxSource, noSuch, warnOfOthers, withInbox, withOpenInbox } from "./source.ts";
+
+/** Options that choose many deliveries. */
+interface ManyOptions extends InboxSource, Filters {
+  readonly all?: true;
+  readonly yes?: true;
+}
 
 /** The inbox and the receiver of a command. */
-export interface OfReceiver extends InboxSource {
+export interface OfReceiver extends ManyOptions {
   readonly receiver: string;
 }
 
 /** Options of `inbox release`. */
 export interface ReleaseOptions extends OfReceiver {
-  readonly reason?: ReasonCode;
+  readonly state?: State | "parked";
 }
 
-/** Runs `inbox release`: releases the named deliveries, or all that are parked for a reason. */
+/** Options of `inbox discard`. */
+export interface DiscardOptions extends ManyOptions {
+  readonly receiver?: string;
+}
+
+const releasing: Verb = { verb: "release", doing: "Releasing", done: "released" };
+const retrying: Verb = { verb: "retry", doing: "Retrying", done: "retried" };
+const discarding: Verb = {
+  ...{ verb: "discard", doing: "Discarding", done: "discarded" },
+  note: "They are deleted for good.",
+};
+
+/** Runs `inbox release`: releases the named deliveries, or all that the filters find. */
 export async function release(
   terminal: Terminal,
   ids: readonly string[],
-  { receiver, reason, ...source }: ReleaseOptions,
+  options: ReleaseOptions,
 ): Promise<void> {
-  if (ids.length > 0 === (reason !== undefined)) {
-    throw new UsageError(
-      "Name the deliveries to release, or use --reason to release all of a kind",
-    );
-  }
-  await withInbox(terminal, source, "Releasing", async (inbox) => {
-    const now = Date.now();
-    if (reason !== undefined) {
-      const released = await inbox.release({ receiver, reason, now });
-      terminal.emit({ released });
-      terminal.print(`Released ${released}.`);
-      return released > 0 ? undefined : warnOfOthers(terminal, inbox, source, receiver);
-    }
-    await each(terminal, ids, "released", async (id) => {
-      const { nextAttemptAt } = await mustFind(inbox, id, receiver, source);
-      const waits = nextAttemptAt !== null && nextAttemptAt.getTime() > now;
-      await inbox.release({ receiver, id, now }).catch((error: unknown) => {
-        if (!(error instanceof ReporthookError) || !waits) throw error;
-        const message = `${error.message}; inbox retry retries a waiting delivery`;
-        throw new Failure(error.code, message);
+  const { receiver, state } = options;
+  if (areNamed(ids, options, releasing, state !== undefined)) {
+    return withInbox(terminal, options, "Releasing", (inbox, source) => {
+      const now = Date.now();
+      return each(terminal, ids, "released", async (given) => {
+        const { id, nextAttemptAt } = await mustFind(inbox, given, receiver, source);
+        const waits = nextAttemptAt !== null && nextAttemptAt.getTime() > now;
+        await inbox.release({ receiver, id, now }).catch((error: unknown) => {
+          if (!(error instanceof ReporthookError) || !waits) throw error;
+          const message = `${error.message}; inbox retry retries a waiting delivery`;
+          throw new Failure(error.code, message);
+        });
+        return id;
       });
     });
+  }
+  const query = { ...queryOf(options), receiver, state: state ?? "parked" };
+  await many(terminal, releasing, options, {
+    find: (inbox) => allOf(inbox, query),
+    act: (inbox, id) => inbox.release({ receiver, id, now: Date.now() }),
   });
 }
 
-/** Runs `inbox retry`: retries the named deliveries immediately. */
+/** Runs `inbox retry`: retries the named deliveries, or all that the filters find, immediately. */
 export async function retry(
   terminal: Terminal,
   ids: readonly string[],
-  { receiver, ...source }: OfReceiver,
+  options: OfReceiver,
 ): Promise<void> {
-  await withInbox(terminal, source, "Retrying", (inbox) =>
-    each(terminal, ids, "retried", async (id) => {
-      await mustFind(inbox, id, receiver, source);
-      await inbox.release({ receiver, retry: id, now: Date.now() });
-    }),
-  );
+  const { receiver } = options;
+  if (areNamed(ids, options, retrying)) {
+    return withInbox(terminal, options, "Retrying", (inbox, source) =>
+      each(terminal, ids, "retried", async (given) => {
+        const { id } = await mustFind(inbox, given, receiver, source);
+        await inbox.release({ receiver, retry: id, now: Date.now() });
+        return id;
+      }),
+    );
+  }
+  const query = { ...queryOf(options), receiver };
+  const waits = ({ nextAttemptAt }: Entry): boolean => (nextAttemptAt?.getTime() ?? 0) > Date.now();
+  await many(terminal, retrying, options, {
+    find: async (inbox) =>
+      (await allOf(inbox, { ...query, state: "received" }, { ...query, state: "verified" })).filter(
+        waits,
+      ),
+    act: (inbox, id) => inbox.release({ receiver, retry: id, now: Date.now() }),
+  });
+}
+
+/** Runs `inbox discard`: deletes the named deliveries, or all that the filters find. */
+export async function discard(
+  terminal: Terminal,
+  ids: readonly string[],
+  options: DiscardOptions,
+): Promise<void> {
+  const { receiver } = options;
+  if (areNamed(ids, options, discarding)) {
+    return withInbox(terminal, options, "Discarding", (inbox, source) =>
+      each(terminal, ids, "discarded", async (given) => {
+        const { id } = await mustFind(inbox, given, receiver, source);
+        await inbox.discard(id);
+        return id;
+      }),
+    );
+  }
+  const query: Parameters<Inbox["list"]>[0] = { ...queryOf(options), receiver, state: "parked" };
+  await many(terminal, discarding, options, {
+    find: (inbox) => allOf(inbox, query),
+    act: (inbox, id) => inbox.discard(id),
+  });
+}
+
+/** Whether ids are named, or else a kind. */
+function areNamed(
+  ids: readonly string[],
+  options: ManyOptions,
+  { verb }: Verb,
+  isChosen = false,
+): boolean {
+  const ofAKind = isFiltered(options) || isChosen || options.all === true;
+  if (ids.length > 0 !== ofAKind) return ids.length > 0;
+  const kinds = verb === "retry" ? "--type, --since" : "--reason, --type, --since";
+  throw new UsageError(`Name the deliveries to ${verb}, or choose a kind with ${kinds} or --all`);
+}
+
+/** Finds deliveries and applies an action to each. */
+async function many(
+  terminal: Terminal,
+  verb: Verb,
+  options: ManyOptions & { readonly receiver?: string },
+  {
+    find,
+    act,
+  }: {
+    readonly find: (inbox: Inbox) => Promise<Entry[]>;
+    readonly act: (inbox: Inbox, id: string) => Promise<unknown>;
+  },
+): Promise<void> {
+  const { receiver, yes = false } = options;
+  await withOpenInbox(terminal, options, async (inbox, source) => {
+    const entries = await terminal.during("Looking", () => find(inbox));
+    await onMany(terminal, verb, { entries, yes }, (id) => act(inbox, id));
+    if (entries.length > 0 || receiver === undefined) return;
+    await warnOfOthers(terminal, inbox, source, receiver);
+  });
 }
 
 async function mustFind(
   inbox: Inbox,
-  id: string,
-  receiver: string,
+  given: string,
+  receiver: string | undefined,
   source: InboxSource,
 ): Promise<Entry> {
+  const id = await findId(inbox, given, source);
   if ((await inbox.get(id)) === null) throw noSuch(id, source);
   const found = await inbox.get(id, receiver);
   if (found !== null) return found;
@@ -73,36 +164,22 @@ async function mustFind(
   );
 }
 
-/** Runs `inbox discard`: deletes the named deliveries. */
-export async function discard(
-  terminal: Terminal,
-  ids: readonly string[],
-  source: InboxSource,
-): Promise<void> {
-  await withInbox(terminal, source, "Discarding", (inbox) =>
-    each(terminal, ids, "discarded", async (id) => {
-      if ((await inbox.get(id)) === null) throw noSuch(id, source);
-      await inbox.discard(id);
-    }),
-  );
-}
-
 /** Applies an action to each delivery, prints each result, and fails at the end if one failed. */
 async function each(
   terminal: Terminal,
   ids: readonly string[],
   done: string,
-  act: (id: string) => Promise<void>,
+  act: (id: string) => Promise<string>,
 ): Promise<void> {
   const failed: { id: string; message: string }[] = [];
   const succeeded: string[] = [];
-  for (const id of ids) {
+  for (const given of ids) {
     try {
-      await act(id);
+      const id = await act(given);
       succeeded.push(id);
       terminal.print(`${id} ${done}`);
     } catch (error) {
-      failed.push({ id, message: (error as Error).message });
+      failed.push({ id: given, message: (error as Error).message });
     }
   }
   if (failed.length === 0) return terminal.emit({ [done]: succeeded });

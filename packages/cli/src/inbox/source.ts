@@ -3,6 +3,7 @@ import type { Counts, Inbox } from "@reporthook/core";
 import type { Retention } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
+import { playgroundFile } from "../lib/environment.ts";
 import { Failure, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -13,10 +14,13 @@ export interface InboxSource {
   readonly prefix?: string;
 }
 
+/** The default files, in this folder. */
+const usualFiles = ["inbox.db", playgroundFile];
+
 /** Adds the options for an inbox. */
 export function withInboxSource(command: Command): Command {
   return command
-    .option("--db <file>", "the inbox file of the app")
+    .option("--db <file>", `the app's inbox file (default: ${usualFiles.join(", else ")})`)
     .option(
       "--inbox <url>",
       "the app's queues: redis://…, rediss://…, postgres://… or postgresql://… (or REPORTS_INBOX)",
@@ -29,6 +33,20 @@ export function nameOf({ db, inbox = fromEnvironment() }: InboxSource): string {
   if (db !== undefined || inbox === undefined) return db ?? "";
   const { protocol, host, pathname } = new URL(inbox);
   return `${protocol}//${host}${pathname}`;
+}
+
+/** Completes the source with the first default file that exists, and prints its name, if no inbox is named. */
+export function sourceMeant(terminal: Terminal, source: InboxSource): InboxSource {
+  if ((source.db ?? source.inbox ?? fromEnvironment()) !== undefined) return source;
+  const db = usualFiles.find((file) => sizeOf(file) > 0);
+  if (db === undefined) {
+    const looked = usualFiles.join(" nor ");
+    throw new UsageError(
+      `Name the inbox, either --db <file> or --inbox <url>: there is neither ${looked} here`,
+    );
+  }
+  terminal.tell(`The inbox is ${db}.`);
+  return { ...source, db };
 }
 
 /** Treats an empty variable as missing. */
@@ -102,22 +120,41 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
   }
 }
 
+/** Work on an inbox from a source. */
+export type InboxWork = (inbox: Inbox, source: InboxSource) => Promise<void>;
+
 /** Opens an existing inbox, runs work on it, and closes it. */
 export async function withInbox(
   terminal: Terminal,
-  source: InboxSource,
+  given: InboxSource,
   what: string,
-  work: (inbox: Inbox) => Promise<void>,
+  work: InboxWork,
   retention?: Retention,
 ): Promise<void> {
-  await terminal.during(what, async () => {
-    const inbox = await openInbox(source, retention);
-    try {
-      await work(inbox);
-    } finally {
-      await inbox.close();
-    }
-  });
+  const source = sourceMeant(terminal, given);
+  await terminal.during(what, () => openedFor(work, source, retention));
+}
+
+/** Does the same as {@link withInbox}, for work that shows its own progress. */
+export async function withOpenInbox(
+  terminal: Terminal,
+  given: InboxSource,
+  work: InboxWork,
+): Promise<void> {
+  await openedFor(work, sourceMeant(terminal, given));
+}
+
+async function openedFor(
+  work: InboxWork,
+  source: InboxSource,
+  retention?: Retention,
+): Promise<void> {
+  const inbox = await openInbox(source, retention);
+  try {
+    await work(inbox, source);
+  } finally {
+    await inbox.close();
+  }
 }
 
 /** The failure for an unknown id. */

@@ -1,7 +1,9 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
-import { isKeyRefused } from "@reporthook/core/store";
-import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
+import { isKeyRefused, isParked } from "@reporthook/core/store";
+import { program } from "../lib/environment.ts";
+import { type Column, duration, hang, milliseconds, pairs, quoted, table } from "../lib/layout.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
+import type { InboxSource } from "./source.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
   received: "cyan",
@@ -12,7 +14,8 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
   dead: "red",
 };
 
-function paintState(state: Entry["state"], terminal: Terminal): string {
+/** The name of a state, painted. */
+export function paintState(state: Entry["state"], terminal: Terminal): string {
   return terminal.paint(styles[state], state);
 }
 
@@ -41,6 +44,7 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
   const facts: (readonly [string, string | null])[] = [
     ["id", details.id],
     ["state", details.state],
+    ["error", headlineOf(details.lastError)],
     ["reason", reason && `${reason.code}: ${reason.message}`],
     ["event", details.type],
     ["report", details.reportId],
@@ -100,13 +104,59 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
   );
 }
 
-function whyOf(entry: Entry, now: number): string {
+/** The explanation of an entry's state, with the error first. */
+export function whyOf(entry: Entry, now: number): string {
   const { reason, state, attempts, nextAttemptAt } = entry;
-  if (reason !== null) return reason.code;
-  if (state === "handled") return entry.lastError ?? "";
+  const error = headlineOf(entry.lastError);
+  if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;
+  if (state === "handled") return error ?? "";
   if (isKeyRefused(entry)) return "API key refused";
   if (nextAttemptAt === null || attempts === 0) return "";
-  return `attempt ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
+  const next = `attempt ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
+  return error === null ? next : `${next}: ${error}`;
+}
+
+/** The first line of an error, without a meaningless name. */
+export function headlineOf(error: string | null): string | null {
+  return error === null
+    ? null
+    : (error.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null);
+}
+
+/** The next commands for parked entries: look, run again, delete. */
+export function nextSteps(
+  entries: readonly Entry[],
+  { db, inbox, prefix, receiver }: InboxSource & { readonly receiver?: string },
+  terminal: Terminal,
+): string[] {
+  const parked = entries.filter(({ state }) => isParked(state));
+  const [first] = parked;
+  if (first === undefined) return [];
+  const counts = new Map<string, number>();
+  for (const { reason } of parked) {
+    if (reason !== null) counts.set(reason.code, (counts.get(reason.code) ?? 0) + 1);
+  }
+  const [[code] = [""]] = [...counts].sort(([, one], [, other]) => other - one);
+  // A URL may contain a password, so it is not printed.
+  const where = [
+    ...(db === undefined ? [] : ["--db", quoted(db)]),
+    ...(inbox === undefined ? [] : ["--inbox URL"]),
+    ...(prefix === undefined ? [] : ["--prefix", prefix]),
+  ].join(" ");
+  const whose = receiver === undefined ? "" : ` --receiver ${receiver}`;
+  const steps = [
+    ["Look", `show ${first.id}`],
+    ["Run again", `release --reason ${code}${whose}`],
+    ["Delete", `discard --reason ${code}${whose}`],
+  ] as const;
+  return steps.map(([title, line]) => {
+    const command = `${program()} inbox ${line}`;
+    const lead = `${title}:`.padEnd(11);
+    const isLong = lead.length + command.length + 1 + where.length > terminal.columns;
+    return terminal.clean(
+      `${lead}${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`,
+    );
+  });
 }
 
 /** Formats JSON, if that changes only white space. */

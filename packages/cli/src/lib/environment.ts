@@ -14,6 +14,12 @@ export const webhookPath = "/webhooks/reports";
 /** Path of the playground's dashboard. */
 export const dashboardPath = "/dashboard/";
 
+/** Folder of the playground's inbox. */
+export const playgroundFolder = ".reporthook";
+
+/** File of the playground's inbox. */
+export const playgroundFile: string = `${playgroundFolder}/dev.db`;
+
 /** The command that runs this program: in a clone of the repository a script of the workspace, else npx. */
 export function program(): string {
   const isClone = process.env["npm_package_name"] === "reporthook-workspace";

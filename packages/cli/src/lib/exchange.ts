@@ -1,5 +1,3 @@
-import { Failure } from "./errors.ts";
-
 /** The result of a request to an endpoint. */
 export type Exchange =
   | {
@@ -56,14 +54,6 @@ export function isDelivered({ status }: Pick<Exchange, "status">): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 
-/** The failure for a notification that was not delivered. */
-export function undelivered(url: string, answer: Exchange): Failure {
-  if (answer.status === null) return new Failure("not_delivered", `${url}: ${answer.error}`);
-  const { status, ms, body } = answer;
-  const done = { to: url, status, ms, body: parsed(body) };
-  return new Failure("not_delivered", `${url} answered ${status}, not 2xx`, done);
-}
-
 /** The answer's JSON, or its text. */
 export function parsed(body: string): unknown {
   try {
@@ -71,6 +61,18 @@ export function parsed(body: string): unknown {
   } catch {
     return body;
   }
+}
+
+/** The `code` of a receiver's answer. */
+export function codeOf(answer: Exchange): string | null {
+  const { code } = parsedBody(answer);
+  return typeof code === "string" ? code : null;
+}
+
+/** The answer's JSON object, else an empty object. */
+export function parsedBody(answer: Exchange): Record<string, unknown> {
+  const value = answer.status === null ? null : parsed(answer.body);
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 async function textOf(response: Response): Promise<string> {

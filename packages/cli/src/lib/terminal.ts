@@ -27,8 +27,8 @@ export interface Terminal {
   clean(text: string): string;
   /** Colours text on a terminal without NO_COLOR. For `print`, or for `tell` with `beside`. */
   paint(style: Style, text: string, beside?: boolean): string;
-  /** Shows progress: a spinner on a terminal, else a line after a second. */
-  during<T>(text: string, work: () => Promise<T>): Promise<T>;
+  /** Shows progress: a spinner on a terminal, else a line after a second. The work may `say` how far it is. */
+  during<T>(text: string, work: (say: (text: string) => void) => Promise<T>): Promise<T>;
 }
 
 const longMs = 1_000;
@@ -59,19 +59,27 @@ export function createTerminal(
     paint: (style, text, beside = false) =>
       colours(beside ? stderr : stdout) ? styleText(style, text) : text,
     async during(text, work) {
-      if (json) return work();
+      if (json) return work(() => {});
       const shown = redact(text);
       // On a terminal with width 0 ora would clear lines endlessly.
       const spinner =
         stderr.isTTY && stderr.columns > 0
           ? ora({ text: shown, stream: stderr, color: colours(stderr) ? "cyan" : false }).start()
           : null;
-      const slow = spinner ?? setTimeout(() => terminal.tell(`${text} …`), longMs);
+      let latest: string | null = text;
+      const tellLatest = (): void => {
+        if (latest !== null) terminal.tell(`${latest} …`);
+        latest = null;
+      };
+      const slow = spinner === null ? setInterval(tellLatest, longMs) : undefined;
       try {
-        return await work();
+        return await work((said) => {
+          latest = said;
+          if (spinner !== null) spinner.text = redact(said);
+        });
       } finally {
-        if (spinner === null) clearTimeout(slow as NodeJS.Timeout);
-        else spinner.stop();
+        clearInterval(slow);
+        spinner?.stop();
       }
     },
   };

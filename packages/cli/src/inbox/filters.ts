@@ -1,0 +1,63 @@
+import type { EventType, InboxQuery, ReasonCode } from "@reporthook/core";
+import { parkedReasons } from "@reporthook/core/store";
+import { type Command, InvalidArgumentError, type Option } from "commander";
+import { choiceOption } from "../lib/suggest.ts";
+
+/** Filters for deliveries. */
+export interface Filters {
+  readonly reason?: ReasonCode;
+  readonly type?: EventType;
+  readonly reportId?: string;
+  readonly since?: Date;
+}
+
+const types: readonly EventType[] = [
+  "test_webhook_endpoint",
+  "report.processing",
+  "report.complete",
+  "report.internal_error",
+  "unknown",
+];
+const unitsMs: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Adds the filter options; `only` begins the description of each. */
+export function withFilters(command: Command, only: string): Command {
+  return command
+    .addOption(choiceOption("--type <event>", `${only} of this event`, types))
+    .option("--report-id <id>", `${only} of this report`)
+    .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment);
+}
+
+/** The option for a reason why deliveries are parked, and for more reasons. */
+export function reasonOption(only: string, ...more: readonly ReasonCode[]): Option {
+  const reasons = [...parkedReasons, ...more];
+  return choiceOption("--reason <code>", `${only} parked for this reason`, reasons);
+}
+
+/** The query of an inbox for filters. */
+export function queryOf({ reason, type, reportId, since }: Filters): InboxQuery {
+  return { reason, type, reportId, from: since };
+}
+
+/** Whether anything is filtered. */
+export function isFiltered(filters: Filters): boolean {
+  return Object.values(queryOf(filters)).some((value) => value !== undefined);
+}
+
+/** Parses a time span before now, or a date. */
+function moment(given: string): Date {
+  const [, count, unit = ""] = /^(\d{1,6})(s|m|min|h|d)$/.exec(given) ?? [];
+  const date = /^\d{4}-\d\d-\d\d/.test(given)
+    ? new Date(given)
+    : new Date(Date.now() - Number(count) * (unitsMs[unit] ?? Number.NaN));
+  if (!Number.isNaN(date.getTime()) && date.getTime() >= 0) return date;
+  throw new InvalidArgumentError(
+    "It must be a span like 30min, 2h or 7d, or a date like 2026-11-25 or 2026-11-25T14:00:00Z.",
+  );
+}

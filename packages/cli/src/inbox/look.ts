@@ -1,0 +1,109 @@
+import { realpathSync } from "node:fs";
+import type { Inbox, State } from "@reporthook/core";
+import { isKeyRefused } from "@reporthook/core/store";
+import { hang } from "../lib/layout.ts";
+import type { Terminal } from "../lib/terminal.ts";
+import { type Filters, queryOf } from "./filters.ts";
+import { findId } from "./find.ts";
+import { type InboxSource, noSuch, sizeOf, warnOfOthers, withInbox } from "./source.ts";
+import { entryLines, entryTable, nextSteps, statsLines } from "./view.ts";
+
+const dayMs = 86_400_000;
+
+/** An inbox and one of its receivers. */
+export interface OfOne extends InboxSource {
+  readonly receiver?: string;
+}
+
+/** Options of `inbox list`. */
+export interface ListOptions extends OfOne, Filters {
+  readonly state?: State | "parked";
+  readonly limit: number;
+  readonly after?: string;
+  readonly newestFirst?: true;
+}
+
+/** Runs `inbox list`: prints a line for each delivery, and commands for the parked ones. */
+export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+  await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
+    const { limit, state, receiver, newestFirst } = options;
+    const after = options.after && (await findId(inbox, options.after, source));
+    const query = { ...queryOf(options), state, receiver, newestFirst, after };
+    const found = await inbox.list({ ...query, limit: limit + 1 });
+    const entries = found.slice(0, limit);
+    const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
+    terminal.emit({ entries, next });
+    if (entries.length === 0) {
+      terminal.print("Nothing.");
+      return warnIfNamed(terminal, inbox, source, receiver);
+    }
+    if (entries.some(isKeyRefused)) {
+      const text =
+        "The service refuses the API key: nothing is verified until the app has the right key.";
+      for (const line of hang("", text, terminal)) terminal.print(terminal.paint("red", line));
+    }
+    for (const line of entryTable(entries, terminal)) terminal.print(line);
+    if (next !== null) terminal.tell(`More: --after ${next}`);
+    const named = { ...source, ...(receiver !== undefined && { receiver }) };
+    for (const line of nextSteps(entries, named, terminal)) terminal.tell(line);
+  });
+}
+
+/** Runs `inbox show`: prints a delivery in full. */
+export async function show(terminal: Terminal, given: string, from: InboxSource): Promise<void> {
+  await withInbox(terminal, from, "Reading the inbox", async (inbox, source) => {
+    const id = await findId(inbox, given, source);
+    const details = await inbox.get(id);
+    if (details === null) throw noSuch(id, source);
+    terminal.emit(details);
+    for (const line of entryLines(details, terminal)) terminal.print(line);
+  });
+}
+
+/** Runs `inbox stats`: counts deliveries by state and reason. */
+export async function stats(terminal: Terminal, options: OfOne): Promise<void> {
+  const { receiver } = options;
+  await withInbox(terminal, options, "Counting", async (inbox, source) => {
+    const { db } = source;
+    const now = new Date();
+    const counts = await inbox.counts(receiver);
+    // In all, not by minute.
+    const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
+    const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
+    const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
+    const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${realpathSync(db)}-wal`);
+    const result = { counts, reasons, oldestWaitingMs, bytes };
+    terminal.emit(result);
+    for (const line of statsLines(result, terminal)) terminal.print(line);
+    await warnIfNamed(terminal, inbox, source, receiver);
+  });
+}
+
+/** Options of `inbox prune`. */
+export interface PruneOptions extends OfOne {
+  readonly handledDays: number;
+  readonly parkedDays: number;
+}
+
+/** Runs `inbox prune`: deletes expired deliveries. */
+export async function prune(
+  terminal: Terminal,
+  { handledDays, parkedDays, ...source }: PruneOptions,
+): Promise<void> {
+  const retention = { handledMs: handledDays * dayMs, parkedMs: parkedDays * dayMs };
+  const work = async (inbox: Inbox): Promise<void> => {
+    const pruned = await inbox.prune(new Date());
+    terminal.emit({ pruned });
+    terminal.print(`Deleted ${pruned}.`);
+  };
+  await withInbox(terminal, source, "Deleting expired deliveries", work, retention);
+}
+
+async function warnIfNamed(
+  terminal: Terminal,
+  inbox: Inbox,
+  source: InboxSource,
+  receiver: string | undefined,
+): Promise<void> {
+  if (receiver !== undefined) await warnOfOthers(terminal, inbox, source, receiver);
+}

@@ -1,0 +1,18 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import type { Terminal } from "./terminal.ts";
+
+/** Whether a question can be answered on a terminal. */
+export function canAsk({ json }: Terminal): boolean {
+  return !json && process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/** Asks a question on stderr; only `y` and `yes` mean yes. */
+export async function ask(question: string): Promise<boolean> {
+  const input = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = once(input, "close").then(() => "");
+  const asked = input.question(`${question} [y/N] `).catch(() => "");
+  const answer = await Promise.race([asked, closed]);
+  input.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
