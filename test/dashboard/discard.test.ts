@@ -136,4 +136,30 @@ describe("discarding", () => {
       },
     ),
   );
+
+  testInBrowser("has beside it how the command line does the same, to be copied", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      const [dead] = await stage.receiver.inbox.list({ state: "dead" });
+      const [waiting] = await stage.receiver.inbox.list({ state: "verified" });
+      for (const [query, button, command] of [
+        [`?delivery=${dead?.id}`, "Discard", `discard ${dead?.id}`],
+        [`?delivery=${dead?.id}`, "Release", `release ${dead?.id}`],
+        [`?delivery=${waiting?.id}`, "Retry now", `retry ${waiting?.id}`],
+        ["?show=deliveries&state=parked&reason=expired", "Release it", "release --reason expired"],
+      ] as const) {
+        await page.goto(stage.url + query);
+        await page
+          .getByRole("button", { name: button, exact: button === "Release" })
+          .first()
+          .click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByRole("button", { name: "Copy" }).click();
+        await dialog.getByText("Copied").waitFor();
+        const copied = await page.evaluate("navigator.clipboard.readText()");
+        expect(copied).toBe(`npx reporthook inbox ${command} --db inbox.db`);
+      }
+    }),
+  );
 });

@@ -32,6 +32,26 @@ const leaveWithTheNextRows = `new MutationObserver((_, observer) => {
 }).observe(document.querySelector(".list"), { childList: true })`;
 
 describe("the list", () => {
+  testInBrowser("begins on the first screen of a phone, and has its filters within reach", () =>
+    onStage({ handlers: failingHandlers }, async (page, stage) => {
+      await play(stage);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.goto(`${stage.url}?show=deliveries`);
+      await rows(page, 50);
+      const first = await page.locator(".list li").first().boundingBox();
+      expect((first?.y ?? 844) + (first?.height ?? 844)).toBeLessThan(844 / 2);
+      await page.getByText("More filters").focus();
+      await page.keyboard.press("Enter");
+      await page.locator("[name=report]").fill("q3-sales-7");
+      await rows(page, 2);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+      // It is still to be seen what was asked for.
+      await page.reload();
+      await rows(page, 2);
+      expect(await page.locator("[name=report]").isVisible()).toBe(true);
+    }),
+  );
+
   testInBrowser("shows what fits each filter, and what to do when nothing does", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);

@@ -36,6 +36,7 @@ function ReleaseAll({ reason, number }: OfReason): JSX.Element {
           title: `Release ${deliveries(number)}?`,
           text: `All that are parked with the reason ${reasonWithCode(reason)} run again, attempts from zero. ${reasonHint(reason)}`,
           verb: `Release ${deliveries(number)}`,
+          command: `release --reason ${reason}`,
           run: async () => {
             const done = await post(`api/release?${new URLSearchParams({ reason })}`);
             return `${deliveries(done)} released.`;
@@ -94,6 +95,7 @@ export function Actions({
       title,
       text: `Your handlers run again for it, attempts from zero.${doubt}`,
       verb: "Release 1 delivery",
+      command: `release ${id}`,
       run: async () => {
         await post(`api/deliveries/${id}/release`);
         return said;
@@ -104,6 +106,7 @@ export function Actions({
       title: "Try 1 delivery now?",
       text: "It waits no longer for its next try. Its attempts are counted on.",
       verb: "Try 1 delivery now",
+      command: `retry ${id}`,
       run: async () => {
         await post(`api/deliveries/${id}/retry`);
         return "It is tried now.";
@@ -114,6 +117,7 @@ export function Actions({
       title: "Discard 1 delivery?",
       text: `This deletes it from the inbox. ${forGood}`,
       verb: "Discard 1 delivery",
+      command: `discard ${id}`,
       isFinal: true,
       run: async () => {
         await post(`api/deliveries/${id}/discard`);

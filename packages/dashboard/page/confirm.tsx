@@ -1,6 +1,7 @@
 import { createContext, type JSX } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { focusMain } from "./frame.tsx";
+import { Copy } from "./parts.tsx";
 
 /** Something to be done once a person has agreed. */
 export interface Question {
@@ -10,6 +11,8 @@ export interface Question {
   readonly verb: string;
   /** Whether nothing brings back what it does away with. */
   readonly isFinal?: boolean;
+  /** How the command line does the same, after `npx reporthook inbox`. */
+  readonly command?: string;
   /** Does it; resolves to what to say about it. */
   readonly run: () => Promise<string>;
 }
@@ -73,7 +76,7 @@ export function Confirming({
 }
 
 function Dialog({
-  question: { title, text, verb, isFinal = false },
+  question: { title, text, verb, isFinal = false, command },
   run,
   close,
 }: {
@@ -118,6 +121,16 @@ function Dialog({
           {verb}
         </button>
       </div>
+      {command !== undefined && <Command line={`npx reporthook inbox ${command} --db inbox.db`} />}
     </dialog>
+  );
+}
+
+function Command({ line }: { readonly line: string }): JSX.Element {
+  return (
+    <p class="command">
+      On the command line, with your inbox’s file: <code>{line}</code>
+      <Copy text={line}>Copy</Copy>
+    </p>
   );
 }

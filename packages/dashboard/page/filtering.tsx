@@ -1,7 +1,10 @@
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Filters, go } from "./route.ts";
 import { events, reasons, reasonWithCode, states } from "./words.ts";
+
+// On a phone they are behind a button until one is used: the list begins on its first screen.
+const rare = ["event", "report", "id", "from", "until"] as const;
 
 /** What may be asked of a list; the address keeps it. */
 export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
@@ -82,6 +85,9 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
       />
     </label>
   );
+  const [isOpen] = useState(
+    () => matchMedia("(min-width: 50rem)").matches || rare.some((name) => name in filters),
+  );
   const stateNames = Object.entries(states).map(([state, { name }]) => [state, name] as const);
   return (
     <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
@@ -91,15 +97,6 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
         "Reason",
         Object.keys(reasons).map((code) => [code, reasonWithCode(code)] as const),
       )}
-      {choice(
-        "event",
-        "Event",
-        events.map((name) => [name, name] as const),
-      )}
-      {text("report", "Report", "exact id")}
-      {text("id", "Delivery", "id, or how it begins")}
-      {moment("from", "From")}
-      {moment("until", "Until")}
       <button
         type="button"
         disabled={Object.keys(filters).length === 0}
@@ -107,6 +104,20 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
       >
         Clear
       </button>
+      <details open={isOpen}>
+        <summary>More filters</summary>
+        <div>
+          {choice(
+            "event",
+            "Event",
+            events.map((name) => [name, name] as const),
+          )}
+          {text("report", "Report", "exact id")}
+          {text("id", "Delivery", "id, or how it begins")}
+          {moment("from", "From")}
+          {moment("until", "Until")}
+        </div>
+      </details>
     </form>
   );
 }
