@@ -17,15 +17,12 @@ import type {
   SummaryQuery,
   Work,
 } from "@reporthook/core";
-import { ReporthookError } from "@reporthook/core";
 import { detailsOf, newKept, notFound, states } from "@reporthook/core/store";
-import { discard, prune, release } from "./admin/admin.ts";
+import { discard, release } from "./admin/admin.ts";
+import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import { Receivers } from "./queues/receivers.ts";
-import { type Engine, openEngine } from "./server/connection.ts";
-import { weaknesses } from "./server/durability-check.ts";
-import { explain } from "./server/errors.ts";
+import { Session } from "./queues/session.ts";
 import { type BullmqInboxOptions, type Settings, settingsOf } from "./server/settings.ts";
 import { type Change, countsOf, Meter, nothing, weightOf } from "./work/backlog.ts";
 import { QueueConsumer } from "./work/consumer.ts";
@@ -44,15 +41,6 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   return new BullmqInbox(settingsOf(options));
 }
 
-const reopenMs = 1_000;
-
-interface Open {
-  readonly engine: Engine;
-  readonly receivers: Receivers;
-  /** Those who wait for an answer. */
-  readonly asked: Set<(reason: unknown) => void>;
-}
-
 class BullmqInbox implements Inbox {
   readonly identity: string;
   readonly guarantees: Inbox["guarantees"] = {
@@ -63,24 +51,23 @@ class BullmqInbox implements Inbox {
     finds: "parked",
   };
   readonly #settings: Settings;
+  readonly #session: Session;
   readonly #meters = new Map<string, Meter>();
   readonly #consumers = new Set<Consumer>();
-  #opening: Promise<Open> | null = null;
   #closing: Promise<void> | null = null;
-  #failure: { readonly error: unknown; readonly at: number } | null = null;
-  #warned = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
+    this.#session = new Session(settings);
     this.identity = `bullmq:${settings.place}:${settings.prefix}`;
   }
 
   async open(): Promise<void> {
     try {
       // A server that can be read may refuse all the same what is to be stored.
-      await this.#ask(({ receivers }) => receivers.registerAgain());
+      await this.#session.ask(({ receivers }) => receivers.registerAgain());
     } catch (error) {
-      throw await this.#explained(error);
+      throw await this.#session.explained(error);
     }
   }
 
@@ -90,7 +77,7 @@ class BullmqInbox implements Inbox {
     const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("base64url");
     const weight = weightOf(kept);
     const adding = async (change: Change): Promise<Added> => {
-      const { receivers } = await this.#open();
+      const { receivers } = await this.#session.open();
       const queues = await receivers.of(receiver);
       const first = await queues.add({ kept, key, step: 0, losses: 0 });
       if (first !== id) return { status: "duplicate", id: first };
@@ -100,7 +87,7 @@ class BullmqInbox implements Inbox {
     try {
       return await this.#meter(receiver).change(adding, weight);
     } catch (error) {
-      throw await this.#explained(error);
+      throw await this.#session.explained(error);
     }
   }
 
@@ -111,7 +98,7 @@ class BullmqInbox implements Inbox {
       // The connection that closes is of no use to work that begins.
       closed: async () => await this.#closing,
       open: async () => {
-        const { engine, receivers } = await this.#open();
+        const { engine, receivers } = await this.#session.open();
         return { engine, queues: await receivers.of(policy.receiver) };
       },
     };
@@ -121,22 +108,26 @@ class BullmqInbox implements Inbox {
   }
 
   get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    return this.#ask(async ({ receivers }) => {
+    return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
       return found === null ? null : detailsOf(found.carried.kept);
     });
   }
 
   list(query: InboxQuery = {}): Promise<Entry[]> {
-    return this.#ask(async ({ receivers }) => list(await receivers.some(query.receiver), query));
+    return this.#session.ask(async ({ receivers }) =>
+      list(await receivers.some(query.receiver), query),
+    );
   }
 
   summary(query: SummaryQuery): Promise<Summary> {
-    return this.#ask(async ({ receivers }) => summary(await receivers.some(query.receiver), query));
+    return this.#session.ask(async ({ receivers }) =>
+      summary(await receivers.some(query.receiver), query),
+    );
   }
 
   counts(receiver?: string): Promise<Counts> {
-    return this.#ask(async ({ receivers }) => {
+    return this.#session.ask(async ({ receivers }) => {
       const all = await Promise.all((await receivers.some(receiver)).map(countsOf));
       const sum = (state: keyof Counts): number =>
         all.reduce((total, counts) => total + counts[state], 0);
@@ -149,18 +140,18 @@ class BullmqInbox implements Inbox {
   }
 
   oldestWaiting(receiver: string): Promise<Date | null> {
-    return this.#ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
+    return this.#session.ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
   }
 
   release(query: ReleaseQuery): Promise<number> {
     const { receiver } = query;
-    return this.#ask(({ receivers }) =>
+    return this.#session.ask(({ receivers }) =>
       release(receivers.look(receiver), this.#meter(receiver), query),
     );
   }
 
   discard(id: string, receiver?: string): Promise<void> {
-    return this.#ask(async ({ receivers }) => {
+    return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
       if (found === null) throw notFound(id);
       const { receiver: name } = found.carried.kept;
@@ -169,7 +160,7 @@ class BullmqInbox implements Inbox {
   }
 
   prune(now: Date): Promise<number> {
-    return this.#ask(async ({ engine, receivers }) => {
+    return this.#session.ask(async ({ engine, receivers }) => {
       await receivers.registerAgain();
       const { logger, place, retention } = this.#settings;
       let pruned = 0;
@@ -189,10 +180,10 @@ class BullmqInbox implements Inbox {
   async health(): Promise<InboxHealth> {
     try {
       // Reading would go on where writing does not.
-      await this.#ask(({ receivers }) => receivers.registerAgain());
+      await this.#session.ask(({ receivers }) => receivers.registerAgain());
       return { ok: true };
     } catch (error) {
-      return { ok: false, error: (await this.#explained(error)).message };
+      return { ok: false, error: (await this.#session.explained(error)).message };
     }
   }
 
@@ -209,64 +200,15 @@ class BullmqInbox implements Inbox {
     const consumers = [...this.#consumers];
     this.#consumers.clear();
     await Promise.all(consumers.map((consumer) => consumer.abort()));
-    const opening = this.#opening;
-    this.#opening = null;
     this.#meters.clear();
-    const open = await opening?.catch(() => null);
-    for (const end of open?.asked ?? []) end(closedMeanwhile());
-    await open?.engine.close();
-  }
-
-  async #explained(error: unknown): Promise<ReporthookError> {
-    const open = await this.#opening?.catch(() => null);
-    return explain(open?.engine.reasonOf(error) ?? error, this.#settings.place);
-  }
-
-  #open(): Promise<Open> {
-    const failed = this.#failure;
-    if (this.#opening === null && failed !== null && performance.now() - failed.at < reopenMs) {
-      return Promise.reject(failed.error);
-    }
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = null;
-      this.#failure = { error, at: performance.now() };
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  async #connect(): Promise<Open> {
-    const engine = await openEngine(this.#settings);
-    this.#failure = null;
-    if (!this.#warned) {
-      this.#warned = true;
-      const { backend, logger, place } = this.#settings;
-      for (const { setting, value, message } of await weaknesses(backend, engine)) {
-        logger.warn({ inbox: place, [setting]: value }, message);
-      }
-    }
-    return { engine, receivers: new Receivers(engine, this.#settings.prefix), asked: new Set() };
-  }
-
-  /** Asks what `close()` ends: on PostgreSQL BullMQ lets it wait for good, on Redis it says nothing of closing. */
-  async #ask<T>(what: (open: Open) => Promise<T>): Promise<T> {
-    const open = await this.#open();
-    return new Promise((resolve, reject) => {
-      const done = (): void => void open.asked.delete(reject);
-      open.asked.add(reject);
-      Promise.resolve(open).then(what).then(resolve, reject).finally(done);
-    });
+    await this.#session.close();
   }
 
   #meter(receiver: string): Meter {
     const meter =
       this.#meters.get(receiver) ??
-      new Meter(async () => (await this.#open()).receivers.look(receiver));
+      new Meter(async () => (await this.#session.open()).receivers.look(receiver));
     this.#meters.set(receiver, meter);
     return meter;
   }
-}
-
-function closedMeanwhile(): ReporthookError {
-  return new ReporthookError("inbox_failed", "The inbox was closed before this was done");
 }

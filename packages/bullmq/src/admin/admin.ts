@@ -4,19 +4,15 @@ import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook
 import {
   assertParked,
   assertReleasable,
-  dayMs,
   isParked,
   notFound,
   notWaiting,
-  type Retention,
   reopen,
 } from "@reporthook/core/store";
 import { type Carried, dataOf } from "../queues/job-state.ts";
-import { parkedPriorities } from "../queues/priority.ts";
 import {
   type DeliveryJob,
   type Found,
-  foundIn,
   type Place,
   placeOf,
   type ReceiverQueues,
@@ -24,9 +20,8 @@ import {
 } from "../queues/queues.ts";
 import { type Meter, nothing, weightOf } from "../work/backlog.ts";
 import { goneOn, isLost } from "../work/settle.ts";
+import { forget, idsFor } from "./parked.ts";
 
-const atOnce = 100;
-const mostPruned = 10_000;
 /** Nobody begins with a released one sooner, unless told that it is no longer parked. */
 const releaseMs = 5_000;
 /** What was only just parked may lie where it was for a moment: so often it is looked at, after so many milliseconds. */
@@ -171,85 +166,4 @@ export async function discard(queues: ReceiverQueues, meter: Meter, found: Found
     if (released !== null) assertParked(released.carried.kept);
     change(weightOf(kept), nothing);
   });
-}
-
-/** First the key, or a crash between the two would swallow its copy. */
-async function forget(queues: ReceiverQueues, { carried, job, place }: Found): Promise<void> {
-  const { key, kept, step } = carried;
-  const verify = queues.of("verify");
-  if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
-    await verify.removeDeduplicationKey(key);
-  }
-  // What a crash has left there; but what has been released meanwhile is there, too.
-  const left = await queues.look("verify", kept.id);
-  if (left !== null && left.carried.step <= step) await verify.remove(kept.id);
-  await queues.of(place).remove(job.id as string);
-}
-
-/** Deletes what its time is over for, and tells of what was lost before; resolves to how many. */
-export async function prune(
-  queues: ReceiverQueues,
-  { handledMs, parkedMs }: Retention,
-  now: number,
-  tellLost: (id: string) => void,
-): Promise<number> {
-  const cleaned = await Promise.all([
-    queues.of("handle").clean(handledMs, mostPruned, "completed"),
-    queues.of("verify").clean(dayMs, mostPruned, "failed"),
-    queues.of("handle").clean(dayMs, mostPruned, "failed"),
-  ]);
-  let pruned = cleaned.flat().length;
-  for (const place of shelves) {
-    for (const reason of parkedPriorities.keys()) {
-      const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
-      const oldest = () => idsFor(queues, place, reason, atOnce);
-      pruned += await pruneOldest(queues, place, oldest, now - keptMs, tellLost);
-    }
-  }
-  const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
-  return pruned + (await pruneOldest(queues, "unsigned", tests, now - dayMs, () => {}));
-}
-
-/** The oldest come first: it ends with the first that ended no sooner than `since`. */
-async function pruneOldest(
-  queues: ReceiverQueues,
-  place: Place,
-  oldest: () => Promise<readonly string[]>,
-  since: number,
-  tellLost: (id: string) => void,
-): Promise<number> {
-  let pruned = 0;
-  for (;;) {
-    const ids = await oldest();
-    const before = pruned;
-    for (const id of ids) {
-      const job = await queues.of(place).getJob(id);
-      const found = job === undefined ? null : foundIn(place, job);
-      if (found !== null && found.carried.kept.endedAt >= since) return pruned;
-      // Where the job was lost, its id has stayed.
-      if (found !== null) await forget(queues, found);
-      else if ((await queues.of(place).remove(id)) > 0) tellLost(id);
-      pruned++;
-    }
-    if (ids.length < atOnce || pruned === before) return pruned;
-  }
-}
-
-/** The ids of those parked for a reason, the oldest first. */
-async function idsFor(
-  queues: ReceiverQueues,
-  place: Place,
-  reason: ReasonCode,
-  most = Number.POSITIVE_INFINITY,
-): Promise<string[]> {
-  const queue = queues.of(place);
-  const counts = await queue.getCountsPerPriority([...parkedPriorities.values()]);
-  const priority = parkedPriorities.get(reason) ?? 0;
-  const count = Math.min(counts[priority] ?? 0, most);
-  if (count === 0) return [];
-  let before = 0;
-  for (const other of parkedPriorities.values()) {
-    if (other < priority) before += counts[other] ?? 0;
-  }
-  return queue.getRanges(["prioritized"], before, before + count - 1, true);
 }

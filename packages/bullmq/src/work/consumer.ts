@@ -13,7 +13,8 @@ import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "../queu
 import { type Engine, inTime, openMs } from "../server/connection.ts";
 import { type Meter, weightOf } from "./backlog.ts";
 import { Fetcher } from "./fetcher.ts";
-import { goneOn, type Held, isLost, LockLost, leave, putBack, settle } from "./settle.ts";
+import { Locks, type Running } from "./locks.ts";
+import { goneOn, type Held, isLost, leave, putBack, settle } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 
 /** What a consumer needs of its inbox. */
@@ -27,19 +28,6 @@ export interface Source {
   open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
 }
 
-interface Running {
-  readonly held: Held;
-  /** Why there is nothing to work on. */
-  readonly damage: string | null;
-  readonly controller: AbortController;
-  /** Ends it as work that was not done. */
-  giveBack(): void;
-  /** When its lock is known to have been ours, by the monotonic clock. */
-  ownedAt: number;
-  lost: boolean;
-  ended: Promise<void>;
-}
-
 const againMs = 1_000;
 const mostLosses = 5;
 const tellEveryMs = 60_000;
@@ -50,7 +38,7 @@ export class QueueConsumer implements Consumer {
   readonly #source: Source;
   readonly #work: Work;
   readonly #policy: Policy;
-  readonly #running = new Set<Running>();
+  readonly #locks: Locks;
   readonly #slots: Promise<unknown>;
   #fetcher: Promise<Fetcher> | null = null;
   #beat: ReturnType<typeof setInterval> | undefined;
@@ -64,11 +52,12 @@ export class QueueConsumer implements Consumer {
     this.#source = source;
     this.#work = work;
     this.#policy = policy;
+    this.#locks = new Locks(stage, source.leaseMs);
     this.#slots = Promise.all(Array.from({ length: policy.concurrency }, () => this.#slot()));
   }
 
   get running(): number {
-    return this.#running.size;
+    return this.#locks.running.size;
   }
 
   async stop(): Promise<void> {
@@ -77,7 +66,7 @@ export class QueueConsumer implements Consumer {
     void this.#fetcher?.then((fetcher) => fetcher.end()).catch(() => {});
     // While the server hangs neither the wait for a job nor that for the connection may ever end.
     await inTime(this.#slots, againMs).catch(() => this.#disconnect());
-    await Promise.allSettled([...this.#running].map(({ ended }) => ended));
+    await Promise.allSettled([...this.#locks.running].map(({ ended }) => ended));
     await this.#disconnect();
     clearInterval(this.#beat);
   }
@@ -85,7 +74,7 @@ export class QueueConsumer implements Consumer {
   async abort(): Promise<void> {
     this.#aborted = true;
     const stopping = this.stop();
-    for (const { controller, giveBack } of this.#running) {
+    for (const { controller, giveBack } of this.#locks.running) {
       controller.abort(new Error("The receiver is closing"));
       giveBack();
     }
@@ -129,7 +118,9 @@ export class QueueConsumer implements Consumer {
     }
     const everyMs = Math.max(this.#source.leaseMs / 3, 50);
     clearInterval(this.#beat);
-    this.#beat = setInterval(() => void this.#renew(queues), everyMs).unref();
+    this.#beat = setInterval(() => {
+      this.#locks.renew(queues).catch((error) => this.#tell(error));
+    }, everyMs).unref();
     void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
     return new Fetcher(worker);
   }
@@ -146,12 +137,12 @@ export class QueueConsumer implements Consumer {
       ...{ held, damage, controller: new AbortController(), giveBack: () => {}, lost: false },
       ...{ ownedAt: performance.now(), ended: Promise.resolve() },
     };
-    this.#running.add(running);
+    this.#locks.running.add(running);
     try {
       running.ended = this.#handle(queues, running);
       await running.ended;
     } finally {
-      this.#running.delete(running);
+      this.#locks.running.delete(running);
     }
   }
 
@@ -230,7 +221,7 @@ export class QueueConsumer implements Consumer {
     const { held } = running;
     return this.#source.meter.record(held.carried.kept, before, () =>
       this.#insist(running, async () => {
-        await this.#assertOwned(queues, running);
+        await this.#locks.assertOwned(queues, running);
         await settle(queues, held, to, this.#source.handledMs);
       }),
     );
@@ -254,42 +245,6 @@ export class QueueConsumer implements Consumer {
     return false;
   }
 
-  /** Work that took long may have lost its lock: then what comes of it is dropped. */
-  async #assertOwned(queues: ReceiverQueues, running: Running): Promise<void> {
-    const { leaseMs } = this.#source;
-    if (performance.now() - running.ownedAt < leaseMs / 2) return;
-    await this.#extend(queues, [running]);
-    if (running.lost) throw new LockLost();
-  }
-
-  async #renew(queues: ReceiverQueues): Promise<void> {
-    const all = [...this.#running].filter(({ lost }) => !lost);
-    if (all.length === 0) return;
-    try {
-      await this.#extend(queues, all);
-    } catch (error) {
-      this.#tell(error);
-    }
-  }
-
-  async #extend(queues: ReceiverQueues, all: readonly Running[]): Promise<void> {
-    const asked = performance.now();
-    const lost = await queues.of(this.#stage).backend.extendLocks(
-      all.map(({ held }) => held.job.id as string),
-      all.map(({ held }) => held.token),
-      this.#source.leaseMs,
-    );
-    for (const running of all) {
-      const { held, controller } = running;
-      if (!lost.includes(held.job.id as string)) running.ownedAt = asked;
-      else if (this.#running.has(running)) {
-        running.lost = true;
-        controller.abort(new Error(leaseLost));
-        running.giveBack();
-      }
-    }
-  }
-
   /** Once a minute, not at each try. */
   #tell(error: unknown): void {
     const now = performance.now();
@@ -298,6 +253,3 @@ export class QueueConsumer implements Consumer {
     this.#policy.onError(error);
   }
 }
-
-const leaseLost =
-  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";

@@ -1,0 +1,38 @@
+import type { ReasonCode } from "@reporthook/core";
+import { parkedPriorities } from "../queues/priority.ts";
+import type { Found, Place, ReceiverQueues } from "../queues/queues.ts";
+
+/** Deletes a delivery. First the key, or a crash between the two would swallow its copy. */
+export async function forget(
+  queues: ReceiverQueues,
+  { carried, job, place }: Found,
+): Promise<void> {
+  const { key, kept, step } = carried;
+  const verify = queues.of("verify");
+  if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
+    await verify.removeDeduplicationKey(key);
+  }
+  // What a crash has left there; but what has been released meanwhile is there, too.
+  const left = await queues.look("verify", kept.id);
+  if (left !== null && left.carried.step <= step) await verify.remove(kept.id);
+  await queues.of(place).remove(job.id as string);
+}
+
+/** The ids of deliveries parked for a reason, the oldest first. */
+export async function idsFor(
+  queues: ReceiverQueues,
+  place: Place,
+  reason: ReasonCode,
+  most: number = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
+  const queue = queues.of(place);
+  const counts = await queue.getCountsPerPriority([...parkedPriorities.values()]);
+  const priority = parkedPriorities.get(reason) ?? 0;
+  const count = Math.min(counts[priority] ?? 0, most);
+  if (count === 0) return [];
+  let before = 0;
+  for (const other of parkedPriorities.values()) {
+    if (other < priority) before += counts[other] ?? 0;
+  }
+  return queue.getRanges(["prioritized"], before, before + count - 1, true);
+}

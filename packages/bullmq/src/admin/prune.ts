@@ -1,0 +1,56 @@
+import { dayMs, type Retention } from "@reporthook/core/store";
+import { parkedPriorities } from "../queues/priority.ts";
+import { foundIn, type Place, type ReceiverQueues, shelves } from "../queues/queues.ts";
+import { forget, idsFor } from "./parked.ts";
+
+const atOnce = 100;
+const mostPruned = 10_000;
+
+/** Deletes deliveries that are kept no longer; `tellLost` is told of parked ones whose record was lost. Resolves to their number. */
+export async function prune(
+  queues: ReceiverQueues,
+  { handledMs, parkedMs }: Retention,
+  now: number,
+  tellLost: (id: string) => void,
+): Promise<number> {
+  const cleaned = await Promise.all([
+    queues.of("handle").clean(handledMs, mostPruned, "completed"),
+    queues.of("verify").clean(dayMs, mostPruned, "failed"),
+    queues.of("handle").clean(dayMs, mostPruned, "failed"),
+  ]);
+  let pruned = cleaned.flat().length;
+  for (const place of shelves) {
+    for (const reason of parkedPriorities.keys()) {
+      const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
+      const oldest = () => idsFor(queues, place, reason, atOnce);
+      pruned += await pruneOldest(queues, place, oldest, now - keptMs, tellLost);
+    }
+  }
+  const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
+  return pruned + (await pruneOldest(queues, "unsigned", tests, now - dayMs, () => {}));
+}
+
+/** The oldest come first: it ends with the first that ended no sooner than `since`. */
+async function pruneOldest(
+  queues: ReceiverQueues,
+  place: Place,
+  oldest: () => Promise<readonly string[]>,
+  since: number,
+  tellLost: (id: string) => void,
+): Promise<number> {
+  let pruned = 0;
+  for (;;) {
+    const ids = await oldest();
+    const before = pruned;
+    for (const id of ids) {
+      const job = await queues.of(place).getJob(id);
+      const found = job === undefined ? null : foundIn(place, job);
+      if (found !== null && found.carried.kept.endedAt >= since) return pruned;
+      // Where the job was lost, its id has stayed.
+      if (found !== null) await forget(queues, found);
+      else if ((await queues.of(place).remove(id)) > 0) tellLost(id);
+      pruned++;
+    }
+    if (ids.length < atOnce || pruned === before) return pruned;
+  }
+}

@@ -1,0 +1,82 @@
+import { ReporthookError } from "@reporthook/core";
+import { type Engine, openEngine } from "../server/connection.ts";
+import { weaknesses } from "../server/durability-check.ts";
+import { explain } from "../server/errors.ts";
+import type { Settings } from "../server/settings.ts";
+import { Receivers } from "./receivers.ts";
+
+/** An open connection, and the queues behind it. */
+export interface Open {
+  readonly engine: Engine;
+  readonly receivers: Receivers;
+  /** Rejects those who wait for an answer. */
+  readonly asked: Set<(reason: unknown) => void>;
+}
+
+const reopenMs = 1_000;
+
+/** The connection of an inbox to its server: opened when it is needed, after a failure at most once a second. */
+export class Session {
+  readonly #settings: Settings;
+  #opening: Promise<Open> | null = null;
+  #failure: { readonly error: unknown; readonly at: number } | null = null;
+  #warned = false;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /** The open connection. Rejects while the server can't be reached. */
+  open(): Promise<Open> {
+    const failed = this.#failure;
+    if (this.#opening === null && failed !== null && performance.now() - failed.at < reopenMs) {
+      return Promise.reject(failed.error);
+    }
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = null;
+      this.#failure = { error, at: performance.now() };
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /** Asks for what `close()` ends: on PostgreSQL BullMQ lets it wait for good, on Redis it says nothing of closing. */
+  async ask<T>(query: (open: Open) => Promise<T>): Promise<T> {
+    const open = await this.open();
+    return new Promise((resolve, reject) => {
+      const done = (): void => void open.asked.delete(reject);
+      open.asked.add(reject);
+      Promise.resolve(open).then(query).then(resolve, reject).finally(done);
+    });
+  }
+
+  /** Closes the connection; whoever waits for an answer is rejected. */
+  async close(): Promise<void> {
+    const opening = this.#opening;
+    this.#opening = null;
+    const open = await opening?.catch(() => null);
+    for (const end of open?.asked ?? []) {
+      end(new ReporthookError("inbox_failed", "The inbox was closed before this was done"));
+    }
+    await open?.engine.close();
+  }
+
+  /** An error as the inbox gives it: with the server's name and the way out. */
+  async explained(error: unknown): Promise<ReporthookError> {
+    const open = await this.#opening?.catch(() => null);
+    return explain(open?.engine.reasonOf(error) ?? error, this.#settings.place);
+  }
+
+  async #connect(): Promise<Open> {
+    const engine = await openEngine(this.#settings);
+    this.#failure = null;
+    if (!this.#warned) {
+      this.#warned = true;
+      const { backend, logger, place } = this.#settings;
+      for (const { setting, value, message } of await weaknesses(backend, engine)) {
+        logger.warn({ inbox: place, [setting]: value }, message);
+      }
+    }
+    return { engine, receivers: new Receivers(engine, this.#settings.prefix), asked: new Set() };
+  }
+}

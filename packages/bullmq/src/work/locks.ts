@@ -1,0 +1,68 @@
+import type { Stage } from "@reporthook/core";
+import type { ReceiverQueues } from "../queues/queues.ts";
+import { type Held, LockLost } from "./settle.ts";
+
+/** A job that is worked on, under its lock. */
+export interface Running {
+  readonly held: Held;
+  /** Why there is nothing to work on. */
+  readonly damage: string | null;
+  readonly controller: AbortController;
+  /** Ends it as work that was not done. */
+  giveBack(): void;
+  /** When its lock is known to have been ours, by the monotonic clock. */
+  ownedAt: number;
+  lost: boolean;
+  ended: Promise<void>;
+}
+
+/** The locks of a consumer's running jobs: extended while they run; what comes of a job that lost its lock is dropped. */
+export class Locks {
+  readonly running: Set<Running> = new Set();
+  readonly #stage: Stage;
+  readonly #leaseMs: number;
+
+  /** `leaseMs` is how long a lock holds, in milliseconds. */
+  constructor(stage: Stage, leaseMs: number) {
+    this.#stage = stage;
+    this.#leaseMs = leaseMs;
+  }
+
+  /**
+   * Makes sure that a job that took long still has its lock.
+   *
+   * Rejects with {@link LockLost} when it has none.
+   */
+  async assertOwned(queues: ReceiverQueues, running: Running): Promise<void> {
+    if (performance.now() - running.ownedAt < this.#leaseMs / 2) return;
+    await this.#extend(queues, [running]);
+    if (running.lost) throw new LockLost();
+  }
+
+  /** Extends the locks of all running jobs. */
+  async renew(queues: ReceiverQueues): Promise<void> {
+    const all = [...this.running].filter(({ lost }) => !lost);
+    if (all.length > 0) await this.#extend(queues, all);
+  }
+
+  async #extend(queues: ReceiverQueues, all: readonly Running[]): Promise<void> {
+    const asked = performance.now();
+    const lost = await queues.of(this.#stage).backend.extendLocks(
+      all.map(({ held }) => held.job.id as string),
+      all.map(({ held }) => held.token),
+      this.#leaseMs,
+    );
+    for (const running of all) {
+      const { held, controller } = running;
+      if (!lost.includes(held.job.id as string)) running.ownedAt = asked;
+      else if (this.running.has(running)) {
+        running.lost = true;
+        controller.abort(new Error(leaseLost));
+        running.giveBack();
+      }
+    }
+  }
+}
+
+const leaseLost =
+  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
