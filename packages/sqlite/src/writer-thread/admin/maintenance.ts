@@ -106,6 +106,6 @@ function poison(starts: number): ReturnType<typeof leave<"dead">> {
   return leave(
     "dead",
     "poison",
-    `Work on it began ${starts} times and each time the process ended. Mend what ends it, then release it.`,
+    `Work on it began ${starts} times, and the process ended each time. Fix the cause, then release it.`,
   );
 }
