@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver, type Entry } from "@reporthook/core";
@@ -14,6 +17,8 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const emulator = createEmulator();
+const payload = { report_id: "r-1", status: "complete" };
+const recorded = { event_type: "report_status_changed", payload, api_key: "sk-live-0123456789" };
 let folders = 0;
 let cwd: string;
 let ids: Readonly<Record<"failed" | "forgotten" | "unknown", string>>;
@@ -39,12 +44,12 @@ beforeEach(async () => {
   receiver.on(["report.complete", "report.internal_error"], () => {
     throw new Error("connect ECONNREFUSED 10.0.0.7:5432\u001b[31m\nand more");
   });
-  const send = async (name: NotificationName, reportId?: string): Promise<string> => {
-    const request = new Request("http://app/", emulator.notification(name, { reportId }));
+  const send = async (name: NotificationName, body?: object): Promise<string> => {
+    const request = new Request("http://app/", emulator.notification(name, { body }));
     return ((await (await receiver.fetch(request)).json()) as { id: string }).id;
   };
   ids = {
-    failed: await send("report.complete", "r-1"),
+    failed: await send("report.complete", recorded),
     forgotten: await send("report.internal_error"),
     unknown: await send("unknown"),
   };
@@ -133,6 +138,30 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(rest).toEqual({ code: 0, value: { [done]: 1 } });
     // Nobody is asked about nothing.
     expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { [done]: 0 } });
+  });
+
+  it("export writes a fixture without secrets, which trigger sends", async () => {
+    const bodies: string[] = [];
+    const server = createServer(async (req, res) => {
+      bodies.push(Buffer.concat(await req.toArray()).toString());
+      res.end("{}");
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const to = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const exported = await cli(["inbox", "export", ids.failed, "--as", "fixture"], { cwd });
+    expect(JSON.parse(exported.out)).toMatchObject({
+      type: "report.complete",
+      headers: { "content-type": "application/json" },
+      body: { ...recorded, api_key: "[removed]" },
+    });
+    writeFileSync(join(cwd, "fixture.json"), exported.out);
+    const sent = await cliJson(["trigger", "--from", "fixture.json", "--to", to], { cwd });
+    expect(sent).toMatchObject({ code: 0, value: { name: "report.complete", status: 200 } });
+    expect(JSON.parse(bodies[0] ?? "")).toEqual(JSON.parse(exported.out).body);
+
+    const missing = await cli(["trigger", "--from", "none.json", "--to", to], { cwd });
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("ENOENT")]);
+    server.close();
   });
 
   it("release runs what was handled, too, if told", async () => {

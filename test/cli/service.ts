@@ -127,7 +127,7 @@ describe("reporthook trigger", () => {
     });
     const to = await serve(server);
     await cli(["trigger", "report.complete", "--report-id", "r-7", "--to", to]);
-    await cli(["trigger", "unknown", "--body", "no { json", "--to", to]);
+    await cli(["trigger", "unknown", "--body", "no { json", "--force", "--to", to]);
     expect(bodies).toEqual([expect.stringContaining('"r-7"'), "no { json"]);
   });
 

@@ -15,6 +15,11 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["a missing argument", ["trigger"], "missing required argument 'name'"],
     ["an argument too many", ["dev", "now"], "too many arguments"],
     ["an unknown notification", ["trigger", "report.done"], "report.complete"],
+    ["a misspelt notification", ["trigger", "report.compleet"], "Did you mean report.complete?"],
+    ["a misspelt option", ["trigger", "report", "--signatur", "none"], "Did you mean --signature?"],
+    ["a body that is no notification", ["trigger", "report", "--body", "{a:1}"], "or add --force"],
+    ["a list as a body", ["trigger", "report", "--body", "[1]"], "not a JSON object"],
+    ["a file and a name", ["trigger", "report", "--from", "a.json"], "omit the name"],
     ["an unknown signature", ["trigger", "report", "--signature", "wrong"], "valid, invalid"],
     ["an address that is none", ["doctor", "--to", "localhost:3000"], "http://localhost:3000"],
     ["no address", ["test"], "'--to <url>' not specified"],
@@ -115,15 +120,22 @@ describe("--help", () => {
     }
   });
 
-  it.concurrent.each(["list", "show", "release", "retry", "discard", "watch", "stats", "prune"])(
-    "inbox %s is in 80 columns, and has --json",
-    async (command) => {
-      const { code, out } = await cli(["inbox", command, "--help"]);
-      expect(code).toBe(0);
-      expect(out).toContain("--json");
-      expect(widest(out)).toBeLessThanOrEqual(80);
-    },
-  );
+  it.concurrent.each([
+    "list",
+    "show",
+    "release",
+    "retry",
+    "discard",
+    "watch",
+    "export",
+    "stats",
+    "prune",
+  ])("inbox %s is in 80 columns, and has --json", async (command) => {
+    const { code, out } = await cli(["inbox", command, "--help"]);
+    expect(code).toBe(0);
+    expect(out).toContain("--json");
+    expect(widest(out)).toBeLessThanOrEqual(80);
+  });
 
   it("is what comes of no command at all, as a usage error", async () => {
     const { code, out, err } = await cli([]);

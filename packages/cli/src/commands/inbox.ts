@@ -8,6 +8,7 @@ import {
   release,
   retry,
 } from "../inbox/actions.ts";
+import { type ExportOptions, exportFixture } from "../inbox/export.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
 import {
   type ListOptions,
@@ -129,6 +130,16 @@ export function addInbox(program: Command, terminal: Terminal): void {
   )
     .option("--receiver <name>", ofReceiver, receiverName)
     .action((options: WatchOptions) => watch(terminal, options));
+  add("export <id>", "Print a delivery as a fixture for trigger --from, without secrets.", [
+    ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
+    [
+      "send it to your app",
+      "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook",
+    ],
+  ])
+    .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
+    .option("--receiver <name>", theirs, receiverName, "reports")
+    .action((id: string, options: ExportOptions) => exportFixture(terminal, id, options));
   add("stats", "Count deliveries by state, and parked ones by reason.", [
     ["for a script", "reporthook inbox stats --json --db inbox.db"],
   ])

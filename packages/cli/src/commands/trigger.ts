@@ -2,10 +2,12 @@ import { createEmulator, type NotificationName, type SignatureKind } from "@repo
 import { Argument, type Command, Option } from "commander";
 import { undelivered } from "../lib/advice.ts";
 import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
-import { Failure } from "../lib/errors.ts";
+import { Failure, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
+import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
 import { jsonOption, url, withExamples } from "../lib/options.ts";
+import { choiceOption, oneOf } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 const names: readonly NotificationName[] = [
@@ -26,6 +28,8 @@ interface TriggerOptions {
   readonly reportId?: string;
   readonly signature: SignatureKind;
   readonly body?: string;
+  readonly from?: string;
+  readonly force?: true;
 }
 
 /** Adds `trigger NAME`, which sends one signed notification to an endpoint. */
@@ -37,33 +41,41 @@ export function addTrigger(program: Command, terminal: Terminal): void {
       "Send one notification to an endpoint, signed like the playground's service.\n" +
         "An app that uses the real service will reject it.",
     )
-    .addArgument(new Argument("<name>", "the event to send").choices(names))
+    .addArgument(new Argument("[name]", "the event to send").choices(names).argParser(oneOf(names)))
     .addOption(
       new Option("--to <url>", "the endpoint")
         .argParser(url)
         .default(ofPlayground, "the playground"),
     )
     .option("--report-id <id>", "the report's id (default: a new one)")
-    .addOption(
-      new Option("--signature <kind>", "its signature").choices(signatures).default("valid"),
-    )
+    .addOption(choiceOption("--signature <kind>", "its signature", signatures).default("valid"))
     .option("--body <json>", "the body to send, unchanged (default: the usual one)")
+    .option("--from <file>", "send a recorded notification: an exported fixture, or a body")
+    .option("--force", "send a body that is not a JSON object")
     .addOption(jsonOption())
-    .action((name: NotificationName, options: TriggerOptions) => trigger(terminal, name, options));
+    .action((name: NotificationName | undefined, options: TriggerOptions) =>
+      trigger(terminal, name, options),
+    );
   withExamples(command, [
     ["to the playground (reporthook dev)", "reporthook trigger report.complete"],
     ["to your app", "reporthook trigger report --to http://127.0.0.1:3000/hook"],
+    ["a recorded one", "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook"],
     ["a forged one", "reporthook trigger report --signature invalid"],
   ]);
 }
 
 async function trigger(
   terminal: Terminal,
-  name: NotificationName,
-  { to, reportId, signature, body }: TriggerOptions,
+  named: NotificationName | undefined,
+  options: TriggerOptions,
 ): Promise<void> {
+  const { to, reportId, signature, force = false } = options;
+  const { name, body, contentType } = chosen(named, options);
+  if (body !== undefined && !force) assertNotification(body);
   const emulator = createEmulator({ apiKey: emulatorKey() });
-  const { headers, body: sent } = emulator.notification(name, { reportId, signature, body });
+  const made = emulator.notification(name, { reportId, signature, body });
+  const headers = { ...made.headers, ...(contentType && { "content-type": contentType }) };
+  const sent = made.body;
   const answer = await terminal.during(`Sending ${name}`, () =>
     exchange(to, { headers, body: sent }),
   );
@@ -82,4 +94,22 @@ async function trigger(
   terminal.print(`${terminal.paint("green", String(status))} in ${milliseconds(ms)}`);
   terminal.print(terminal.clean(answer.body));
   terminal.emit({ to, name, status, ms, body: parsed(answer.body) });
+}
+
+/** The notification to send: a usual one, or one from a file. */
+function chosen(
+  name: NotificationName | undefined,
+  { from, body, reportId }: TriggerOptions,
+): Partial<Fixture> & { readonly name: NotificationName } {
+  if (from === undefined) {
+    if (name === undefined) {
+      throw new UsageError(`missing required argument 'name': one of ${names.join(", ")}`);
+    }
+    return { name, ...(body !== undefined && { body }) };
+  }
+  if (name !== undefined || body !== undefined || reportId !== undefined) {
+    throw new UsageError("--from sends a file unchanged: omit the name, --body and --report-id");
+  }
+  const fixture = fixtureIn(from);
+  return { ...fixture, name: names.find((each) => each === fixture.type) ?? "unknown" };
 }

@@ -1,0 +1,35 @@
+import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { Failure } from "../lib/errors.ts";
+import { fixtureText } from "../lib/fixture.ts";
+import type { Terminal } from "../lib/terminal.ts";
+import { findId } from "./find.ts";
+import { type InboxSource, noSuch, withInbox } from "./source.ts";
+
+/** Options of `inbox export`. */
+export interface ExportOptions extends InboxSource {
+  readonly receiver: string;
+}
+
+/** Runs `inbox export`: prints a delivery as a fixture, without secrets. */
+export async function exportFixture(
+  terminal: Terminal,
+  given: string,
+  { receiver, ...from }: ExportOptions,
+): Promise<void> {
+  await withInbox(terminal, from, "Reading the inbox", async (inbox, source) => {
+    const id = await findId(inbox, given, source);
+    const details = await inbox.get(id, receiver);
+    if (details === null) throw noSuch(id, source);
+    // The dashboard knows which parts look secret.
+    const page = dashboard(ofInbox(inbox, { receiver }), { logger: false });
+    const address = `http://127.0.0.1/api/deliveries/${id}/body`;
+    const answer = await page(new Request(address), { peer: "127.0.0.1" });
+    if (details.body === null || !answer.ok) {
+      throw new Failure("no_body", `The body of ${id} is no longer kept: export a newer delivery`);
+    }
+    const contentType = details.headers["content-type"];
+    const text = fixtureText({ type: details.type, contentType, body: await answer.text() });
+    terminal.emit(JSON.parse(text));
+    terminal.print(terminal.clean(text));
+  });
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { Failure, UsageError } from "./errors.ts";
+
+/** A recorded notification. */
+export interface Fixture {
+  readonly type: string | null;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** The text of a fixture's file; a JSON body can be edited in it. */
+export function fixtureText(fixture: Fixture): string {
+  const { type, contentType = "application/json", body } = fixture;
+  const headers = { "content-type": contentType };
+  return JSON.stringify({ type, headers, body: objectIn(body) ?? body }, null, 2);
+}
+
+/**
+ * Reads a recorded notification: a fixture, or else the body itself.
+ *
+ * @throws Failure `no_file` if the file can't be read
+ */
+export function fixtureIn(file: string): Fixture {
+  const text = textOf(file);
+  const { type, headers, body } = objectIn(text) ?? {};
+  const isFixture = typeof headers === "object" && headers !== null && body !== undefined;
+  if (!isFixture) return { type: null, contentType: undefined, body: text };
+  const contentType = (headers as Record<string, unknown>)["content-type"];
+  return {
+    type: typeof type === "string" ? type : null,
+    contentType: typeof contentType === "string" ? contentType : undefined,
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  };
+}
+
+/** @throws UsageError if a body is not a JSON object */
+export function assertNotification(body: string): void {
+  if (objectIn(body) !== null) return;
+  throw new UsageError(
+    'The body is not a notification, because it is not a JSON object: use one like \'{"event_type":"report_status_changed","payload":{"report_id":"r-1","status":"complete"}}\', or add --force',
+  );
+}
+
+function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(
+      "no_file",
+      `${file} can't be read (${code}): name the file of a notification`,
+    );
+  }
+}
