@@ -35,8 +35,8 @@ describe("the five minutes of a delivery", () => {
         await page.getByRole("heading", { name: "report.complete r-77" }).waitFor();
         await page.getByText("Asked the service: valid").waitFor();
         await page.getByRole("button", { name: "Retry now" }).click();
-        await page.getByRole("dialog", { name: "Try 1 delivery now?" }).waitFor();
-        await page.getByRole("button", { name: "Try 1 delivery now" }).click();
+        await page.getByRole("dialog", { name: "Retry 1 delivery now?" }).waitFor();
+        await page.getByRole("button", { name: "Retry 1 delivery now" }).click();
         await page.getByText("Dead: All attempts failed").waitFor();
 
         isMended = true;
@@ -52,7 +52,7 @@ describe("the five minutes of a delivery", () => {
         await page.getByText("Handled at attempt 1").waitFor();
         await page.getByText("Released by a person").waitFor();
         expect(logged).toEqual([
-          { by: "Ada", id, message: "A delivery is tried at once." },
+          { by: "Ada", id, message: "A delivery was retried." },
           { by: "Ada", id, message: "A delivery was released." },
         ]);
       });
@@ -138,7 +138,7 @@ describe("releasing", () => {
       await page.route("**/release?*", (route) => route.abort());
       await page.getByRole("button", { name: "Release all 3" }).click();
       await page.getByRole("button", { name: "Release 3 deliveries" }).click();
-      await page.getByText("The server can’t be reached.").waitFor();
+      await page.getByText("The server is unreachable.").waitFor();
       faults(page).length = 0;
     }),
   );
@@ -149,11 +149,11 @@ describe("releasing", () => {
       async (page, stage) => {
         await play(stage);
         await page.goto(stage.url);
-        await page.getByText("Bob (may look)").waitFor();
+        await page.getByText("Bob (view only)").waitFor();
         await page.locator(".stuck a").first().waitFor();
         expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
         await page.locator(".stuck a").first().click();
-        await page.getByRole("heading", { name: "Its way" }).waitFor();
+        await page.getByRole("heading", { name: "History" }).waitFor();
         expect(await page.getByRole("button", { name: /release|retry/i }).count()).toBe(0);
       },
     ),
@@ -184,7 +184,7 @@ describe("the page", () => {
           route.continue({ headers: { ...route.request().headers(), "x-once": "1" } }),
         );
         await page.goto(url);
-        await page.getByText("You may not look at this dashboard.").waitFor();
+        await page.getByText("You may not view this dashboard.").waitFor();
         faults(page).length = 0;
       },
     ),
@@ -252,7 +252,7 @@ describe("the page", () => {
         await page.getByText(/^Handled at attempt/).waitFor();
         expect(await again.count()).toBe(buttons);
       }
-      await page.getByText("It is not kept, as of none that").waitFor();
+      await page.getByText("Not kept: the body of a rejected").waitFor();
     }),
   );
 

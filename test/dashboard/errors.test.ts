@@ -84,7 +84,7 @@ describe("no handler ran", () => {
       const row = page.locator(".list li", { hasText: "Handled" });
       await row.getByText("no handler ran", { exact: true }).waitFor();
       await row.getByRole("link").click();
-      const verdict = page.getByRole("region", { name: "Where it stands" });
+      const verdict = page.getByRole("region", { name: "State" });
       await verdict.getByText("Handled: no handler ran", { exact: true }).waitFor();
     }),
   );
@@ -117,7 +117,7 @@ describe("an error", () => {
           `${error} A handler gave up do_not_retry`,
         );
         await row.getByRole("link").click();
-        const verdict = page.getByRole("region", { name: "Where it stands" });
+        const verdict = page.getByRole("region", { name: "State" });
         await verdict.getByText(error, { exact: true }).waitFor();
         const way = page.locator(".way");
         await way.getByText("caused by RangeError: Page 9 of 4").waitFor();

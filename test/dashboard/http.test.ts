@@ -304,7 +304,7 @@ describe("the dashboard", () => {
   test("throws a TypeError that says what it wants when it is given nothing to show", () => {
     const given = dashboard as (source?: unknown) => unknown;
     const wanted =
-      "There is nothing to show. Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox alone";
+      "The argument is neither a receiver nor ofInbox(…). Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox without receiver";
     expect(() => given()).toThrow(new TypeError(wanted));
     const inbox = memoryInbox();
     const almost = { health() {}, inbox: {} };

@@ -67,10 +67,10 @@ describe("a reason", () => {
       await page.locator(".list .what", { hasText: "not understood" }).click();
       await page.getByRole("heading", { name: "not understood" }).waitFor();
       expect(new URL(page.url()).searchParams.get("delivery")).toBe(id);
-      const verdict = page.getByRole("region", { name: "Where it stands" });
+      const verdict = page.getByRole("region", { name: "State" });
       await verdict.getByText("RangeError: parse met what it does not know").waitFor();
       await verdict
-        .getByText("the option parse or a schema failed: mend it, then release")
+        .getByText("the option parse or a schema failed: fix it, then release")
         .waitFor();
     });
   });

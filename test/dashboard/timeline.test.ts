@@ -6,7 +6,7 @@ import { type Stage, withStage } from "./stage.ts";
 
 const released = "Released by a person";
 
-/** What the page says of a delivery's way, after "Handed to the inbox after". */
+/** What the page says of a delivery's way, after "Passed to the inbox after". */
 async function wayOf({ url }: Stage, id: string): Promise<string[]> {
   const { delivery } = (await (await fetch(`${url}api/deliveries/${id}`)).json()) as WireOne;
   if (delivery === null) throw new Error(`There is no delivery ${id}`);

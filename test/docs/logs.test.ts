@@ -5,6 +5,7 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { expect, test } from "vitest";
 import { refusalWarnings } from "../../packages/core/src/observe/refusals.ts";
+import { doneToAll, doneToOne } from "../../packages/dashboard/src/actions.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -18,7 +19,8 @@ function linesOfTheCode(): string[] {
       .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
       .flatMap((file) => linesOf(readFileSync(join(src, file), "utf8")));
   });
-  return [...refusals, ...others];
+  const actions = [doneToOne, doneToAll].flatMap((lines) => Object.values(lines));
+  return [...refusals, ...actions.map((text) => `${text} (info)`), ...others];
 }
 
 function linesOf(code: string): string[] {

@@ -34,7 +34,7 @@ function ReleaseAll({ reason, number }: OfReason): JSX.Element {
       onClick={() =>
         ask({
           title: `Release ${deliveries(number)}?`,
-          text: `All that are parked with the reason ${reasonWithCode(reason)} run again, attempts from zero. ${reasonHint(reason)}`,
+          text: `All deliveries parked with the reason ${reasonWithCode(reason)} run again. Attempts start from zero. ${reasonHint(reason)}`,
           verb: `Release ${deliveries(number)}`,
           command: `release --reason ${reason}`,
           run: async () => {
@@ -50,7 +50,7 @@ function ReleaseAll({ reason, number }: OfReason): JSX.Element {
   );
 }
 
-const forGood = "Nothing brings back a body or a history.";
+const forGood = "Its body and history can't be restored.";
 
 function DiscardAll({ reason, number }: OfReason): JSX.Element {
   const ask = useConfirm();
@@ -78,7 +78,7 @@ function DiscardAll({ reason, number }: OfReason): JSX.Element {
   );
 }
 
-/** What may be done with one. */
+/** The actions on one delivery. */
 export function Actions({
   delivery: { id, state, nextAttemptAt, verification, reason, body },
   sameReason,
@@ -89,11 +89,11 @@ export function Actions({
   const ask = useConfirm();
   const isParked = state === "held" || state === "dead";
   const isDoubtful = verification !== "valid" && verification !== null;
-  const doubt = isDoubtful ? " It goes to them without a valid verdict." : "";
+  const doubt = isDoubtful ? " They get it without a valid verdict." : "";
   const release = (title: string, said: string): void =>
     ask({
       title,
-      text: `Your handlers run again for it, attempts from zero.${doubt}`,
+      text: `Your handlers run again. Attempts start from zero.${doubt}`,
       verb: "Release 1 delivery",
       command: `release ${id}`,
       run: async () => {
@@ -103,13 +103,13 @@ export function Actions({
     });
   const retry = (): void =>
     ask({
-      title: "Try 1 delivery now?",
-      text: "It waits no longer for its next try. Its attempts are counted on.",
-      verb: "Try 1 delivery now",
+      title: "Retry 1 delivery now?",
+      text: "It is retried immediately. Its attempts continue to count.",
+      verb: "Retry 1 delivery now",
       command: `retry ${id}`,
       run: async () => {
         await post(`api/deliveries/${id}/retry`);
-        return "It is tried now.";
+        return "It is being retried.";
       },
     });
   const discard = (): void =>

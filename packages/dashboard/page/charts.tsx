@@ -47,7 +47,7 @@ function AckChart({ minutes, now }: Shown): JSX.Element {
       : `Median about ${duration(middleOf(minutes))}, slowest 99th percentile ${duration(slowest)}, of 5 s allowed`;
   return (
     <Chart
-      title="Handed to the inbox after"
+      title="Passed to the inbox after"
       text={text}
       minutes={minutes}
       now={now}

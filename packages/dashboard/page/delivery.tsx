@@ -8,7 +8,7 @@ import { Ago, Code, Copy, Empty, Moment, Pending, StateBadge, To } from "./parts
 import { timelineOf } from "./timeline.ts";
 import { duration, kindOf, reasonHint, reasonName, states } from "./words.ts";
 
-/** One delivery: where it stands and why, its way, and what it said. */
+/** One delivery: its state and reason, its history, and its body. */
 export function Delivery({ id }: { readonly id: string }): JSX.Element {
   const told = useLive<WireOne>(`api/deliveries/${encodeURIComponent(id)}`);
   const { data } = told;
@@ -29,9 +29,9 @@ function Missing({ id }: { readonly id: string }): JSX.Element {
   return (
     <>
       <h1>No such delivery</h1>
-      <Empty title="It is not kept, or never came">
+      <Empty title="It was deleted, or never arrived">
         <p>
-          Handled ones are kept for 7 days, parked ones for 30. The id was <code>{id}</code>.
+          Handled deliveries are kept for 7 days, parked ones for 30. The id was <code>{id}</code>.
         </p>
         <To route={{ screen: "deliveries", filters: {} }}>All deliveries</To>
       </Empty>
@@ -64,7 +64,7 @@ function Whole({
         <code>{id}</code>, received <Moment at={receivedAt} /> (<Ago at={receivedAt} />)
         <Copy text={location.href}>Copy link</Copy>
       </p>
-      <section class={`verdict is-${state}`} aria-label="Where it stands">
+      <section class={`verdict is-${state}`} aria-label="State">
         {reason === null ? (
           <Standing delivery={delivery} />
         ) : (
@@ -86,7 +86,7 @@ function Whole({
         {viewer.may === "act" && <Actions delivery={delivery} sameReason={sameReason} />}
       </section>
       <section aria-labelledby="way">
-        <h2 id="way">Its way</h2>
+        <h2 id="way">History</h2>
         <ol class="way">
           {timelineOf(delivery).map(({ at, title, tone, ms, detail }, index) => (
             <li key={index} class={`is-${tone}`}>
@@ -105,9 +105,9 @@ function Whole({
         </ol>
       </section>
       <section aria-labelledby="headers">
-        <h2 id="headers">Headers that are kept</h2>
+        <h2 id="headers">Stored headers</h2>
         {Object.keys(headers).length === 0 ? (
-          <p>None came of those that are kept: content-type, user-agent, traceparent.</p>
+          <p>None. Only content-type, user-agent and traceparent are stored.</p>
         ) : (
           <dl>
             {Object.entries(headers).map(([name, value]) => (
@@ -157,16 +157,16 @@ function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
         {body !== null && <Copy text={body.text}>Copy</Copy>}
       </div>
       {body === null ? (
-        <p>It is not kept, as of none that is rejected, or was handled without a signature.</p>
+        <p>Not kept: the body of a rejected delivery, or of an unsigned one that was handled.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached with the keyboard.
-        <section class="body" tabIndex={0} aria-label="What it said">
+        <section class="body" tabIndex={0} aria-label="Text of the body">
           <pre>{body.text}</pre>
         </section>
       )}
       {body?.isCut === true && (
         <p>
-          It goes on: <a href={`api/deliveries/${id}/body`}>all of it</a>.
+          Truncated: <a href={`api/deliveries/${id}/body`}>the whole body</a>.
         </p>
       )}
     </section>

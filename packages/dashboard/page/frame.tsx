@@ -12,7 +12,7 @@ const links: Readonly<Record<Link, string>> = {
   refused: "Refused",
 };
 
-/** Has whoever reads with the keyboard or a voice go on at the top of the screen. */
+/** Moves the focus of keyboard and screen-reader users to the top of the screen. */
 export function focusMain(): void {
   document.getElementById("main")?.focus({ preventScroll: true });
 }
@@ -87,7 +87,7 @@ export function Frame({
         </span>
         <span class="viewer">
           {data === null ? "" : data.viewer.name}
-          {data?.viewer.may === "view" ? " (may look)" : ""}
+          {data?.viewer.may === "view" ? " (view only)" : ""}
         </span>
       </header>
       <main id="main" tabIndex={-1}>

@@ -18,7 +18,7 @@ export interface Problem {
   readonly detail: string;
 }
 
-// A connection that is made anew within this time was never away.
+// A connection that is restored within this time does not count as lost.
 const patienceMs = 2_500;
 const againMs = 2_000;
 const longestMs = 30_000;
@@ -42,7 +42,7 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
     const asking = new AbortController();
     const set = (part: Partial<Told<T>>): void =>
       setTold((before) => ({
-        ...(before.of === subject ? before : anew(before)),
+        ...(before.of === subject ? before : withoutData(before)),
         ...part,
         of: subject,
       }));
@@ -103,17 +103,17 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
       found();
     };
   }, [address, subject]);
-  return told.of === subject ? told : anew(told);
+  return told.of === subject ? told : withoutData(told);
 }
 
-/** What is still so of another subject. */
-function anew<T>({ link }: Told<T>): Told<T> {
+/** The state of the connection, for another subject. */
+function withoutData<T>({ link }: Told<T>): Told<T> {
   return { data: null, link: link === "refused" ? "connecting" : link, problem: null };
 }
 
 const titles: Readonly<Record<number, string>> = {
-  400: "This inbox can’t be asked that",
-  403: "You may not look here",
+  400: "This inbox does not support this filter",
+  403: "You may not view this page",
 };
 
 async function whyRefused(address: string, signal: AbortSignal): Promise<Problem | null> {
@@ -134,11 +134,11 @@ export async function post(address: string): Promise<number> {
   const signal = AbortSignal.timeout(longestMs);
   const response = await fetch(address, { method: "POST", headers, signal }).catch(
     ({ name }: Error) => {
-      if (name !== "TimeoutError") throw new Error("The server can’t be reached.");
-      throw new Error(`No answer within ${longestMs / 1_000} s: it may be done all the same.`);
+      if (name !== "TimeoutError") throw new Error("The server is unreachable.");
+      throw new Error(`No answer within ${longestMs / 1_000} s. The action may still succeed.`);
     },
   );
-  // Whatever stands before the app may answer with a page of its own.
+  // A proxy may answer with another page.
   const { done, detail } = (await response.json().catch(() => ({}))) as Partial<WireDone & Problem>;
   if (done === undefined) throw new Error(detail ?? `The server answered ${response.status}.`);
   return done;

@@ -10,7 +10,7 @@ import { Ago, Code, Empty, Pending, StateBadge, To, When, Why } from "./parts.ts
 import type { Route } from "./route.ts";
 import { count, deliveries, kindOf, reasonHint, reasonName, states, total } from "./words.ts";
 
-/** How it stands: what needs a person first, then the numbers. */
+/** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
   const told = useLive<WireOverview>("api/overview");
   const { data } = told;
@@ -23,12 +23,12 @@ export function Overview(): JSX.Element {
 
 function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
   const { counts, oldest, minutes, inbox } = overview;
-  // Nothing is known of what it holds.
+  // Its content is unknown.
   if (!inbox.ok) {
     return (
       <>
         <h1 class="alarm">The inbox can’t be read</h1>
-        <p class="service">The inbox fails: {inbox.error ?? "unknown why"}</p>
+        <p class="service">The inbox fails: {inbox.error ?? "unknown error"}</p>
       </>
     );
   }
@@ -80,7 +80,7 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
         </p>
       </Empty>
     ) : (
-      <p class="calm">✓ Nothing is parked. Whatever fails is tried again by itself.</p>
+      <p class="calm">✓ Nothing is parked. Failed deliveries are retried automatically.</p>
     );
   }
   return (

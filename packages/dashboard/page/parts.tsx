@@ -32,7 +32,7 @@ export function To({
   );
 }
 
-/** A state, told by sign, word and colour. */
+/** A state as sign, word and colour. */
 export function StateBadge({ state }: { readonly state: State }): JSX.Element {
   const { name, sign } = states[state];
   return (
@@ -151,7 +151,7 @@ export function Copy({
   );
 }
 
-/** What stands where nothing is. */
+/** A placeholder for an empty list. */
 export function Empty({
   title,
   children,
@@ -167,7 +167,7 @@ export function Empty({
   );
 }
 
-/** Holds the place of what is still to come. */
+/** A placeholder while loading. */
 export function Pending({ lines }: { readonly lines: number }): JSX.Element {
   return (
     <div class="pending" role="status">

@@ -23,7 +23,7 @@ export function timelineOf(delivery: WireDelivery): readonly Step[] {
     {
       ...plain,
       at: later(receivedAt, ackMs),
-      title: "Handed to the inbox after",
+      title: "Passed to the inbox after",
       tone: "good",
       ms: ackMs,
     },

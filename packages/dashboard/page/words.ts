@@ -1,45 +1,45 @@
 import type { Counts, Entry, ReasonCode, State } from "@reporthook/core";
 
-/** What a state is called, and what it means. */
+/** The name and meaning of each state. */
 export const states: Readonly<
   Record<State, { readonly name: string; readonly meaning: string; readonly sign: string }>
 > = {
   received: { name: "Received", meaning: "waits for the service’s verdict", sign: "○" },
   verified: { name: "Verified", meaning: "waits for your handlers", sign: "◐" },
   handled: { name: "Handled", meaning: "your handlers succeeded", sign: "✓" },
-  held: { name: "Held", meaning: "waits for a person to decide", sign: "‖" },
+  held: { name: "Held", meaning: "waits for a decision", sign: "‖" },
   dead: { name: "Dead", meaning: "failed for good until released", sign: "✕" },
   rejected: { name: "Rejected", meaning: "not from the service", sign: "⊘" },
 };
 
-/** What a reason is called, and what to do about it. */
+/** The name of each reason, and what to do about it. */
 export const reasons: Readonly<
   Record<ReasonCode, { readonly name: string; readonly hint: string }>
 > = {
   attempts_used_up: {
     name: "All attempts failed",
-    hint: "Mend what the handlers fail with, then release.",
+    hint: "Fix the handlers' error, then release.",
   },
   do_not_retry: {
     name: "A handler gave up",
-    hint: "A handler threw DoNotRetry. Mend what it says, then release.",
+    hint: "A handler threw DoNotRetry. Fix the cause, then release.",
   },
   no_handler: {
     name: "No handler for it",
-    hint: "Register one for “unknown”, or teach parse its shape, then release.",
+    hint: "Register one for “unknown”, or recognize the shape in parse, then release.",
   },
   not_understood: {
     name: "Not understood",
-    hint: "Either the body is no JSON object: look for what rewrites bodies on the way. Or the option parse or a schema failed: mend it, then release.",
+    hint: "The body is not a JSON object: check for a proxy that rewrites bodies. Or the option parse or a schema failed: fix it, then release.",
   },
-  schema_mismatch: { name: "Does not fit its schema", hint: "Mend the schema, then release." },
+  schema_mismatch: { name: "Does not fit its schema", hint: "Fix the schema, then release." },
   not_verified: {
     name: "No verdict from the service",
-    hint: "It gave none for an hour, or judges others and not this one. Mend baseUrl or the way to it, then release to ask again.",
+    hint: "The service gave none for an hour, or gave one for others and not for this. Fix baseUrl or the connection, then release to ask again.",
   },
   expired: {
     name: "Signature too old",
-    hint: "Genuine when it was sent, asked about too late. Release if you trust it.",
+    hint: "It is genuine, but was verified too late. Release it if you trust it.",
   },
   reused_signature: {
     name: "Signature came twice",
@@ -47,19 +47,19 @@ export const reasons: Readonly<
   },
   unsigned: {
     name: "No signature",
-    hint: "Anybody may have sent it, or the signature is in a header that the option signature does not name. Release only if you trust it.",
+    hint: "Anybody may have sent it, or the signature is in another header than the option signature. Release it only if you trust it.",
   },
   invalid_signature: {
     name: "Forged",
-    hint: "The service did not make its signature. If it says so of all, the key belongs to another account.",
+    hint: "The service did not make its signature. If all are rejected, the key belongs to another account.",
   },
   poison: {
     name: "Ends the process",
-    hint: "The app ended several times while it worked on it. Mend what ends it, then release.",
+    hint: "The app crashed several times while it worked on this delivery. Fix the crash, then release.",
   },
 };
 
-/** The names under which handlers are registered. */
+/** The names of events. */
 export const events: readonly string[] = [
   "report.complete",
   "report.processing",
@@ -68,23 +68,23 @@ export const events: readonly string[] = [
   "unknown",
 ];
 
-/** What a reason is called, with the code by which the command line, the log and the documentation name it. */
+/** A reason's name with its code, which the command line, the log and the documentation use. */
 export function reasonWithCode(code: string): string {
   const name = reasonName(code);
   return name === code ? name : `${name} (${code})`;
 }
 
-/** What a reason is called; its code when a newer server knows more. */
+/** A reason's name; its code if a newer server sends an unknown one. */
 export function reasonName(code: string): string {
   return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].name : code;
 }
 
-/** What to do about a reason. */
+/** The advice for a reason. */
 export function reasonHint(code: string): string {
   return Object.hasOwn(reasons, code) ? reasons[code as ReasonCode].hint : "";
 }
 
-/** What a delivery is, as far as it is known. */
+/** A delivery's event, as far as it is known. */
 export function kindOf({ type, reason }: Pick<Entry, "type" | "reason">): string {
   return type ?? (reason?.code === "not_understood" ? "not understood" : "not verified");
 }
@@ -95,7 +95,7 @@ export function count(value: number): string {
   return number.format(value);
 }
 
-/** How many there are, whatever their state. */
+/** The number of deliveries in all states. */
 export function total(counts: Counts): number {
   return Object.values(counts).reduce((sum, one) => sum + one, 0);
 }

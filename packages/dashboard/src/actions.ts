@@ -5,16 +5,23 @@ import { json, problem } from "./http/answer.ts";
 import type { Asked } from "./http/route.ts";
 import type { DashboardLogger } from "./logger.ts";
 
-/** What a person asks to be done. */
+/** A requested action. */
 type Action = Extract<Asked, { readonly action: string }>;
 
-/** Does what a person asks for, and logs who it was. */
+/** Executes actions, and logs the user. */
 export type Act = (viewer: Viewer, action: Action, request: Request) => Promise<Response>;
 
-const doneToOne = {
+/** The log lines of actions on one delivery. */
+export const doneToOne = {
   release: "A delivery was released.",
-  retry: "A delivery is tried at once.",
+  retry: "A delivery was retried.",
   discard: "A delivery was discarded.",
+} as const;
+
+/** The log lines of actions on all deliveries of a reason. */
+export const doneToAll = {
+  release: "All deliveries parked for a reason were released.",
+  discard: "Deliveries parked for a reason were discarded.",
 } as const;
 
 const statuses: Readonly<Record<string, number>> = {
@@ -25,15 +32,15 @@ const statuses: Readonly<Record<string, number>> = {
 
 const sideBySide = 50;
 
-/** Makes the actions on a source. */
+/** Creates the actions on a source. */
 export function createActions({ inbox }: Source, logger: DashboardLogger | false): Act {
   return async (viewer, asked, request) => {
-    // A form of another site can't set it.
+    // A form of another site can't set this header.
     if (!request.headers.has("x-reporthook")) {
       return problem(403, "cross_site", "An action needs the header X-Reporthook.");
     }
     if (viewer.may !== "act") {
-      return problem(403, "view_only", `${viewer.name} may look, and not act.`);
+      return problem(403, "view_only", `${viewer.name} may view, but not act.`);
     }
     const { name: by } = viewer;
     const tell = (fields: Readonly<Record<string, unknown>>, message: string): void => {
@@ -51,11 +58,10 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
       const reason = asked.reason as ReasonCode;
       if (action === "release") {
         const done = await inbox.releaseAll(reason);
-        tell({ reason, done }, "All deliveries parked for a reason were released.");
+        tell({ reason, done }, doneToAll.release);
         return answer(done);
       }
-      const told = (done: number): void =>
-        tell({ reason, done }, "Deliveries parked for a reason were discarded.");
+      const told = (done: number): void => tell({ reason, done }, doneToAll.discard);
       return answer(await discardOldest(inbox, reason, most, told));
     } catch (error) {
       const status = statusOf(error);
@@ -66,7 +72,7 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
   };
 }
 
-/** Discards the oldest of a reason, no more than were asked for; tells how many, also when the inbox fails on the way. */
+/** Discards the oldest deliveries of a reason, at most the requested number; reports the number even if the inbox fails in between. */
 async function discardOldest(
   inbox: Source["inbox"],
   reason: ReasonCode,
@@ -82,7 +88,7 @@ async function discardOldest(
       const settled = await Promise.allSettled(some.map(({ id }) => inbox.discard(id)));
       done += settled.filter(({ status }) => status === "fulfilled").length;
       for (const one of settled) {
-        // One that somebody else released or discarded meanwhile is no failure.
+        // Another user may have released or discarded it meanwhile: not a failure.
         if (one.status === "rejected" && statusOf(one.reason) === undefined) throw one.reason;
       }
     }
@@ -92,7 +98,7 @@ async function discardOldest(
   return done;
 }
 
-/** The status that says why an inbox refuses; undefined when it fails. */
+/** The status for a refusal of the inbox; undefined if the inbox fails. */
 function statusOf(error: unknown): number | undefined {
   return error instanceof ReporthookError ? statuses[error.code] : undefined;
 }

@@ -11,23 +11,23 @@ import { type Asked, read } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
 
-/** Who looks at the dashboard, and whether they may release, retry and discard. */
+/** A user of the dashboard, and whether they may release, retry and discard. */
 export type Person = Viewer;
 
-/** Tells who asks, by a session or a header of theirs; null for nobody who may look. */
+/** Identifies the user, by session or header; null if they may not view the dashboard. */
 export type Authorize = (request: Request) => Person | null | Promise<Person | null>;
 
 /** Options of {@link dashboard}. */
 export interface DashboardOptions {
-  /** Left out, only this machine may look, and may do everything. */
+  /** Default: only this machine may view the dashboard, and may act. */
   readonly authorize?: Authorize | undefined;
-  /** Who released what, and what went wrong: the console; `false` silences it. */
+  /** Gets actions with their users, and errors. Default: the console; `false` silences it. */
   readonly logger?: DashboardLogger | false | undefined;
 }
 
 /**
- * Answers a web standard request to the dashboard; never rejects. Without `authorize` the context has to tell where the request
- * came from: `{ peer: address }`, or `c.env` of Hono on Node.
+ * Answers a web standard request to the dashboard; never rejects. Without `authorize` the context must contain the request's
+ * address: `{ peer: address }`, or `c.env` of Hono on Node.
  */
 export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
 
@@ -36,10 +36,9 @@ type Shown = Extract<Asked, { readonly view: string }>;
 const onlyHere: Viewer = { name: "local", may: "act" };
 
 /**
- * A page on which a person sees what became of each delivery, and releases, retries and discards; mounted where the app likes, at a path
- * of its own.
+ * Creates a page that shows all deliveries, and releases, retries and discards them. Mount it under any path.
  *
- * @throws TypeError that names a wrong option, or says that the source is none
+ * @throws TypeError that names a wrong option, or if the source is neither a receiver nor an inbox
  * @example
  * const app = new Hono();
  * const page = dashboard(receiver, { authorize: (request) => personOf(request.headers.get("cookie")) });
@@ -72,23 +71,23 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
     const viewer = await viewerOf(request, context);
     if (viewer === null) return forbidden(authorize === undefined);
     const asked = read(request);
-    if (asked === null) return problem(404, "not_found", "There is no such page.");
+    if (asked === null) return problem(404, "not_found", "Page not found.");
     if ("moved" in asked) return answer(308, null, { Location: asked.moved });
     const method = request.method === "HEAD" ? "GET" : request.method;
     const allowed = "action" in asked ? "POST" : "GET";
     if (method !== allowed) {
-      const detail = `This address takes ${allowed}.`;
+      const detail = `This address accepts ${allowed} only.`;
       return problem(405, "method_not_allowed", detail, { Allow: allowed });
     }
     if ("page" in asked) return pageOf(request);
     if ("asset" in asked) {
       const asset = assetOf(request, asked.asset);
-      return asset ?? problem(404, "not_found", "There is no such file.");
+      return asset ?? problem(404, "not_found", "File not found.");
     }
     if (!isSameOrigin(request)) {
-      return problem(403, "cross_site", "Only the dashboard's own page may ask for this.");
+      return problem(403, "cross_site", "Only the dashboard's page may request this.");
     }
-    // To ask an inbox that is closed would open it again.
+    // A query would open a closed inbox again.
     if (await isOver()) {
       return problem(503, "closing", "The receiver is closing.", { "Retry-After": "5" });
     }
@@ -105,7 +104,7 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   async function show(request: Request, viewer: Viewer, asked: Shown): Promise<Response> {
     const look = lookOf(asked);
     const isLive = request.headers.get("accept") === "text/event-stream";
-    // The answer to HEAD has no body: a live one would never end.
+    // HEAD has no body; a live answer would never end.
     if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await look()));
     const tooMany = (): Response =>
       problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
@@ -114,7 +113,7 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
 
   async function bodyOf(id: string): Promise<Response> {
     const text = await views.body(id);
-    if (text === null) return problem(404, "not_found", "No body is kept.");
+    if (text === null) return problem(404, "not_found", "The body is not stored.");
     return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
   }
 
@@ -128,13 +127,13 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
         return problem(400, error.code, error.message);
       }
       if (logger) logger.error({ error: String(error) }, "The dashboard could not answer.");
-      const detail = isOurs ? error.message : "Something failed: the app's log says what.";
+      const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
       return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
     }
   };
 }
 
-/** Names what all pages with this key see alike. */
+/** The key of a view that several pages share. */
 function keyOf(asked: Shown): string {
   if (asked.view === "overview") return asked.view;
   return asked.view === "one" ? `one ${asked.id}` : `list ${asked.query}`;
@@ -143,6 +142,6 @@ function keyOf(asked: Shown): string {
 function forbidden(isLocalOnly: boolean): Response {
   const detail = isLocalOnly
     ? "Without the option authorize, the dashboard answers only this machine, at localhost or 127.0.0.1 and without a proxy."
-    : "You may not look at this dashboard.";
+    : "You may not view this dashboard.";
   return problem(403, "forbidden", detail);
 }

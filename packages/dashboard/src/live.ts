@@ -4,17 +4,17 @@ import type { Viewer } from "./deliveries/wire.ts";
 import { answer } from "./http/answer.ts";
 
 const silentMs = 15_000;
-// Whoever looks is asked again who they are.
+// The connection is renewed, and `authorize` called again.
 const longestMs = 300_000;
 const most = 100;
 
-/** Answers that stay open and tell of each change. */
+/** Answers that stay open and send each change. */
 export interface Live {
   /** Pages with one `key` share each look. Null when too many are open. */
   open(key: string, look: Look, viewer: Viewer, request: Request): Response | null;
 }
 
-/** Makes server-sent events of whatever can be looked at; `isOver` ends them all. */
+/** Creates server-sent events of the views; `isOver` ends all of them. */
 export function createLive(isOver: () => Promise<boolean>): Live {
   const looks = createLooks(isOver);
   let number = 0;
@@ -42,7 +42,7 @@ export function createLive(isOver: () => Promise<boolean>): Live {
               const { done, value } = await events.next();
               if (!done && !isEnded) return controller.enqueue(encoder.encode(value));
             } catch {
-              // The page connects again, and is then told what is wrong.
+              // The page connects again and then gets the error.
             }
             end();
             controller.close();
@@ -53,7 +53,7 @@ export function createLive(isOver: () => Promise<boolean>): Live {
       );
       const headers = {
         "Content-Type": "text/event-stream",
-        // Whatever compresses ahead would wait for more.
+        // A compressing middleware would buffer the events.
         "Cache-Control": "no-store, no-transform",
         "X-Accel-Buffering": "no",
         // Else the page would come again on the connection that a server which closes waits for.

@@ -1,6 +1,6 @@
-/** Where the dashboard tells of what was done: pino and the console fit. */
+/** The dashboard's logger: pino and the console fit. */
 export interface DashboardLogger {
-  /** Who released what; left out, none is written. */
+  /** Gets each action with its user. Default: not logged. */
   info?(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { Dashboard } from "./dashboard.ts";
 
-/** The members used of a Koa context. */
+/** The used members of a Koa context. */
 export interface KoaContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -13,9 +13,9 @@ export interface KoaContext {
 }
 
 /**
- * A dashboard for `http.createServer` and Express.
+ * Adapts a dashboard to `http.createServer` and Express.
  *
- * @throws TypeError when it is given no dashboard
+ * @throws TypeError if the argument is not a dashboard
  * @example
  * const app = express();
  * app.use("/inbox", onNode(dashboard(receiver)));
@@ -31,9 +31,9 @@ export function onNode(
 }
 
 /**
- * A dashboard for Koa.
+ * Adapts a dashboard to Koa.
  *
- * @throws TypeError when it is given no dashboard
+ * @throws TypeError if the argument is not a dashboard
  * @example
  * const app = new Koa();
  * app.use(mount("/inbox", onKoa(dashboard(receiver))));
@@ -48,7 +48,7 @@ export function onKoa(page: Dashboard): (ctx: KoaContext) => Promise<void> {
 
 function checkPage(page: unknown, line: string): void {
   if (typeof page !== "function") {
-    throw new TypeError(`There is no dashboard to mount. Write: ${line}`);
+    throw new TypeError(`The argument is not a dashboard. Write: ${line}`);
   }
 }
 
@@ -67,24 +67,24 @@ async function serve(
   }
   const response = await page(request, { peer: req.socket.remoteAddress });
   if (res.headersSent || res.destroyed) {
-    // Somebody else answered, or nobody listens any more.
+    // Already answered, or the client disconnected.
     await response.body?.cancel();
     return;
   }
-  // HTTP/2 has none, and Node would warn of it.
+  // HTTP/2 has no such header, and Node would warn.
   if (req.httpVersionMajor > 1) response.headers.delete("connection");
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     res.end();
     return;
   }
-  // Live answers begin before there is anything to tell.
+  // Sends the headers of a live answer before the first event.
   res.flushHeaders();
-  // Who closes the page cuts its answer off.
+  // Closing the page aborts its answer.
   await pipeline(Readable.fromWeb(response.body as ReadableStream), res).catch(() => {});
 }
 
-/** Null for an address that is none. Bodies are not passed on: no request of the dashboard has one. */
+/** Null for an invalid address. It drops bodies, because no request of the dashboard has one. */
 function requestOf(req: IncomingMessage, path: string, signal: AbortSignal): Request | null {
   const headers = new Headers();
   for (let at = 0; at < req.rawHeaders.length; at += 2) {

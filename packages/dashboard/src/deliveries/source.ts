@@ -7,23 +7,23 @@ import {
   watchHealth,
 } from "@reporthook/core/store";
 
-/** What a dashboard shows: a receiver, or an inbox without one by {@link ofInbox}. */
+/** The source of a dashboard: a receiver, or an inbox with {@link ofInbox}. */
 export interface Source {
   readonly inbox: Receiver["inbox"];
   health(): Promise<Health>;
 }
 
 /**
- * Looks whether it is what a dashboard can show.
+ * Checks that a dashboard can show the source.
  *
- * @throws TypeError that says what is wanted
+ * @throws TypeError that shows the line to write
  */
 export function checkSource(source: Source): void {
   // From JavaScript anything may come; what came may hold secrets, and is not quoted.
   const given = source as { readonly [K in keyof Source]?: unknown } | null | undefined;
   if (typeof given?.health === "function" && isInbox(given.inbox)) return;
   throw new TypeError(
-    "There is nothing to show. Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox alone",
+    "The argument is neither a receiver nor ofInbox(…). Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox without receiver",
   );
 }
 
@@ -33,14 +33,14 @@ function isInbox(inbox: unknown): boolean {
 
 /** Options of {@link ofInbox}. */
 export interface InboxOptions {
-  /** Whose deliveries: the name of the receiver, `"reports"`. */
+  /** The name of the receiver. Default: `"reports"`. */
   readonly receiver?: string | undefined;
 }
 
 /**
- * An inbox without its receiver: for a tool that opens the file of an app.
+ * Makes an inbox the source of a dashboard, for a tool that opens an app's file.
  *
- * @throws TypeError when it is given no inbox, or an option that there is not
+ * @throws TypeError if the argument is not an inbox, or for an unknown option
  * @example const page = dashboard(ofInbox(sqliteInbox("inbox.db", { migrate: false })));
  */
 export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {

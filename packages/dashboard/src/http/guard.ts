@@ -9,7 +9,7 @@ export function isLocal(request: Request, context: unknown): boolean {
   return isLocalPeer && isLocalHost(hostOf(request));
 }
 
-/** Whether a page of ours asks: another site's may reach us with the cookies of whoever looks at it. */
+/** Whether the dashboard's page sent the request: another site's page may send it with the user's cookies. */
 export function isSameOrigin(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
@@ -19,7 +19,7 @@ export function isSameOrigin(request: Request): boolean {
   return request.method !== "POST";
 }
 
-// Whoever asks through a proxy on this machine is not on this machine.
+// A client behind a proxy on this machine is not on this machine.
 const forwarded = [
   "forwarded",
   "via",
