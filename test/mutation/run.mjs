@@ -12,7 +12,7 @@ const life = "receiver-start,receiver-close,receiver-wait-until";
 
 /** Which tests look at a file besides its own. */
 const others = {
-  ...of("lib/timeout,process/stages", "lib/abort"),
+  ...of("lib/timeout,process/verify-stage", "lib/abort"),
   ...of(
     "client/call-service,packages/emulator/src/operations/request-report.test.ts",
     "client/client",
@@ -41,16 +41,20 @@ const others = {
     "http/incoming",
   ),
   ...of(`receiver-handle,${life},receiver`, "process/register", "inbox/receiver-inbox"),
-  ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inline"),
-  ...of(`${life},receiver-verify,receiver`, "process/runner", "inbox/health"),
+  ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
-    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback/callback-url`,
-    "receiver",
+    `${life},receiver-verify,receiver`,
+    ...["process/runner", "process/idle", "process/pruner", "process/wait-until", "inbox/health"],
+  ),
+  ...of(
+    `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
+    ...["receiver", "receive/pipeline", "receive/requests", "receive/admission"],
+    ...["receive/new-delivery", "receive/warnings", "observe/reporter"],
   ),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
-    "process/stages",
-    "process/authorize",
+    ...["process/authorize", "process/verify-stage", "process/without-verdict"],
+    ...["process/handle-stage", "process/after-failure"],
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/timeout"),
   ...of(life, "inbox/receiver-names"),

@@ -7,7 +7,7 @@ const sqlite = "packages/sqlite/src";
 export const mutations: readonly Mutation[] = [
   {
     name: "acknowledges what could not be stored",
-    file: `${core}/receive/store.ts`,
+    file: `${core}/receive/add-to-inbox.ts`,
     of: "accept",
     becomes: `
       const added = await deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);

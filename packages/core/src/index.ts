@@ -1,4 +1,4 @@
-export type { CallbackOptions } from "./callback/callback-url.ts";
+export type { CallbackOptions } from "./callback-urls/callback-url.ts";
 export type { Authorizer } from "./client/authorizer.ts";
 export type { Fetch, FetchInit } from "./client/call-service.ts";
 export {

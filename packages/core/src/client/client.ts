@@ -1,4 +1,4 @@
-import { split } from "../callback/callback-url.ts";
+import { split } from "../callback-urls/callback-url.ts";
 import { createCleaner, read, type Secrets } from "../lib/redact.ts";
 import { onlyKnown } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";

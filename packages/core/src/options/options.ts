@@ -1,4 +1,4 @@
-import type { CallbackOptions } from "../callback/callback-url.ts";
+import type { CallbackOptions } from "../callback-urls/callback-url.ts";
 import type { Authorizer } from "../client/authorizer.ts";
 import type { Schemas } from "../events/events.ts";
 import type { Parse } from "../events/recognize.ts";

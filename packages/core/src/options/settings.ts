@@ -1,4 +1,4 @@
-import type { CallbackOptions } from "../callback/callback-url.ts";
+import type { CallbackOptions } from "../callback-urls/callback-url.ts";
 import { eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";

@@ -1,4 +1,4 @@
-import { contextOf } from "../callback/callback-url.ts";
+import { contextOf } from "../callback-urls/callback-url.ts";
 import type { Authorization, Authorizer } from "../client/authorizer.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";

@@ -1,13 +1,6 @@
-import { DoNotRetry, ReporthookError, RetryAfter } from "../errors.ts";
+import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
-import {
-  again,
-  type Job,
-  leave,
-  type Outcome,
-  type Recognized,
-  stopped,
-} from "../inbox/delivery.ts";
+import { type Job, leave, type Outcome, type Recognized, stopped } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
@@ -15,7 +8,7 @@ import { account, shownError, withError } from "../lib/thrown.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Around } from "../observe/instrumentation.ts";
 import type { Settings } from "../options/settings.ts";
-import { handlerDelay } from "./backoff.ts";
+import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { createNoHandler, type NoHandler } from "./no-handler.ts";
 import { toEvent } from "./to-event.ts";
@@ -29,9 +22,6 @@ export interface HandleOptions extends Pick<Settings, Needed> {
   readonly registrations: readonly Registration[];
   readonly around?: Around | undefined;
 }
-
-// A hundred years: no Date can store a later time.
-const waitMaxMs = 3_155_760_000_000;
 
 /** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
 export class HandleStage {
@@ -109,27 +99,7 @@ export class HandleStage {
   ): Outcome {
     const failure =
       failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed");
-    const outcome = { ...this.#retryOrPark(job, failures, failure), ...recognized };
+    const outcome = { ...afterFailure(job, failures, failure, this.#options), ...recognized };
     return withError(outcome, shownError(failure, this.#options.clean));
-  }
-
-  #retryOrPark(job: Job, failures: readonly unknown[], failure: unknown): Outcome {
-    const { clean, retry } = this.#options;
-    const text = account(failure, clean);
-    const attempts = job.attempts + 1;
-    const final = failures.find(DoNotRetry.is);
-    if (final !== undefined) return leave("dead", "do_not_retry", describe(final, clean), text);
-    if (attempts >= retry.attempts) {
-      const message = `${attempts} attempts failed. Last: ${describe(failure, clean)}`;
-      return leave("dead", "attempts_used_up", message, text);
-    }
-    const when = failures.find(RetryAfter.is)?.when;
-    const afterMs = when === undefined ? handlerDelay(attempts, retry) : this.#msUntil(when);
-    return again(afterMs, text, { counts: true });
-  }
-
-  #msUntil(when: number | Date): number {
-    const ms = typeof when === "number" ? when : when.getTime() - this.#options.clock.now();
-    return Math.min(Math.max(0, ms), waitMaxMs);
   }
 }

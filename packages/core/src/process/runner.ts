@@ -10,10 +10,10 @@ import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Settings } from "../options/settings.ts";
-import type { FirstAttempts } from "./first-attempts.ts";
 import type { HandleStage } from "./handle-stage.ts";
 import type { Pruner } from "./pruner.ts";
 import type { VerifyStage } from "./verify-stage.ts";
+import type { FirstAttempts } from "./wait-until.ts";
 
 /** What the runner puts to work. */
 export interface RunnerParts {

@@ -1,4 +1,4 @@
-import { contextOf } from "../callback/callback-url.ts";
+import { contextOf } from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
 import type { EventOf, SchemaIssue, Schemas } from "../events/events.ts";
 import {

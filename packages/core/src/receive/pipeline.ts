@@ -1,4 +1,4 @@
-import { type Callbacks, split } from "../callback/callback-url.ts";
+import { type Callbacks, split } from "../callback-urls/callback-url.ts";
 import type { Decision } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
@@ -7,14 +7,14 @@ import type { Deadline } from "../lib/deadline.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Settings } from "../options/settings.ts";
-import type { FirstAttempts } from "../process/first-attempts.ts";
 import type { Pruner } from "../process/pruner.ts";
 import type { Runner } from "../process/runner.ts";
+import type { FirstAttempts } from "../process/wait-until.ts";
+import { accept } from "./add-to-inbox.ts";
 import type { Admission } from "./admission.ts";
-import { arrivalAfter, type Inline, refusalAfter } from "./inline.ts";
+import { arrivalAfter, type Inline, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
 import { receive } from "./read.ts";
-import { accept } from "./store.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { receiveWarnings } from "./warnings.ts";
 

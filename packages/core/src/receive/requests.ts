@@ -12,7 +12,7 @@ import type { Around } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
 import type { Settings } from "../options/settings.ts";
-import type { FirstAttempts } from "../process/first-attempts.ts";
+import type { FirstAttempts } from "../process/wait-until.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /** What answering needs. */

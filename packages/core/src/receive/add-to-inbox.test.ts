@@ -4,7 +4,7 @@ import type { NewDelivery } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { Deadline } from "../lib/deadline.ts";
-import { accept } from "./store.ts";
+import { accept } from "./add-to-inbox.ts";
 
 const delivery: NewDelivery = {
   ...{ id: "1", receiver: "reports", receivedAt: 0, key: null, signature: "s", url: "/" },
