@@ -1,12 +1,14 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
+import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../packages/core/test-support/free-port.ts";
 import { patient } from "../support/patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
@@ -93,7 +95,12 @@ describe("reporthook dev", () => {
     await inbox.open();
 
     await cli(["trigger", "report.internal_error", "--to", `${url}/webhooks/reports`]);
-    await dev.printed(/sent +report\.internal_error to http\S+: 200/);
+    await dev.printed(
+      /sent +report\.internal_error to http\S+: 200\s+in\s+[\d.]+\s+ms,\s+\w{26}\n/,
+    );
+    await dev.printed(
+      /asked +(\w{26} )?report\.internal_error: the\s+service\s+says\s+valid\s+\(200\)/,
+    );
     // A report that the app itself asks for, with its own address.
     await client.requestReport({ webhook_url: app });
     await dev.printed(/sent +report\.complete to/);
@@ -114,6 +121,34 @@ describe("reporthook dev", () => {
     expect([lost.code, lost.out]).toEqual([1, expect.stringContaining("ECONNREFUSED")]);
     await dev.printed(/sent +report\.complete to [\s\S]*ECONNREFUSED/);
     await end(dev);
+  });
+
+  it("tells that an app did not ask within 5 seconds, and what the service said to a forged one", async () => {
+    const server = createServer(async (req, res) => {
+      const signature = req.headers["x-svc-authorization"];
+      if (typeof signature === "string" && signature === forged) {
+        await createClient({ baseUrl: url, apiKey: "test-api-key" }).authorize(signature);
+      }
+      res.end("{}");
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const { dev, url } = await startDev("--forward", `http://127.0.0.1:${port}/hook`);
+    const { headers, body } = createEmulator({ apiKey: "another" }).notification("report");
+    const forged = headers["X-svc-authorization"];
+    const to = `${url}/webhooks/reports`;
+    await cli(["trigger", "report.complete", "--to", to]);
+    await fetch(to, { method: "POST", headers, body });
+    await dev.printed(/asked +report\.complete:\s+the\s+service\s+says\s+invalid\s+\(406\)/);
+    await vi.waitFor(
+      () => expect(dev.out()).toMatch(/unasked +report\.complete: the app did not ask/),
+      { timeout: 20_000 },
+    );
+    await end(dev);
+    expect(widest(dev.out())).toBeLessThanOrEqual(80);
+    server.close();
+    server.closeAllConnections();
   });
 
   it("tells at once that it refuses the API key of an app, and which it must be", async () => {

@@ -14,7 +14,16 @@ import { createEmulator, type Delivery } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { dashboardPath, webhookPath } from "../lib/environment.ts";
 import { isLoopback, listen } from "../lib/listen.ts";
-import { forwardTo, type Handle, type Sent, serveFetch } from "./serve.ts";
+import { type Ask, createAsks } from "./asks.ts";
+import {
+  forwardTo,
+  type Handle,
+  idIn,
+  nameIn,
+  type Sent,
+  serveFetch,
+  signatureHeader,
+} from "./serve.ts";
 
 /** An event in the playground. */
 export type Happening =
@@ -27,6 +36,8 @@ export type Happening =
   | { readonly what: "sent"; readonly sent: Sent }
   /** A program called the service with another API key. */
   | { readonly what: "refused"; readonly path: string }
+  /** An app asked the service about a notification, or did not in time. */
+  | Ask
   | { readonly what: "warning"; readonly message: string };
 
 /** Options of {@link startPlayground}. */
@@ -66,11 +77,18 @@ export const completeMs = 2_000;
  */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { to, tell } = options;
+  const asks = createAsks(tell);
   const emulator = createEmulator({
     apiKey: options.apiKey,
-    deliver(request) {
+    async deliver(request) {
       void emulator.settled().then(tellDeliveries);
-      return fetch(request);
+      // The webhook watches its own deliveries.
+      if (request.url === playground.webhook) return fetch(request);
+      const signature = request.headers.get(signatureHeader);
+      asks.sent(signature, nameIn(await request.clone().text()));
+      const response = await fetch(request);
+      asks.answered(signature, response.ok, idIn(await response.clone().text()));
+      return response;
     },
   });
   const client = createClient(emulator.clientOptions);
@@ -78,12 +96,16 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
     "db" in to ? createOwnReceiver(client, to.db, tell, () => playground.broken) : null;
   const atWebhook: Handle =
     "forward" in to
-      ? forwardTo(to.forward, (sent) => tell({ what: "sent", sent }))
+      ? forwardTo(to.forward, asks, (sent) => tell({ what: "sent", sent }))
       : nodeHandler(receiver as Receiver);
   const atDashboard = receiver && onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
   const atService = serveFetch(async (url, init) => {
     const answer = await emulator.fetch(url, init);
-    if (answer.status === 401) tell({ what: "refused", path: new URL(String(url)).pathname });
+    const { pathname } = new URL(String(url));
+    if (pathname.endsWith("/webhooks/authorize")) {
+      asks.asked(new Headers(init?.headers).get(signatureHeader), answer.status);
+    }
+    if (answer.status === 401) tell({ what: "refused", path: pathname });
     return answer;
   });
   const completing = new Map<string, NodeJS.Timeout>();
@@ -127,6 +149,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
     },
     async close() {
       for (const timer of completing.values()) clearTimeout(timer);
+      asks.close();
       server.close();
       server.closeAllConnections();
       await emulator.close();

@@ -2,7 +2,8 @@ import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Delivery } from "@reporthook/emulator";
-import { type Exchange, exchange } from "../lib/exchange.ts";
+import { type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
+import type { Asks } from "./asks.ts";
 
 /** Answers one request of a Node server. */
 export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -11,7 +12,12 @@ export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void
 export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
   readonly name: string;
   readonly error?: string;
+  /** The id of the delivery in the app's inbox, if the answer has one. */
+  readonly id?: string;
 }
+
+/** The header of the signature. */
+export const signatureHeader = "x-svc-authorization";
 
 const mostBytes = 1_048_576;
 const passedOnBy = "x-reporthook-passed-on-by";
@@ -47,7 +53,7 @@ export function serveFetch(fetch: typeof globalThis.fetch): Handle {
 }
 
 /** Forwards each notification to an app, returns its answer, and reports both. A request that it sent itself is answered 508. */
-export function forwardTo(url: string, tell: (sent: Sent) => void): Handle {
+export function forwardTo(url: string, asks: Asks, tell: (sent: Sent) => void): Handle {
   const own = randomUUID();
   return async (req, res) => {
     try {
@@ -61,9 +67,14 @@ export function forwardTo(url: string, tell: (sent: Sent) => void): Handle {
       const body = await bytesOf(req);
       const method = req.method ?? "POST";
       const withBody = method === "GET" || method === "HEAD" ? {} : { body };
-      const headers = { ...headersOf(req), [passedOnBy]: own };
+      const headers: Record<string, string> = { ...headersOf(req), [passedOnBy]: own };
+      const signature = headers[signatureHeader] ?? null;
+      const name = nameIn(Buffer.from(body).toString());
+      asks.sent(signature, name);
       const answer = await exchange(url, { method, headers, ...withBody });
-      tell(sentOf(url, nameIn(body), answer));
+      const id = answer.status === null ? null : idIn(answer.body);
+      tell(sentOf(url, name, answer, id));
+      asks.answered(signature, isDelivered(answer), id);
       if (answer.status === null) {
         const text = JSON.stringify({ errors: [`${url}: ${answer.error}`] });
         res.writeHead(502, { "content-type": "application/json" }).end(text);
@@ -85,19 +96,30 @@ function breakOff(req: IncomingMessage, res: ServerResponse, error: unknown): vo
 
 class TooLarge extends Error {}
 
-function sentOf(url: string, name: string, answer: Exchange): Sent {
+function sentOf(url: string, name: string, answer: Exchange, id: string | null): Sent {
   const { status, ms: durationMs } = answer;
-  return { url, name, status, durationMs, ...(status === null && { error: answer.error }) };
+  const error = status === null && { error: answer.error };
+  return { url, name, status, durationMs, ...error, ...(id !== null && { id }) };
 }
 
 /** The probable event name of a notification, for display only. */
-function nameIn(body: Uint8Array): string {
+export function nameIn(body: string): string {
   try {
-    const { event_type: type, payload } = JSON.parse(Buffer.from(body).toString());
+    const { event_type: type, payload } = JSON.parse(body);
     const { status } = payload ?? {};
     return typeof status === "string" ? `report.${status}` : String(type);
   } catch {
     return "unknown";
+  }
+}
+
+/** The id in the answer of a receiver. */
+export function idIn(body: string): string | null {
+  try {
+    const { id } = JSON.parse(body);
+    return typeof id === "string" && /^[0-9a-z]{26}$/.test(id) ? id : null;
+  } catch {
+    return null;
   }
 }
 

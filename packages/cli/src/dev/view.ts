@@ -3,6 +3,7 @@ import { isDelivered } from "../lib/exchange.ts";
 import { cut, duration, hang, milliseconds, pairs, quoted } from "../lib/layout.ts";
 import { publicKey } from "../lib/redact.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
+import { type Ask, askMs } from "./asks.ts";
 import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
 import type { Sent } from "./serve.ts";
 
@@ -22,6 +23,8 @@ const styles: Readonly<Record<Happening["what"], Style>> = {
   rejected: "dim",
   refused: "red",
   sent: "green",
+  asked: "cyan",
+  unasked: "red",
   warning: "yellow",
 };
 
@@ -43,7 +46,11 @@ export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal)
     ? "these variables"
     : "this variable, and the same REPORTS_API_KEY as here";
   const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
-  const yours = ["", `Start your app with ${variables}:`, "", `  REPORTS_URL=${url}${key}`];
+  const yours = [
+    ...["", `Start your app with ${variables}:`, "", `  REPORTS_URL=${url}${key}`],
+    ...["", "To see what your handlers do, run in your app's folder:", ""],
+    `  ${program()} inbox watch`,
+  ];
   const isUsual = Number(new URL(url).port) === playgroundPort;
   const trigger = `  ${program()} trigger report.complete`;
   return [
@@ -103,12 +110,13 @@ function textOf(
 ): string {
   if (happening.what === "warning") return happening.message;
   if (happening.what === "sent") return sentText(happening.sent, terminal);
+  if (happening.what === "asked" || happening.what === "unasked") return askText(happening);
   const { what, entry } = happening;
   return `${entry.id} ${stepText(what, entry)}`;
 }
 
 function stepText(
-  what: Exclude<Happening["what"], "warning" | "sent" | "refused">,
+  what: Exclude<Happening["what"], "warning" | "sent" | "refused" | Ask["what"]>,
   entry: (Happening & { readonly what: "received" })["entry"],
 ): string {
   const { type, reportId, reason, lastError, nextAttemptAt } = entry;
@@ -130,10 +138,18 @@ function stepText(
   }
 }
 
-function sentText({ url, name, status, durationMs, error }: Sent, terminal: Terminal): string {
+function askText(ask: Ask): string {
+  const about = `${ask.id === null ? "" : `${ask.id} `}${ask.name}`;
+  if (ask.what === "asked") return `${about}: the service says ${ask.verdict}`;
+  const seconds = askMs / 1_000;
+  return `${about}: the app did not ask this service within ${seconds} s; start it with REPORTS_URL as above`;
+}
+
+function sentText({ url, name, status, durationMs, error, id }: Sent, terminal: Terminal): string {
   const answer =
     status === null ? (error ?? "no answer") : `${status} in ${milliseconds(durationMs)}`;
-  return `${name} to ${cut(terminal.clean(url), mostUrl)}: ${answer}`;
+  const stored = id === undefined ? "" : `, ${id}`;
+  return `${name} to ${cut(terminal.clean(url), mostUrl)}: ${answer}${stored}`;
 }
 
 function isLost(happening: Happening): boolean {
