@@ -148,6 +148,7 @@ describe("discarding", () => {
         [`?delivery=${dead?.id}`, "Release", `release ${dead?.id}`],
         [`?delivery=${waiting?.id}`, "Retry now", `retry ${waiting?.id}`],
         ["?show=deliveries&state=parked&reason=expired", "Release it", "release --reason expired"],
+        ["?show=deliveries&state=parked&reason=expired", "Discard it", "discard --reason expired"],
       ] as const) {
         await page.goto(stage.url + query);
         await page

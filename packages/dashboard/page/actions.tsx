@@ -65,6 +65,8 @@ function DiscardAll({ reason, number }: OfReason): JSX.Element {
           text: `This deletes ${number > 1 ? which : "the one"} parked with the reason ${reasonWithCode(reason)}. ${forGood}`,
           verb: `Discard ${deliveries(most)}`,
           isFinal: true,
+          // The command would discard all.
+          ...(most === number && { command: `discard --reason ${reason}` }),
           run: async () => {
             const query = new URLSearchParams({ reason, most: String(most) });
             return `${deliveries(await post(`api/discard?${query}`))} discarded.`;
