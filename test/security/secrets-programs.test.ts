@@ -91,7 +91,7 @@ describe("the command line", () => {
     const dev = cli(["dev", "--port", "0", "--db", join(folder, "dev.db")]);
     await dev.printed("quit");
     for (const letter of ["t", "r", "b", "t"]) dev.type(letter);
-    await dev.printed("try 1");
+    await dev.printed("attempt 1 of 3");
     await dev.printed(/verified +\w{26} report\.complete/);
     dev.type("q");
     const ended = await dev.ended();
