@@ -120,10 +120,14 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(await listed()).toHaveLength(3);
   });
 
-  it.each([
-    ["release", "released"],
-    ["discard", "discarded"],
-  ])("%s of many counts, and does nothing unless somebody says yes", async (verb, done) => {
+  it("release of many needs no yes where nobody can be asked", async () => {
+    const kind = ["inbox", "release", "--reason", "attempts_used_up"];
+    expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { released: 2 } });
+    expect(await listed("--state", "parked")).toEqual([ids.unknown]);
+  });
+
+  it("discard of many counts, and does nothing unless somebody says yes", async () => {
+    const [verb, done] = ["discard", "discarded"];
     const kind = ["inbox", verb, "--reason", "attempts_used_up"];
     for (const json of [[], ["--json"]]) {
       const { code, out, err } = await cli([...kind, ...json], { cwd });

@@ -33,7 +33,7 @@ export async function allOf(inbox: Inbox, ...queries: readonly InboxQuery[]): Pr
 /**
  * Applies an action to many deliveries, after `--yes` or a confirmation of their number.
  *
- * @throws UsageError without a terminal to ask on; Failure `not_confirmed` after a no, `not_…` if one failed
+ * @throws UsageError when it would discard without a terminal to ask on; Failure `not_confirmed` after a no, `not_…` if one failed
  */
 export async function onMany(
   terminal: Terminal,
@@ -42,9 +42,11 @@ export async function onMany(
   act: (id: string) => Promise<unknown>,
 ): Promise<void> {
   const count = entries.length;
-  if (count > 0 && !yes) {
+  const asks = canAsk(terminal);
+  // A script that releases loses nothing.
+  if (count > 0 && !yes && (asks || verb === "discard")) {
     const many = `${count} ${count === 1 ? "delivery" : "deliveries"}${kindsOf(entries)}`;
-    if (!canAsk(terminal)) {
+    if (!asks) {
       throw new UsageError(`${many} would be ${done}: add --yes, or confirm on a terminal`);
     }
     const question = `${verb[0]?.toUpperCase()}${verb.slice(1)} ${many}?`;
