@@ -32,8 +32,7 @@ const files = [
   ...[".", "docs", "decisions", "site"].flatMap((folder) => markdownIn(folder)),
   ...readdirSync(join(root, "packages")).flatMap((name) => markdownIn(`packages/${name}`)),
   ...markdownIn("test", true),
-  // Rewritten separately: ARCHITECTURE.md.
-].filter((file) => !/node_modules|public-names|^ARCHITECTURE/.test(file));
+].filter((file) => !/node_modules|public-names/.test(file));
 
 /** The lines of prose, numbered from 1: without code, which is checked elsewhere, and without the addresses of links. */
 function proseOf(markdown: string): (readonly [number, string])[] {

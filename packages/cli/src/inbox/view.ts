@@ -117,7 +117,7 @@ export function whyOf(entry: Entry, now: number): string {
 }
 
 /** The first line of an error, without a meaningless name. */
-export function headlineOf(error: string | null): string | null {
+function headlineOf(error: string | null): string | null {
   return error === null
     ? null
     : (error.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null);

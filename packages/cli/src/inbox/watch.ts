@@ -50,7 +50,7 @@ export async function watch(terminal: Terminal, options: WatchOptions): Promise<
 }
 
 /** Creates a look at an inbox: each call resolves to the changes since the call before. */
-export function watcher(inbox: Inbox, query: InboxQuery): () => Promise<Change[]> {
+function watcher(inbox: Inbox, query: InboxQuery): () => Promise<Change[]> {
   let known = new Map<string, Entry>();
   return async () => {
     const newest = { ...query, newestFirst: true, limit: most };
