@@ -5,6 +5,7 @@ import { handingOut } from "./claiming.ts";
 import { ending } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
+import { duplicates } from "./duplicates.ts";
 import { createBench, type Need } from "./fixture.ts";
 import { looking } from "./querying.ts";
 import { recording } from "./recording.ts";
@@ -35,6 +36,7 @@ export interface ContractCase {
 
 const cases = [
   ...adding,
+  ...duplicates,
   ...handingOut,
   ...recording,
   ...ending,
