@@ -6,10 +6,10 @@ import { createBench, handled, later, left, valid } from "../../core/src/testing
 import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
 import { onEachServer } from "../test-support/servers.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
+import { goneOn } from "./process/settle.ts";
 import { ReceiverQueues } from "./queues/queues.ts";
 import { openEngine } from "./server/connection.ts";
 import { settingsOf } from "./server/settings.ts";
-import { goneOn } from "./work/settle.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });

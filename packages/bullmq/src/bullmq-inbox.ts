@@ -22,10 +22,10 @@ import { discard, release } from "./admin/admin.ts";
 import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
+import { type Change, countsOf, Meter, nothing, weightOf } from "./process/backlog.ts";
+import { QueueConsumer } from "./process/consumer.ts";
 import { Session } from "./queues/session.ts";
 import { type BullmqInboxOptions, type Settings, settingsOf } from "./server/settings.ts";
-import { type Change, countsOf, Meter, nothing, weightOf } from "./work/backlog.ts";
-import { QueueConsumer } from "./work/consumer.ts";
 
 export type { BullmqInboxOptions } from "./server/settings.ts";
 

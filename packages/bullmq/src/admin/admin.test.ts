@@ -10,11 +10,11 @@ import {
 } from "../../../core/src/testing/inbox/fixture.ts";
 import { onEachServer } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
+import { Meter } from "../process/backlog.ts";
+import { goneOn, leave } from "../process/settle.ts";
 import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.ts";
 import { openEngine } from "../server/connection.ts";
 import { settingsOf } from "../server/settings.ts";
-import { Meter } from "../work/backlog.ts";
-import { goneOn, leave } from "../work/settle.ts";
 import { discard, release } from "./admin.ts";
 
 const dead = left("dead", "do_not_retry");

@@ -9,6 +9,8 @@ import {
   notWaiting,
   reopen,
 } from "@reporthook/core/store";
+import { type Meter, nothing, weightOf } from "../process/backlog.ts";
+import { goneOn, isLost } from "../process/settle.ts";
 import { type Carried, dataOf } from "../queues/job-state.ts";
 import {
   type DeliveryJob,
@@ -18,8 +20,6 @@ import {
   type ReceiverQueues,
   shelves,
 } from "../queues/queues.ts";
-import { type Meter, nothing, weightOf } from "../work/backlog.ts";
-import { goneOn, isLost } from "../work/settle.ts";
 import { forget, idsFor } from "./parked.ts";
 
 /** Nobody begins with a released one sooner, unless told that it is no longer parked. */

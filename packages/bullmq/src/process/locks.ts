@@ -28,6 +28,26 @@ export class Locks {
     this.#leaseMs = leaseMs;
   }
 
+  /** Keeps the lock of a job that was just taken, until {@link untrack}. */
+  track(held: Held, damage: string | null): Running {
+    const running: Running = {
+      held,
+      damage,
+      controller: new AbortController(),
+      giveBack: () => {},
+      ownedAt: performance.now(),
+      lost: false,
+      ended: Promise.resolve(),
+    };
+    this.running.add(running);
+    return running;
+  }
+
+  /** The job is settled, or lost. */
+  untrack(running: Running): void {
+    this.running.delete(running);
+  }
+
   /**
    * Makes sure that a job that took long still has its lock.
    *

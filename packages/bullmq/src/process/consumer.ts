@@ -14,7 +14,7 @@ import { type Engine, inTime, openMs } from "../server/connection.ts";
 import { type Meter, weightOf } from "./backlog.ts";
 import { Fetcher } from "./fetcher.ts";
 import { Locks, type Running } from "./locks.ts";
-import { goneOn, type Held, isLost, leave, putBack, settle } from "./settle.ts";
+import { goneOn, isLost, leave, putBack, settle } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 
 /** What a consumer needs of its inbox. */
@@ -132,17 +132,12 @@ export class QueueConsumer implements Consumer {
 
   async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
     const { carried, damage } = foundIn(this.#stage, job);
-    const held: Held = { place: this.#stage, job, token, carried };
-    const running: Running = {
-      ...{ held, damage, controller: new AbortController(), giveBack: () => {}, lost: false },
-      ...{ ownedAt: performance.now(), ended: Promise.resolve() },
-    };
-    this.#locks.running.add(running);
+    const running = this.#locks.track({ place: this.#stage, job, token, carried }, damage);
     try {
       running.ended = this.#handle(queues, running);
       await running.ended;
     } finally {
-      this.#locks.running.delete(running);
+      this.#locks.untrack(running);
     }
   }
 
