@@ -1,3 +1,5 @@
+import type { EngineName } from "./inboxes.ts";
+
 /** How long and how often to measure. */
 export interface Effort {
   readonly rounds: number;
@@ -5,8 +7,6 @@ export interface Effort {
   readonly measureMs: number;
   /** Multiplies fixed numbers of deliveries. */
   readonly scale: number;
-  /** Storing what is to wait takes no longer, where a benchmark has more and more wait. */
-  readonly fillMs: number;
 }
 
 /** What is shown while it runs. */
@@ -19,28 +19,74 @@ export interface Progress {
   progress(line: string): void;
 }
 
-/** What a benchmark is given. */
-export interface Context extends Effort, Progress {}
-
-/** What a benchmark found. */
-export interface Result {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  readonly notes?: readonly string[];
-  /** What is missing, and why. */
-  readonly missing?: readonly string[];
-  /** Every measurement as it was taken. */
-  readonly raw: unknown;
+/** What a subject is measured with. */
+export interface Context extends Effort, Progress {
+  /** The checkout whose packages are measured; this one when left out. */
+  readonly build?: string | undefined;
+  /** Has `end` called when the group is measured. */
+  atEnd(end: () => Promise<void>): void;
 }
 
-/** One benchmark: one file in `benchmarks/`. */
+/** What was measured once, by name. */
+export type Sample = Readonly<Record<string, number>>;
+
+/** What is measured. */
+export interface Subject {
+  readonly label: string;
+  /** None of our packages is in it, so it is the same in every build. */
+  readonly isForeign?: boolean;
+  /** The label of what it is compared with; the first of its group when left out. */
+  readonly base?: string;
+  /** What that comparison tells: a row of the report's first table. */
+  readonly row?: string;
+  measure(context: Context): Promise<Sample>;
+}
+
+/** Subjects that are measured in turns. */
+export interface Group {
+  readonly name: string;
+  readonly subjects: readonly Subject[];
+  /** Runs while the group is measured, empty at first. */
+  readonly engine?: EngineName;
+  /** Measures the subjects of a round at the same time; otherwise they follow each other. */
+  readonly atOnce?: (runs: readonly Run[]) => Promise<Sample[]>;
+}
+
+/** A subject about to be measured. */
+export interface Run {
+  readonly subject: Subject;
+  readonly context: Context;
+}
+
+/** A column of a table. */
+export interface Figure {
+  readonly column: string;
+  readonly digits: number;
+  of(sample: Sample): number;
+  /** Also shown as a ratio. */
+  readonly isCompared?: boolean;
+  /** Whose ratio the report's first table shows. */
+  readonly isRow?: boolean;
+}
+
+/** A question, and how it is answered. */
 export interface Benchmark {
   readonly name: string;
   readonly title: string;
   /** How it is measured, for the report. */
   readonly about: string;
-  /** Rejects {@link Skipped} with the reason when it can't run here. */
-  run(context: Context): Promise<Result>;
+  readonly figures: readonly Figure[];
+  readonly groups: readonly Group[];
+}
+
+/** Shows what was measured under this name. */
+export function figure(
+  column: string,
+  key: string,
+  digits: number,
+  options: Pick<Figure, "isCompared" | "isRow"> = {},
+): Figure {
+  return { column, digits, of: (sample) => sample[key] ?? Number.NaN, ...options };
 }
 
 /** Why a benchmark could not run here. */
@@ -51,29 +97,4 @@ export class Skipped extends Error {
 /** Somebody ended the run. */
 export class Stopped extends Error {
   override readonly name: string = "Stopped";
-}
-
-/** Why something was not measured, in one line. Unless it can't run here, the whole run has failed. */
-export function whyNot(error: unknown): string {
-  if (!(error instanceof Skipped)) process.exitCode = 1;
-  const text = error instanceof Error ? error.message : String(error);
-  return text.trim().split("\n", 1)[0] ?? "";
-}
-
-/** Measures one part after the other; resolves to what is missing, because a part that fails takes no other with it. */
-export async function inParts<Part>(
-  parts: readonly Part[],
-  nameOf: (part: Part) => string,
-  measure: (part: Part) => Promise<void>,
-): Promise<string[]> {
-  const missing: string[] = [];
-  for (const part of parts) {
-    try {
-      await measure(part);
-    } catch (error) {
-      missing.push(`${nameOf(part)}: ${whyNot(error)}`);
-      if (error instanceof Stopped) break;
-    }
-  }
-  return missing;
 }

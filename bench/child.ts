@@ -9,6 +9,8 @@ export interface Child {
   tell(message: unknown): void;
   /** Calls `listener` for messages that are no answers. */
   onNews(listener: (news: unknown) => void): void;
+  /** The id of its process. */
+  readonly pid: number;
   end(): Promise<void>;
 }
 
@@ -24,7 +26,16 @@ interface Asked {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
+/** How a child is started. */
+export interface Start {
+  /** The checkout whose packages it takes. */
+  readonly build?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 const silenceMs = 120_000;
+/** Where children leave a CPU profile when they end. */
+const profiles = process.env["BENCH_PROFILES"];
 const running = new Set<ChildProcess>();
 let stopped: Stopped | undefined;
 
@@ -35,9 +46,15 @@ export function stopChildren(reason: string): void {
 }
 
 /** Starts the compiled program `name` in a process of its own. */
-export function startChild(name: string, env: Record<string, string> = {}): Child {
+export function startChild(name: string, { build, env = {} }: Start = {}): Child {
   if (stopped) throw stopped;
-  const child = fork(new URL(`./${name}.js`, import.meta.url), { env: { ...process.env, ...env } });
+  const child = fork(new URL(`./programs/${name}.js`, import.meta.url), {
+    env: { ...process.env, ...env, ...(build !== undefined && { BENCH_BUILD: build }) },
+    execArgv: [
+      ...(build === undefined ? [] : [`--import=${new URL("./other-build.js", import.meta.url)}`]),
+      ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]),
+    ],
+  });
   running.add(child);
   let listener = (_news: unknown): void => {};
   let asked: Asked | undefined;
@@ -83,6 +100,7 @@ export function startChild(name: string, env: Record<string, string> = {}): Chil
     onNews(call) {
       listener = call;
     },
+    pid: child.pid ?? 0,
     end: () => ended(child),
   };
 }
@@ -127,6 +145,8 @@ function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once("exit", () => resolve());
-    child.kill("SIGKILL");
+    // One that is to leave a profile has to end by itself.
+    if (profiles !== undefined && child.connected) child.disconnect();
+    else child.kill("SIGKILL");
   });
 }

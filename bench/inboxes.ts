@@ -1,20 +1,28 @@
 import { mkdtempSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type Inbox, memoryInbox } from "@reporthook/core";
 
-/** The inboxes that are measured. */
-export type InboxName = "memory" | "sqlite" | "redis" | "postgres";
+/** The engines of BullMQ. */
+export type EngineName = "redis" | "postgres";
 
-/** Those that need no server, and whose package is there. */
-export function inboxesHere(): InboxName[] {
-  try {
-    createRequire(import.meta.url).resolve("@reporthook/sqlite");
-    return ["memory", "sqlite"];
-  } catch {
-    return ["memory"];
-  }
+/** The inboxes that are measured. */
+export type InboxName = "memory" | "sqlite" | EngineName;
+
+/** Where an engine is that a parent has started. */
+export function urlOf(engine: EngineName): string {
+  return process.env[`BENCH_${engine}`] ?? "";
+}
+
+/** The id of its process. */
+export function pidOf(engine: EngineName): number {
+  return Number(process.env[`BENCH_${engine}_pid`]);
+}
+
+/** Says where an engine is, to this process and its children. */
+export function announce(engine: EngineName, url: string, pid: number): void {
+  process.env[`BENCH_${engine}`] = url;
+  process.env[`BENCH_${engine}_pid`] = String(pid);
 }
 
 /** A new folder for what a run stores: under `REPORTHOOK_BENCH_DATA`, or where the system keeps what is temporary. */
@@ -22,26 +30,21 @@ export function newFolder(): string {
   return mkdtempSync(join(process.env["REPORTHOOK_BENCH_DATA"] ?? tmpdir(), "reporthook-bench-"));
 }
 
-/** An empty inbox; a durable one keeps its data in `folder`. */
+/** An inbox; one that is durable keeps its data in `folder`, or in queues of its name: several processes may open it. */
 export async function openInbox(name: InboxName, folder: string): Promise<Inbox> {
-  if (name === "memory") return memoryInbox({ maxBytes: 2 ** 32 });
-  if (name === "redis" || name === "postgres")
-    return openQueues(name, basename(folder).replaceAll("-", "_"));
-  const from: string = "@reporthook/sqlite";
-  const { sqliteInbox } = (await import(from)) as { sqliteInbox(path: string): Inbox };
-  const inbox = sqliteInbox(join(folder, "inbox.db"));
+  const inbox = await make(name, folder);
   await inbox.open();
   return inbox;
 }
 
-/** The queues of one folder's name are one inbox: several processes may open it. */
-async function openQueues(engine: "redis" | "postgres", name: string): Promise<Inbox> {
-  const from: string = "@reporthook/bullmq";
-  const { bullmqInbox } = (await import(from)) as {
-    bullmqInbox(options: { connection: string; prefix: string; logger: false }): Inbox;
-  };
-  const connection = process.env[`BENCH_${engine}`] ?? "";
-  const inbox = bullmqInbox({ connection, prefix: name, logger: false });
-  await inbox.open();
-  return inbox;
+async function make(name: InboxName, folder: string): Promise<Inbox> {
+  if (name === "memory") return memoryInbox({ maxBytes: 2 ** 32 });
+  // Loaded where it is measured only.
+  if (name === "sqlite") {
+    const { sqliteInbox } = await import("@reporthook/sqlite");
+    return sqliteInbox(join(folder, "inbox.db"));
+  }
+  const { bullmqInbox } = await import("@reporthook/bullmq");
+  const prefix = basename(folder).replaceAll("-", "_");
+  return bullmqInbox({ connection: urlOf(name), prefix, logger: false });
 }

@@ -1,73 +1,94 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Benchmark, type Effort, whyNot } from "./benchmark.ts";
-import { acknowledge } from "./benchmarks/acknowledge.ts";
-import { backlog } from "./benchmarks/backlog.ts";
-import { file } from "./benchmarks/file.ts";
-import { groupCommit } from "./benchmarks/group-commit.ts";
-import { insertAndHandle } from "./benchmarks/insert-and-handle.ts";
-import { latency } from "./benchmarks/latency.ts";
-import { queueBacklog } from "./benchmarks/queue-backlog.ts";
-import { queueWorkers } from "./benchmarks/queue-workers.ts";
+import type { Benchmark, Effort, Group } from "./benchmark.ts";
+import { growth } from "./benchmarks/growth.ts";
+import { acknowledge, latency, sustained } from "./benchmarks/http.ts";
+import { withoutHttp, workers } from "./benchmarks/inbox.ts";
+import { peers } from "./benchmarks/peers.ts";
 import { queues } from "./benchmarks/queues.ts";
-import { sustained } from "./benchmarks/sustained.ts";
 import { telemetry } from "./benchmarks/telemetry.ts";
 import { stopChildren } from "./child.ts";
+import { type Builds, type FoundGroup, measureGroup } from "./measure.ts";
 import { createProgress } from "./progress.ts";
-import { type Conditions, conditionsOf, type Finding, markdown, nodeOf } from "./report.ts";
+import {
+  type Conditions,
+  conditionsOf,
+  type Finding,
+  markdown,
+  nodeOf,
+  sideBySide,
+  tables,
+} from "./report.ts";
 
 const benchmarks: readonly Benchmark[] = [
-  acknowledge,
   sustained,
+  withoutHttp,
+  acknowledge,
   latency,
-  telemetry,
-  backlog,
-  file,
-  groupCommit,
-  insertAndHandle,
   queues,
-  queueWorkers,
-  queueBacklog,
+  workers,
+  peers,
+  telemetry,
+  growth,
 ];
 
 const efforts: Record<"full" | "quick", Effort> = {
-  full: { rounds: 5, warmUpMs: 2_000, measureMs: 4_000, scale: 1, fillMs: 300_000 },
-  quick: { rounds: 2, warmUpMs: 1_000, measureMs: 1_500, scale: 0.1, fillMs: 60_000 },
+  full: { rounds: 5, warmUpMs: 2_000, measureMs: 4_000, scale: 1 },
+  quick: { rounds: 2, warmUpMs: 1_000, measureMs: 1_500, scale: 0.1 },
 };
 
-const help = `pnpm bench [--only NAME]... [--quick] [--rounds N] [--fill N] [--out NAME]
+const namesOf = ({ name, groups }: Benchmark): string[] =>
+  groups.map((one) => `${name}/${one.name}`);
 
-Builds the packages, measures them and writes bench/report.md and bench/report.json, anew after each benchmark. Ctrl-C ends
-it with what was measured until then, a second one at once.
+const help = `pnpm bench [NAME | NAME/GROUP]... [--rounds N] [--quick] [--against DIR] [--out NAME]
 
-  --only NAME  only this benchmark, and nothing is written unless --out is given; may be repeated
-  --quick      few and short rounds, to see that everything runs
-  --rounds N   so many rounds instead of ${efforts.full.rounds}
-  --fill N     in queue-backlog take at most N seconds to store what is to wait, instead of ${efforts.full.fillMs / 1_000}
-  --out NAME   write bench/NAME.md and bench/NAME.json, or elsewhere if it is an absolute path; what other benchmarks
-               have written there stays, and what was written on another major version of Node
-  --help       this text
+Builds the packages and measures them. Without a name everything, which writes bench/report.md and bench/report.json, anew
+after each benchmark. Ctrl-C ends it with what was measured until then, a second one at once.
+
+  NAME           only this benchmark, or only one group of it; nothing is written unless --out is given
+  --rounds N     so many rounds instead of ${efforts.full.rounds}
+  --quick        few and short rounds, to see that everything runs
+  --against DIR  also measures the packages of another checkout, in turns with these, and shows both side by side
+  --profile DIR  has each process leave a CPU profile there
+  --out NAME     write bench/NAME.md and bench/NAME.json, or elsewhere if it is an absolute path; what other benchmarks
+                 have written there stays, and what was written on another major version of Node
+  --help         this text
 
 Ends with 0, with 1 when something failed, and with 130 when it was ended.
 REPORTHOOK_BENCH_DATA names a folder on the disk to measure (else the system's folder for temporary files).
 
-${benchmarks.map(({ name, title }) => `  ${name.padEnd(18)} ${title}`).join("\n")}`;
+${benchmarks
+  .map(
+    (one) =>
+      `  ${one.name.padEnd(14)} ${one.title}\n${namesOf(one)
+        .map((name) => `    ${name}`)
+        .join("\n")}`,
+  )
+  .join("\n")}`;
 
+/** Above it not even ratios hold. */
+const mostLoad = 0.5;
 let stopped = false;
 
-async function measure(benchmark: Benchmark, conditions: Conditions): Promise<Finding> {
+/** Measures the groups, one after the other: one that fails takes no other with it. */
+async function measure(
+  benchmark: Benchmark,
+  groups: readonly Group[],
+  conditions: Conditions,
+  builds: Builds | undefined,
+): Promise<Finding> {
   console.error(benchmark.title);
+  const found: FoundGroup[] = [];
   const progress = createProgress();
-  const result = await benchmark
-    .run({ ...conditions.effort, ...progress })
-    .catch((error: unknown) => {
-      // What was measured before is not lost with it.
-      return { columns: [], rows: [], missing: [whyNot(error)], raw: null };
-    });
+  for (const group of groups) {
+    if (stopped) break;
+    found.push(await measureGroup(group, { ...conditions.effort, ...progress }, builds));
+  }
   progress.end();
-  for (const reason of result.missing ?? []) console.error(`  not measured: ${reason}`);
-  return { benchmark, conditions, result };
+  for (const { missing } of found) if (missing) console.error(`  not measured: ${missing}`);
+  return { benchmark, conditions, groups: found };
 }
 
 /** Ends the run at a signal, as far as it got. */
@@ -80,21 +101,40 @@ function endAt(signal: NodeJS.Signals): void {
   });
 }
 
-/** A number from 1 on that the command line may give. */
-function given(option: string, text: string | undefined, usual: number): number {
-  const value = Number(text ?? usual);
-  if (Number.isInteger(value) && value >= 1) return value;
-  throw new Error(`--${option} takes a number from 1 on, not ${text}`);
+/** Builds the packages of another checkout, as `pnpm bench` has built those of this one. */
+function buildsWith(given: string): Builds {
+  const other = resolve(process.env["INIT_CWD"] ?? "", given);
+  const pnpm = process.env["npm_execpath"];
+  if (pnpm === undefined) throw new Error("--against builds the other checkout: run it with pnpm");
+  const { status } = spawnSync(process.execPath, [pnpm, "-s", "build"], {
+    ...{ cwd: other, stdio: "inherit" },
+  });
+  if (status !== 0) throw new Error(`The packages of ${other} can't be built: see above`);
+  return { here: resolve(import.meta.dirname, "../.."), other };
+}
+
+/** What was asked for, in the report's order. */
+function chosen(names: readonly string[]): Map<Benchmark, readonly Group[]> {
+  const known = benchmarks.flatMap((one) => [one.name, ...namesOf(one)]);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`No benchmark is called ${unknown}\n\n${help}`);
+  const all = benchmarks.map((one) => {
+    const isChosen = (group: Group): boolean =>
+      names.length === 0 || names.includes(one.name) || names.includes(`${one.name}/${group.name}`);
+    return [one, one.groups.filter(isChosen)] as const;
+  });
+  return new Map(all.filter(([, groups]) => groups.length > 0));
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
-      only: { type: "string", multiple: true },
-      out: { type: "string" },
-      quick: { type: "boolean", default: false },
       rounds: { type: "string" },
-      fill: { type: "string" },
+      quick: { type: "boolean", default: false },
+      against: { type: "string" },
+      profile: { type: "string" },
+      out: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -102,32 +142,44 @@ async function main(): Promise<void> {
     console.log(help);
     return;
   }
-  const only = values.only ?? benchmarks.map(({ name }) => name);
-  const unknown = only.find((name) => !benchmarks.some((benchmark) => benchmark.name === name));
-  if (unknown !== undefined) throw new Error(`No benchmark is called ${unknown}\n\n${help}`);
-
+  const asked = chosen(positionals);
   const usual = values.quick ? efforts.quick : efforts.full;
-  const rounds = given("rounds", values.rounds, usual.rounds);
-  const fillMs = given("fill", values.fill, usual.fillMs / 1_000) * 1_000;
-  const effort = { ...usual, rounds, fillMs };
-  const command = ["pnpm bench", ...process.argv.slice(2)].join(" ");
-  const conditions = conditionsOf(effort, command);
-  const out = values.out ?? (values.only || values.quick ? undefined : "report");
+  const rounds = Number(values.rounds ?? usual.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a number from 1 on");
+  const isAll = positionals.length === 0 && !values.quick && values.against === undefined;
+  const out = values.out ?? (isAll ? "report" : undefined);
+  if (
+    out !== undefined &&
+    (values.against !== undefined || positionals.some((name) => name.includes("/")))
+  ) {
+    throw new Error("--out takes whole benchmarks of one build");
+  }
+  if (values.profile !== undefined) process.env["BENCH_PROFILES"] = resolve(values.profile);
+  const builds = values.against === undefined ? undefined : buildsWith(values.against);
+  const conditions = conditionsOf({ ...usual, rounds });
+  if (conditions.load > mostLoad) {
+    console.error(
+      `The load average is ${conditions.load.toFixed(1)}: only what is side by side in a round holds`,
+    );
+  }
   const findings: Finding[] = [];
   const isMeasuredAgain = (one: Finding): boolean =>
-    only.includes(one.benchmark.name) && nodeOf(one.conditions) === nodeOf(conditions);
+    asked.has(one.benchmark) && nodeOf(one.conditions) === nodeOf(conditions);
   const kept = out === undefined ? [] : read(out).filter((one) => !isMeasuredAgain(one));
   endAt("SIGINT");
   endAt("SIGTERM");
-  for (const benchmark of benchmarks) {
-    if (stopped || !only.includes(benchmark.name)) continue;
-    findings.push(await measure(benchmark, conditions));
+  for (const [benchmark, groups] of asked) {
+    if (stopped) break;
+    findings.push(await measure(benchmark, groups, conditions, builds));
     if (out !== undefined) write(out, [...findings, ...kept]);
   }
-  console.log(markdown(findings));
+  console.log(builds === undefined ? tables(findings) : sideBySide(findings, builds));
 }
 
 const fileOf = (out: string): string => resolve(import.meta.dirname, "..", out);
+
+/** What is written of a benchmark. */
+type Written = Omit<Finding, "benchmark"> & { readonly name: string };
 
 /**
  * What was written before, by benchmarks that there still are.
@@ -139,9 +191,7 @@ function read(out: string): Finding[] {
     throw new Error(`--out takes a name, or a path in a folder that exists; there is no ${folder}`);
   const file = `${fileOf(out)}.json`;
   if (!existsSync(file)) return [];
-  const written = JSON.parse(readFileSync(file, "utf8")) as (Omit<Finding, "benchmark"> & {
-    readonly name: string;
-  })[];
+  const written = JSON.parse(readFileSync(file, "utf8")) as Written[];
   return written.flatMap(({ name, ...rest }) => {
     const benchmark = benchmarks.find((one) => one.name === name);
     return benchmark === undefined ? [] : [{ benchmark, ...rest }];
@@ -154,9 +204,17 @@ function write(out: string, findings: readonly Finding[]): void {
       .filter(({ benchmark }) => benchmark === one)
       .toSorted((one, other) => nodeOf(one.conditions) - nodeOf(other.conditions)),
   );
-  const written = inOrder.map(({ benchmark: { name }, ...rest }) => ({ name, ...rest }));
+  // A line for each group: what was measured anew is what differs.
+  const written = inOrder.map(({ benchmark: { name }, conditions, groups }) => {
+    const lines = groups.map((group) => JSON.stringify(group, toFiveDigits)).join(",\n");
+    return `{"name":"${name}","conditions":${JSON.stringify(conditions)},"groups":[\n${lines}]}`;
+  });
   writeFileSync(`${fileOf(out)}.md`, markdown(inOrder));
-  writeFileSync(`${fileOf(out)}.json`, `${JSON.stringify(written, null, 1)}\n`);
+  writeFileSync(`${fileOf(out)}.json`, `[${written.join(",\n")}]\n`);
+}
+
+function toFiveDigits(_key: string, value: unknown): unknown {
+  return typeof value === "number" ? Number(value.toPrecision(5)) : value;
 }
 
 try {

@@ -28,8 +28,9 @@ export function show({ median, min, max }: Spread, digits: number): string {
   return `${text(median)} (${text(min)}–${text(max)})`;
 }
 
-/** With thousands separated. */
+/** With thousands separated; nothing for what is no number. */
 export function numberText(value: number, digits: number): string {
+  if (Number.isNaN(value)) return "";
   return value.toLocaleString("en-US", {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,

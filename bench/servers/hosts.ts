@@ -17,12 +17,27 @@ const path = "/webhooks/reports";
 // As long as our own answer.
 const answer = { status: "accepted", id: "01hf0000000000000000000000" };
 
-/** What answers POST with a receiver, or (without one) with 200 once the body is read and parsed, as its users do. */
-export function serverOf(host: HostName, receiver: Receiver | null): Server {
-  return createServer(receiver === null ? bare[host]() : hosts[host](receiver));
+/**
+ * What answers POST with a receiver; with several, each at the path that ends with its number; without one with 200 once
+ * the body is read and parsed, as users of the framework do it. `around` wraps the listener.
+ */
+export function serverOf(
+  host: HostName,
+  receivers: readonly Receiver[],
+  around: (listener: Listener) => Listener = (listener) => listener,
+): Server {
+  return createServer(around(listenerOf(host, receivers)));
 }
 
-type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
+/** What `node:http` calls for a request. */
+export type Listener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+function listenerOf(host: HostName, [receiver, ...others]: readonly Receiver[]): Listener {
+  if (receiver === undefined) return bare[host]();
+  if (others.length === 0) return hosts[host](receiver);
+  const all = [receiver, ...others].map((one) => hosts[host](one));
+  return (req, res) => all[Number(req.url?.slice(-3))]?.(req, res);
+}
 
 const hosts: Record<HostName, (receiver: Receiver) => Listener> = {
   express: (receiver) => express().post(path, onExpress(receiver)),

@@ -2,12 +2,11 @@
 // server does, and would measure itself; the report shows the share of a core that this one used.
 import { connect, type Socket } from "node:net";
 import { createHistogram, performance, type RecordableHistogram } from "node:perf_hooks";
-import { answerParent, tellParent } from "./child.ts";
-import { bodyBytes, bodyOf, eight, signatureOf } from "./notification.ts";
+import { answerParent, tellParent } from "../child.ts";
+import { prepare, type RequestOf, type Wanted } from "./requests.ts";
 
 /** What the generator is asked to do. */
-export interface Load {
-  readonly port: number;
+export interface Load extends Wanted {
   readonly connections: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
@@ -15,6 +14,8 @@ export interface Load {
   readonly rate?: number;
   /** Send only when told that it has its turn; what others do meanwhile counts neither as time nor as waiting. */
   readonly inSlices?: boolean;
+  /** Go on until the server is gone; the answer is {@link Acknowledged}. */
+  readonly untilGone?: boolean;
 }
 
 /** What it is told while it sends: to wait, or whether it has its turn. The end of a turn is told once all is answered. */
@@ -32,22 +33,31 @@ export interface Loaded {
   readonly generator: number;
 }
 
-const marker = "########";
+/** The numbers of the requests that were answered before the server was gone. */
+export interface Acknowledged {
+  readonly acknowledged: readonly number[];
+}
+
 const burstMs = 1;
 /** What comes is read into one place, by all connections: a stream of buffers costs more than the requests do. */
 const buffer = Buffer.alloc(65_536);
 
+interface Listeners {
+  /** With when it was sent, or was due. */
+  onAnswer(connection: Connection, startedAt: number): void;
+  onClosed(): void;
+}
+
 class Connection {
   readonly #socket: Socket;
-  readonly #request: Buffer;
-  readonly #places: readonly number[];
+  readonly #requestOf: RequestOf;
+  /** That of the request that was sent last. */
+  number = 0;
   #startedAt = 0;
   #received = "";
 
-  constructor(port: number, onAnswer: (connection: Connection, startedAt: number) => void) {
-    const text = requestTo(port);
-    this.#request = Buffer.from(text, "latin1");
-    this.#places = [text.indexOf(marker), text.lastIndexOf(marker)];
+  constructor(port: number, requestOf: RequestOf, { onAnswer, onClosed }: Listeners) {
+    this.#requestOf = requestOf;
     const read = (count: number): boolean => {
       this.#received += buffer.toString("latin1", 0, count);
       if (!isComplete(this.#received)) return true;
@@ -61,33 +71,19 @@ class Connection {
     };
     const onread = { buffer, callback: read };
     this.#socket = connect({ port, host: "127.0.0.1", noDelay: true, onread });
-    this.#socket.on("close", () => {
-      throw new Error("the server closed a connection");
-    });
+    this.#socket.on("error", () => {});
+    this.#socket.on("close", onClosed);
   }
 
   send(number: number, startedAt: number): void {
+    this.number = number;
     this.#startedAt = startedAt;
-    for (const place of this.#places) this.#request.write(eight(number), place, "latin1");
-    this.#socket.write(this.#request);
+    this.#socket.write(this.#requestOf(number));
   }
 
   end(): void {
     this.#socket.removeAllListeners("close").destroy();
   }
-}
-
-function requestTo(port: number): string {
-  const headers = [
-    "POST /webhooks/reports HTTP/1.1",
-    `Host: 127.0.0.1:${port}`,
-    "User-Agent: reports/1.0",
-    "Accept: */*",
-    "Content-Type: application/json",
-    `Content-Length: ${bodyBytes}`,
-    `X-svc-authorization: ${signatureOf(marker)}`,
-  ];
-  return `${headers.join("\r\n")}\r\n\r\n${bodyOf(marker)}`;
 }
 
 function isComplete(answer: string): boolean {
@@ -148,8 +144,9 @@ class OwnTurns {
   }
 }
 
-async function run(load: Load): Promise<Loaded> {
+async function run(load: Load): Promise<Loaded | Acknowledged> {
   const { port, connections, warmUpMs, measureMs, rate, inSlices = false } = load;
+  const { untilGone = false } = load;
   turns = new OwnTurns(!inSlices);
   const idle: Connection[] = [];
   const due: number[] = [];
@@ -157,6 +154,14 @@ async function run(load: Load): Promise<Loaded> {
   let number = 0;
   let answered = 0;
   let head = 0;
+  const acknowledged: number[] = [];
+  let isGone = (): void => {
+    isGone = () => {};
+    throw new Error("the server closed a connection");
+  };
+  const gone = new Promise<void>((resolve) => {
+    if (untilGone) isGone = resolve;
+  });
 
   const sendDue = (): void => {
     while (!paused && turns.maySend && idle.length > 0) {
@@ -171,12 +176,18 @@ async function run(load: Load): Promise<Loaded> {
   goOn = sendDue;
   const onAnswer = (connection: Connection, startedAt: number): void => {
     answered++;
+    if (untilGone) acknowledged.push(connection.number);
     latencies?.record(Math.max(1, Math.round((performance.now() - startedAt) * 1_000)));
     idle.push(connection);
     sendDue();
     if (idle.length === connections) turns.answered();
   };
-  const all = Array.from({ length: connections }, () => new Connection(port, onAnswer));
+  const requests = prepare(load);
+  const listeners = { onAnswer, onClosed: () => isGone() };
+  const all = Array.from(
+    { length: connections },
+    () => new Connection(port, requests(), listeners),
+  );
   idle.push(...all);
 
   // Requests come in bursts, one each tick, and each is measured from the moment it was due: a server (or a generator)
@@ -193,6 +204,12 @@ async function run(load: Load): Promise<Loaded> {
   }, burstMs);
   sendDue();
 
+  if (untilGone) {
+    await gone;
+    clearInterval(ticking);
+    for (const connection of all) connection.end();
+    return { acknowledged };
+  }
   await turns.last(warmUpMs);
   latencies = createHistogram();
   const [before, cpu, from] = [answered, process.cpuUsage(), turns.ms];

@@ -1,24 +1,30 @@
 import { createHash, randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import { createPostgresBackend, Queue, Worker } from "bullmq";
 import express, { type Express } from "express";
-import { type EngineName, urlOf } from "./engines.ts";
+import { type EngineName, urlOf } from "../inboxes.ts";
+import type { Handle } from "./handler.ts";
 
-/** The way without us: Express, `await queue.add()`, 200, and a worker that does nothing. */
-export interface HandMadeQueue {
+/** The way without us: Express, `await queue.add()`, 200, and a worker. */
+export interface QueueByHand {
   readonly engine: EngineName;
   /** Also has BullMQ tell copies, by a hash of signature and body. */
-  readonly dedupes: boolean;
+  readonly dedupes?: boolean;
+  /** How many the worker handles at once: 8, as ours, when left out. */
+  readonly concurrency?: number;
 }
 
 const path = "/webhooks/reports";
 const dayMs = 86_400_000;
+const lookEveryMs = 5;
 
-/** Makes the app; with `work` a worker empties its queue. Resolves also to what counts what waits. */
-export async function handMadeQueue(
-  { engine, dedupes }: HandMadeQueue,
-  work: boolean,
-): Promise<{ readonly app: Express; waiting(): Promise<number> }> {
-  const name = `hand-made-${randomUUID()}`;
+/** Makes the app; with `handle` a worker empties its queue. Also tells what waits. */
+export async function queueByHand(
+  { engine, dedupes = false, concurrency = 8 }: QueueByHand,
+  folder: string,
+  handle: Handle | null,
+): Promise<{ readonly app: Express; waiting(): number }> {
+  const name = basename(folder);
   const connection = connectionOf(engine);
   const factory = engine === "redis" ? [] : [createPostgresBackend];
   const options = { connection: connection as never };
@@ -40,14 +46,17 @@ export async function handMadeQueue(
     });
     res.status(200).json({ status: job.id === jobId ? "accepted" : "duplicate", id: job.id });
   });
-  if (work) {
-    const concurrency = 8;
-    const handle = async (): Promise<void> => {};
-    const given = { ...options, concurrency, removeOnComplete: { age: 7 * 86_400 } };
-    const worker = new Worker(name, handle, given, ...(factory as []));
-    await worker.waitUntilReady();
-  }
-  return { app, waiting: () => queue.getJobCountByTypes("wait", "active") };
+  if (handle === null) return { app, waiting: () => 0 };
+  const given = { ...options, concurrency, removeOnComplete: { age: (7 * dayMs) / 1_000 } };
+  const worker = new Worker(name, async ({ data }) => handle(data), given, ...(factory as []));
+  await worker.waitUntilReady();
+  let waiting = 0;
+  const look = async (): Promise<void> => {
+    waiting = await queue.getJobCountByTypes("wait", "active");
+    setTimeout(() => void look(), lookEveryMs);
+  };
+  await look();
+  return { app, waiting: () => waiting };
 }
 
 function connectionOf(engine: EngineName): object {

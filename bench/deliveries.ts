@@ -1,22 +1,45 @@
 import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Inbox, NewDelivery } from "@reporthook/core";
 import { tellParent } from "./child.ts";
-import { bodyOf, eight, signatureOf } from "./notification.ts";
 import type { Done } from "./progress.ts";
 
-/** What the receivers that are measured are called. */
+/** What a receiver that is measured is called. */
 export const receiverName = "bench";
 
 /** Adds at once that fill an inbox: as many as BullMQ's sends at a time. */
 export const fillAtOnce = 400;
+
+/** The size of a body where none is said. */
+export const bodyBytes = 600;
+
+/**
+ * A body with `number` in it, so that no two are the same: what a notification of the service may look like, with what
+ * the libraries of other services look for in theirs, padded.
+ */
+export function bodyOf(number: string, bytes: number = bodyBytes): string {
+  const start = `{"event_type":"report.status","report_id":"r-${number}","status":"complete",`;
+  const others = `"type":"event_callback","team_id":"T1","event":{"type":"report_status"},"pad":"`;
+  return `${(start + others).padEnd(bytes - 2, "x")}"}`;
+}
+
+/** A signature with `number` in it. */
+export function signatureOf(number: string): string {
+  return `t=1700000000,v1=${number.padEnd(64, "0")}`;
+}
+
+/** The text of `value` in the place of a number: eight characters. */
+export function eight(value: number): string {
+  return value.toString(16).padStart(8, "0");
+}
 
 const tellEveryMs = 1_000;
 const againMs = 1_000;
 const mostTries = 10;
 
 /** A delivery as a receiver hands it to its inbox. */
-export function deliveryOf(number: number): NewDelivery {
+function deliveryOf(number: number): NewDelivery {
   return {
     id: `0${eight(number)}${"0".repeat(17)}`,
     receiver: receiverName,
@@ -31,26 +54,21 @@ export function deliveryOf(number: number): NewDelivery {
   };
 }
 
-/** What a seeding came to. */
-export interface Seeded {
-  readonly count: number;
-  readonly perSecond: number;
-}
-
-/** Puts `count` deliveries into an inbox, `atOnce` at a time, or what fits in `longestMs`; each waits to be verified. */
+/** Puts `count` deliveries into an inbox, `atOnce` at a time, each to be verified; resolves to how many a second. */
 export async function seed(
   inbox: Inbox,
   count: number,
   atOnce: number,
-  longestMs: number = Number.POSITIVE_INFINITY,
-): Promise<Seeded> {
+  isFull: () => boolean = () => false,
+): Promise<number> {
   const from = performance.now();
   let next = 0;
   let stored = 0;
   const one = async (): Promise<void> => {
-    while (next < count && performance.now() - from < longestMs) {
+    while (next < count) {
       await addTo(inbox, deliveryOf(next++));
       stored++;
+      while (isFull()) await pause(1);
     }
   };
   const timer = setInterval(() => tellParent({ done: stored, count } satisfies Done), tellEveryMs);
@@ -59,7 +77,7 @@ export async function seed(
   } finally {
     clearInterval(timer);
   }
-  return { count: stored, perSecond: (stored / (performance.now() - from)) * 1_000 };
+  return (stored / (performance.now() - from)) * 1_000;
 }
 
 /** Tries again: a server that is being filled may hang for longer than an inbox waits. */
@@ -68,7 +86,7 @@ async function addTo(inbox: Inbox, delivery: NewDelivery, tries = 1): Promise<vo
     await inbox.add(delivery, { to: "received" });
   } catch (error) {
     if (tries === mostTries) throw error;
-    await new Promise((resolve) => setTimeout(resolve, againMs));
+    await pause(againMs);
     await addTo(inbox, delivery, tries + 1);
   }
 }

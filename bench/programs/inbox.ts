@@ -1,0 +1,78 @@
+// Works straight on an inbox, without a server, in a process of its own.
+import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
+import { answerParent } from "../child.ts";
+import { receiverName, seed } from "../deliveries.ts";
+import { type InboxName, openInbox } from "../inboxes.ts";
+
+/** What to do with the inbox in a folder. */
+export type Task = {
+  readonly inbox: InboxName;
+  readonly folder: string;
+} & (
+  | {
+      readonly task: "store" | "store and handle";
+      readonly count: number;
+      readonly atOnce: number;
+    }
+  /** Until the process ends; answered once it does. */
+  | { readonly task: "work" }
+);
+
+/** To count what passes either stage, after a while in which it does not count. */
+export interface Count {
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+}
+
+/** How many a second passed either stage, and how many waited for the first one at the end. */
+export interface Counted {
+  readonly verified: number;
+  readonly handled: number;
+  readonly left: number;
+}
+
+const mostWaiting = 2_000;
+const passed = { verified: 0, handled: 0 };
+let inbox: Inbox;
+
+async function work(): Promise<Receiver> {
+  const receiver = createReceiver({
+    client: { authorize: async () => "valid" },
+    ...{ inbox, name: receiverName, autostart: false, logger: false },
+    observe: { verified: () => passed.verified++, handled: () => passed.handled++ },
+  });
+  receiver.on("*", () => {});
+  await receiver.start();
+  return receiver;
+}
+
+/** Resolves to deliveries a second. */
+async function storeAndHandle(count: number, atOnce: number): Promise<number> {
+  const from = performance.now();
+  const receiver = await work();
+  await seed(inbox, count, atOnce, () => inbox.load(receiverName).waiting > mostWaiting);
+  while (passed.handled < count) await pause(1);
+  await receiver.close();
+  return (count / (performance.now() - from)) * 1_000;
+}
+
+async function count({ warmUpMs, measureMs }: Count): Promise<Counted> {
+  await pause(warmUpMs);
+  const [before, from] = [{ ...passed }, performance.now()];
+  await pause(measureMs);
+  const seconds = (performance.now() - from) / 1_000;
+  const [verified, handled] = [passed.verified - before.verified, passed.handled - before.handled];
+  const { received } = await inbox.counts(receiverName);
+  return { verified: verified / seconds, handled: handled / seconds, left: received };
+}
+
+answerParent(async (asked: Task | Count): Promise<number | Counted> => {
+  if (!("task" in asked)) return count(asked);
+  inbox = await openInbox(asked.inbox, asked.folder);
+  if (asked.task === "store") return seed(inbox, asked.count, asked.atOnce);
+  if (asked.task === "store and handle") return storeAndHandle(asked.count, asked.atOnce);
+  await work();
+  return 0;
+});
