@@ -117,6 +117,7 @@ export const groups: readonly Group[] = [
       page("troubleshooting", "Troubleshooting", "docs/troubleshooting.md"),
       page("deliveries", "Deliveries", "docs/deliveries.md"),
       page("operating", "Operating", "docs/operating.md"),
+      page("monitoring", "Monitoring", "docs/monitoring.md"),
       page("logs", "Log lines", "docs/logs.md"),
       page("server-settings", "Server settings", "docs/server-settings.md"),
       page("nextjs", "Next.js with SQLite", "docs/nextjs.md"),

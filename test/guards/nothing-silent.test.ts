@@ -113,6 +113,7 @@ test("each line that someone is to act on has its case, or another test", () => 
     "baseUrl is no https: who is on the way can read the API key and forge verdicts. Use https.",
     "This receiver takes over from an earlier one of its name, which is closed: its module was evaluated again.",
     "The earlier receiver could not be closed.",
+    "An alert could not be sent. Trying again.",
     "A parked delivery is lost: the server no longer has its record.",
     "The dashboard could not answer.",
   ];

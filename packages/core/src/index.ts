@@ -94,6 +94,8 @@ export type { RetentionOptions } from "./inbox/retention.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Clock } from "./lib/clock.ts";
 export type { Logger } from "./lib/log.ts";
+export type { Alert, AlertKind } from "./observe/alert.ts";
+export { type AlertsOptions, alerts } from "./observe/alerts.ts";
 export type { Observe } from "./observe/hooks.ts";
 export type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options/options.ts";
 export { createReceiver } from "./receiver.ts";

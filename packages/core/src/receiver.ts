@@ -8,7 +8,9 @@ import { receiverInbox } from "./inbox/receiver-inbox.ts";
 import { takeName } from "./inbox/receiver-names.ts";
 import { sharedInbox } from "./inbox/shared-inbox.ts";
 import { checkMs } from "./lib/validate.ts";
+import { watchedBy } from "./observe/hooks.ts";
 import { Reporter } from "./observe/reporter.ts";
+import { watch } from "./observe/watcher.ts";
 import type { ReceiverOptions } from "./options/options.ts";
 import { type Settings, settingsOf } from "./options/settings.ts";
 import { HandleStage } from "./process/handle-stage.ts";
@@ -28,6 +30,7 @@ import type { Receiver } from "./receiver-type.ts";
 
 /** A list shows deliveries at most this much longer than they are kept, in milliseconds. */
 const pruneForListsMs = 1_000;
+const noTime = { from: new Date(0), until: new Date(0) };
 
 /**
  * Makes a receiver: it answers notifications once they are stored, then verifies and handles them.
@@ -53,14 +56,18 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const status = newStatus();
   const health = watchHealth(settings, status);
   const around = settings.seam?.({ name, health, clean });
-  const reporter = new Reporter(settings, around);
+  const parked = async () => (await inbox.summary({ receiver: name, ...noTime })).parked;
+  const watcher = settings.observe[watch]?.({ name, clock, logger, clean, bind, health, parked });
+  const observe = watchedBy(settings.observe, watcher);
+  const reporter = new Reporter({ ...settings, observe }, around);
   const stages = {
     verify: new VerifyStage({ ...settings, around, status }),
     handle: new HandleStage({ ...settings, around, registrations }),
   };
   const pruner = new Pruner(settings);
   const firstAttempts = new FirstAttempts();
-  const runner = new Runner(settings, { stages, reporter, firstAttempts, pruner, status });
+  const parts = { stages, reporter, firstAttempts, pruner, status, watcher };
+  const runner = new Runner(settings, parts);
   const requests = new Requests(settings, {
     pipeline: createPipeline({
       ...{ settings, callbacks, runner, pruner, reporter, firstAttempts, status },
@@ -86,7 +93,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       around?.end();
     } finally {
       reservation.giveBack();
+      const told = watcher?.end();
       await shared.release(clock, Math.min(timeoutMs, until - clock.now()));
+      await told;
     }
   }
 

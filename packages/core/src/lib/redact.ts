@@ -80,6 +80,15 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   return { text, value, error: (thrown) => error(thrown) };
 }
 
+/** The text with each address cut to its origin, and each path left out: that of a chat's webhook is a secret. */
+export function withoutAddresses(text: string): string {
+  return text.replace(/\S+/g, (word) => {
+    if (!word.includes("/")) return word;
+    const [origin] = /[a-z]+:\/\/[\w.:[\]-]+(?![^/?#]*@)/i.exec(word) ?? [];
+    return origin === undefined ? "…" : `${origin}/…`;
+  });
+}
+
 const cleaner: unique symbol = Symbol.for("reporthook.cleaner");
 // Far more than is shown of an error, and so little that looking through it holds up nobody.
 const mostCleaned = 65_536;

@@ -15,6 +15,7 @@ import { cleanerOf } from "../lib/redact.ts";
 import { check, kindOf, onlyKnown, wrong } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { type Seam, seam } from "../observe/instrumentation.ts";
+import { watch } from "../observe/watcher.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options.ts";
 
 type WithDefault =
@@ -43,6 +44,7 @@ export interface Settings
  */
 export function settingsOf(options: ReceiverOptions): Settings {
   onlyKnown("createReceiver", options, known);
+  if (watch in options) throw new TypeError("createReceiver: alerts(…) belongs into observe");
   mustHaveCrypto();
   // Not quoted: somebody may have given the API key.
   if (typeof options.client?.authorize !== "function") {

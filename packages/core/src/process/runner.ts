@@ -9,6 +9,7 @@ import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
+import type { Watcher } from "../observe/watcher.ts";
 import type { Settings } from "../options/settings.ts";
 import type { HandleStage } from "./handle-stage.ts";
 import type { Pruner } from "./pruner.ts";
@@ -22,6 +23,7 @@ export interface RunnerParts {
   readonly firstAttempts: FirstAttempts;
   readonly pruner: Pruner;
   readonly status: Status;
+  readonly watcher: Watcher | undefined;
 }
 
 const retryMaxMs = 30_000;
@@ -110,8 +112,11 @@ export class Runner {
   }
 
   #begin(): Promise<void> {
-    const { stages, status } = this.#parts;
-    if (!status.started) stages.handle.begin();
+    const { stages, status, watcher } = this.#parts;
+    if (!status.started) {
+      stages.handle.begin();
+      watcher?.begin();
+    }
     status.started = true;
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;

@@ -1,0 +1,188 @@
+import type { Entry, ReasonCode } from "../inbox/delivery.ts";
+import type { Health } from "../inbox/health.ts";
+import { setUnrefTimeout } from "../lib/clock.ts";
+import { describe } from "../lib/describe.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { printable } from "../lib/printable.ts";
+import { withoutAddresses } from "../lib/redact.ts";
+import { settlesWithin, withTimeout } from "../lib/timeout.ts";
+import { type Alert, type AlertKind, alertOf } from "./alert.ts";
+import { type Due, Lasting, ParkedFor } from "./alert-topics.ts";
+import type { Watched, Watcher } from "./watcher.ts";
+
+/** The options of `alerts`, with every default filled in. */
+export interface AlertSettings {
+  readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
+  readonly on: readonly AlertKind[];
+  readonly parked: number;
+  readonly oldestWaitingMs: number;
+  readonly waiting: number;
+  readonly windowMs: number;
+}
+
+const everyMs = 30_000;
+/** A burst of parked deliveries is one message. */
+const soonMs = 5_000;
+const sendMs = 10_000;
+const answerMs = 4_000;
+const endMs = 2_000;
+const mostUnsettled = 10;
+
+/** Looks at a receiver again and again, and has a message sent at each beginning and end. */
+export class AlertWatcher implements Watcher {
+  readonly #settings: AlertSettings;
+  readonly #watched: Watched;
+  readonly #failed: Logger["error"];
+  readonly #tick: () => void;
+  readonly #lasting: ReadonlyMap<Exclude<AlertKind, "parked">, Lasting>;
+  readonly #parked = new Map<ReasonCode, ParkedFor>();
+  #seen = { count: 0, oldestMs: 0, error: "" };
+  #timer: unknown;
+  #timerAt = 0;
+  #looking = false;
+  #ended = false;
+  #unsettled = 0;
+  #telling: Promise<void> = Promise.resolve();
+
+  constructor(settings: AlertSettings, watched: Watched) {
+    this.#settings = settings;
+    this.#watched = watched;
+    this.#failed = oncePerMinute(watched.clock, watched.logger.error);
+    this.#tick = watched.bind(() => void this.#look());
+    const kinds = (["refused", "backlog", "inbox"] as const).filter((kind) =>
+      settings.on.includes(kind),
+    );
+    this.#lasting = new Map(kinds.map((kind) => [kind, new Lasting(settings.windowMs)]));
+  }
+
+  begin(): void {
+    if (this.#timer === undefined && !this.#looking) this.#lookIn(everyMs);
+  }
+
+  parked({ reason }: Pick<Entry, "reason">): void {
+    if (reason === null || !this.#settings.on.includes("parked")) return;
+    const topic =
+      this.#parked.get(reason.code) ??
+      new ParkedFor(this.#settings.windowMs, this.#settings.parked);
+    this.#parked.set(reason.code, topic);
+    topic.add(this.#watched.clock.now());
+    this.#lookIn(soonMs);
+  }
+
+  async end(): Promise<void> {
+    const { clock } = this.#watched;
+    this.#ended = true;
+    clock.clearTimeout(this.#timer);
+    await settlesWithin(clock, endMs, this.#tell());
+  }
+
+  #lookIn(ms: number): void {
+    const { clock } = this.#watched;
+    const at = clock.now() + ms;
+    if (this.#ended || (this.#timer !== undefined && this.#timerAt <= at)) return;
+    clock.clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setUnrefTimeout(clock, this.#tick, ms);
+  }
+
+  async #look(): Promise<void> {
+    this.#timer = undefined;
+    if (!this.#looking) {
+      this.#looking = true;
+      if (this.#lasting.size > 0) this.#see(await this.#watched.health());
+      await this.#count();
+      if (!this.#ended) await this.#tell();
+      this.#looking = false;
+      this.#lookIn(everyMs);
+    } else this.#lookIn(soonMs);
+  }
+
+  #see({ inbox, service, counts, oldestWaitingMs, ready }: Health): void {
+    // Nothing is known of an inbox that is closed.
+    if (this.#ended || (!ready && inbox.ok)) return;
+    const now = this.#watched.clock.now();
+    const error = inbox.error ?? "";
+    const count = counts.received + counts.verified;
+    const oldestMs = oldestWaitingMs ?? 0;
+    this.#seen = { count, oldestMs, error: this.#clean(error) };
+    this.#lasting.get("inbox")?.look(!inbox.ok, now);
+    const refused = service === "refused" ? true : service === "ok" ? false : null;
+    this.#lasting.get("refused")?.look(refused, now);
+    const { oldestWaitingMs: longest, waiting } = this.#settings;
+    const behind = error === "" ? oldestMs > longest || count > waiting : null;
+    this.#lasting.get("backlog")?.look(inbox.ok ? behind : null, now);
+  }
+
+  /** Finds out whether the parked deliveries that were told are still there. */
+  async #count(): Promise<void> {
+    const open = [...this.#parked].filter(([, { isOpen }]) => isOpen);
+    if (this.#ended || open.length === 0) return;
+    const before = open.map(([, { added }]) => added);
+    const { clock, parked } = this.#watched;
+    const counts = await withTimeout({ clock, ms: answerMs, late: "" }, parked).catch(() => null);
+    for (const [index, [reason, topic]] of open.entries()) {
+      const isEmpty = counts !== null && (counts[reason] ?? 0) === 0;
+      if (isEmpty && topic.added === before[index]) topic.empty();
+    }
+  }
+
+  /** Sends all that is due, one after the other. */
+  #tell(): Promise<void> {
+    this.#telling = this.#telling.then(async () => {
+      for (const [reason, topic] of this.#parked) {
+        const { fresh, since } = topic;
+        await this.#tellOf("parked", reason, since, fresh, topic);
+      }
+      for (const [kind, topic] of this.#ended ? [] : this.#lasting) {
+        await this.#tellOf(kind, null, topic.since, this.#seen.count, topic);
+      }
+    });
+    return this.#telling;
+  }
+
+  async #tellOf(
+    kind: AlertKind,
+    reason: ReasonCode | null,
+    since: number,
+    count: number,
+    topic: Pick<ParkedFor, "due" | "sent">,
+  ): Promise<void> {
+    const now = this.#watched.clock.now();
+    const state: Due = topic.due(now);
+    if (state === null) return;
+    const { name: receiver } = this.#watched;
+    const told = { ...this.#seen, kind, state, receiver, reason, since, now, count };
+    if (await this.#send(alertOf(told))) topic.sent(state, now, count);
+  }
+
+  /** Resolves to whether it was sent; never rejects. */
+  async #send(alert: Alert): Promise<boolean> {
+    const { clock } = this.#watched;
+    const late = `send took over ${sendMs / 1_000} s`;
+    try {
+      if (this.#unsettled >= mostUnsettled) {
+        throw new Error(`${mostUnsettled} earlier calls of send have not settled`);
+      }
+      await withTimeout({ clock, ms: sendMs, late }, ({ signal }) => this.#call(alert, signal));
+      return true;
+    } catch (error) {
+      const fields = { kind: alert.kind, error: this.#clean(describe(error)) };
+      this.#failed(fields, "An alert could not be sent. Trying again.");
+      return false;
+    }
+  }
+
+  async #call(alert: Alert, signal: AbortSignal): Promise<void> {
+    this.#unsettled++;
+    try {
+      await this.#settings.send(alert, { signal });
+    } finally {
+      this.#unsettled--;
+    }
+  }
+
+  /** An error's text, as others may see it. */
+  #clean(text: string): string {
+    return printable(withoutAddresses(this.#watched.clean(text).slice(0, 500)));
+  }
+}

@@ -1,0 +1,36 @@
+import type { Entry } from "../inbox/delivery.ts";
+import type { Health } from "../inbox/health.ts";
+import type { Summary } from "../inbox/inbox.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/log.ts";
+import type { Bind } from "../lib/platform.ts";
+
+/** The key under which the option `observe` takes a {@link Watch}. */
+export const watch: unique symbol = Symbol.for("reporthook.watch");
+
+/** Called once for each receiver with what it may look at; returns its watcher. */
+export type Watch = (receiver: Watched) => Watcher;
+
+/** What a watcher sees of a receiver. */
+export interface Watched {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Removes the API key from a text. */
+  readonly clean: (text: string) => string;
+  /** Has a function run in the async context of `createReceiver`. */
+  readonly bind: Bind;
+  readonly health: () => Promise<Health>;
+  /** How many deliveries are parked, by reason. */
+  readonly parked: () => Promise<Summary["parked"]>;
+}
+
+/** Watches one receiver; nothing here throws. */
+export interface Watcher {
+  /** The work of the receiver begins. Idempotent. */
+  begin(): void;
+  /** A delivery is parked. */
+  parked(entry: Entry): void;
+  /** The work has ended; resolves when the last messages are sent, or 2 seconds are over. */
+  end(): Promise<void>;
+}
