@@ -64,7 +64,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
   test("answers this machine alone, unless it can tell who asks", () =>
     withStage({ framework }, async ({ url }) => {
       const { port } = new URL(url);
-      for (const path of ["", "api/overview", "assets/x.js"]) {
+      for (const path of ["", "api/overview", "metrics", "assets/x.js"]) {
         for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example"]) {
           expect((await ask(url + path, { host })).status, `${path} of ${host}`).toBe(403);
         }
@@ -83,7 +83,8 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
       return headers.get("cookie") === "session=ada" ? ada : null;
     };
     await withStage({ framework, authorize }, async ({ url }) => {
-      const paths = ["", "api/overview", "api/deliveries", "api/deliveries/1", "assets/x", "x/y"];
+      const data = ["metrics", "api/overview", "api/deliveries", "api/deliveries/1"];
+      const paths = ["", ...data, "assets/x", "x/y"];
       for (const path of paths) expect((await ask(url + path)).status, path).toBe(403);
       expect((await post(`${url}api/deliveries/1/release`)).status).toBe(403);
       expect((await post(`${url}api/release?reason=poison`)).status).toBe(403);
@@ -146,8 +147,10 @@ describe("the dashboard", () => {
         expect((await post(release, headers)).status, JSON.stringify(headers)).toBe(403);
       }
       for (const site of ["cross-site", "same-site", "none"]) {
-        const read = await ask(`${url}api/overview`, { "sec-fetch-site": site });
-        expect([read.status, JSON.parse(read.text).code], site).toEqual([403, "cross_site"]);
+        for (const path of ["api/overview", "metrics"]) {
+          const read = await ask(url + path, { "sec-fetch-site": site });
+          expect([read.status, JSON.parse(read.text).code], site).toEqual([403, "cross_site"]);
+        }
       }
       const foreign = await ask(`${url}api/overview`, { origin: "https://evil.example" });
       expect(foreign.status).toBe(403);

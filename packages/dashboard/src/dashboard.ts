@@ -1,6 +1,7 @@
 import { ReporthookError } from "@reporthook/core";
 import { onlyKnown } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
+import { createMetrics } from "./deliveries/metrics.ts";
 import { checkSource, type Source } from "./deliveries/source.ts";
 import { createViews, type Look, withViewer } from "./deliveries/views.ts";
 import type { Viewer } from "./deliveries/wire.ts";
@@ -52,6 +53,7 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
     throw new TypeError("dashboard: authorize must be a function");
   }
   const views = createViews(source);
+  const measure = createMetrics(source);
   const act = createActions(source, logger);
   const live = createLive(isOver);
 
@@ -90,6 +92,10 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
     // A query would open a closed inbox again.
     if (await isOver()) {
       return problem(503, "closing", "The receiver is closing.", { "Retry-After": "5" });
+    }
+    if ("metrics" in asked) {
+      const { text, contentType } = await measure();
+      return answer(200, text, { "Content-Type": contentType });
     }
     if ("action" in asked) return await act(viewer, asked, request);
     if ("bodyOf" in asked) return await bodyOf(asked.bodyOf);

@@ -11,6 +11,8 @@ import {
 export interface Source {
   readonly inbox: Receiver["inbox"];
   health(): Promise<Health>;
+  /** The receiver's, for the metrics. Default: `"reports"`. */
+  readonly name?: string | undefined;
 }
 
 /**
@@ -63,5 +65,6 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
       return waiting.some(isKeyRefused) ? { ...health, service: "refused" } : health;
     },
     inbox: deliveries,
+    name: receiver,
   };
 }

@@ -2,6 +2,7 @@ import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@re
 import { isParked, states } from "@reporthook/core/store";
 import { commonErrorOf } from "./errors.ts";
 import { cut, readableJson, withoutSecrets } from "./json-text.ts";
+import { seldom } from "./seldom.ts";
 import type { Source } from "./source.ts";
 import {
   longestBody,
@@ -17,9 +18,6 @@ const stuckLength = 5;
 /** So many of a reason are looked at for its most frequent error. */
 const sampled = 100;
 const noTime = { from: new Date(0), until: new Date(0) };
-/** Of its time, the store spends at most so much on summing up for us. */
-const share = 1 / 20;
-const leastMs = 1_000;
 
 /** Looks at what a page shows, as it is now: the JSON that every viewer is told. */
 export type Look = () => Promise<string>;
@@ -173,23 +171,4 @@ function clean<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): 
 
 function cleanText(text: string | null): string | null {
   return text === null ? null : withoutSecrets(text);
-}
-
-/** Asks again only after a second, or after twenty times as long as the last answer took. */
-function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
-  let last: Promise<T> | undefined;
-  let next = 0;
-  return () => {
-    if (last !== undefined && performance.now() < next) return last;
-    const began = performance.now();
-    next = Number.POSITIVE_INFINITY;
-    last = ask().finally(() => {
-      const ended = performance.now();
-      next = ended + Math.max(leastMs, (ended - began) / share);
-    });
-    last.catch(() => {
-      last = undefined;
-    });
-    return last;
-  };
 }

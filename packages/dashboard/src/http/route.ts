@@ -4,6 +4,7 @@ export type Asked =
   /** Relative addresses need the slash at the end. */
   | { readonly moved: string }
   | { readonly asset: string }
+  | { readonly metrics: true }
   | { readonly view: "overview" }
   | { readonly view: "list"; readonly query: URLSearchParams }
   | { readonly view: "one"; readonly id: string }
@@ -21,6 +22,7 @@ export function read(request: Request): Asked | null {
   const { pathname, search, searchParams: query } = new URL(request.url);
   const asset = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
   if (asset !== undefined) return { asset };
+  if (pathname.endsWith("/metrics")) return { metrics: true };
   if (pathname.endsWith("/api/overview")) return { view: "overview" };
   if (pathname.endsWith("/api/deliveries")) return { view: "list", query };
   const [, of] = one.exec(pathname) ?? [];

@@ -1,0 +1,22 @@
+/** Of its time, the store spends at most so much on summing up for us. */
+const share = 1 / 20;
+const leastMs = 1_000;
+
+/** Asks again only after a second, or after twenty times as long as the last answer took. */
+export function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | undefined;
+  let next = 0;
+  return () => {
+    if (last !== undefined && performance.now() < next) return last;
+    const began = performance.now();
+    next = Number.POSITIVE_INFINITY;
+    last = ask().finally(() => {
+      const ended = performance.now();
+      next = ended + Math.max(leastMs, (ended - began) / share);
+    });
+    last.catch(() => {
+      last = undefined;
+    });
+    return last;
+  };
+}

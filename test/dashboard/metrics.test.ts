@@ -1,0 +1,135 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import { type Inbox, memoryInbox } from "@reporthook/core";
+import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { telemetry } from "@reporthook/opentelemetry";
+import { expect, test } from "vitest";
+import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
+import { failingHandlers, play } from "./scene.ts";
+import { type StageOptions, withStage } from "./stage.ts";
+
+/** What the exporter leaves out of a name and the specification wants there: its unit. */
+function withUnits(metrics: string): string {
+  const inSeconds = [...metrics.matchAll(/^# UNIT (\w+) s$/gm)].map(([, name = ""]) => name);
+  return inSeconds.reduce(
+    (text, name) => text.replace(new RegExp(`^${name}(?=\\{|_bucket)`, "gm"), `${name}_seconds`),
+    metrics,
+  );
+}
+
+/** The samples of an answer: the value by the name with its labels, the two of every sample left out. */
+function samplesOf(metrics: string): Record<string, number> {
+  const lines = metrics.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = "", labels = "", value = ""] = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
+      const own = labels.split(",").filter((label) => !/^(messaging_|otel_)/.test(label));
+      return [own.length === 0 ? name : `${name}{${own.join(",")}}`, Number(value)];
+    }),
+  );
+}
+
+const staged: StageOptions = { handlers: failingHandlers, receiver: { name: "billing" } };
+
+test("metrics tells what the inbox holds and how the receiver fares", () =>
+  withStage(staged, async (stage) => {
+    await play(stage);
+    const answer = await fetch(`${stage.url}metrics`);
+    expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const metrics = await answer.text();
+    const labels = 'messaging_system="reporthook",messaging_destination_name="billing"';
+    for (const line of metrics.split("\n").filter((line) => /^[a-z]/.test(line))) {
+      expect(line).toContain(labels);
+    }
+    const samples = samplesOf(metrics);
+    const { counts } = await stage.receiver.health();
+    expect(samples).toMatchObject({
+      reporthook_ready: 1,
+      reporthook_inbox_up: 1,
+      'reporthook_service_status{reporthook_status="ok"}': 1,
+      'reporthook_service_status{reporthook_status="refused"}': 0,
+      'reporthook_deliveries_waiting{reporthook_state="received"}': 0,
+      'reporthook_deliveries_waiting{reporthook_state="verified"}': 1,
+      'reporthook_deliveries_stored{reporthook_state="handled"}': counts.handled,
+      'reporthook_deliveries_stored{reporthook_state="rejected"}': 1,
+      'reporthook_deliveries_parked{reporthook_reason="do_not_retry"}': 3,
+      'reporthook_deliveries_parked{reporthook_reason="expired"}': 1,
+      'reporthook_deliveries_parked{reporthook_reason="poison"}': 0,
+      reporthook_deliveries_oldest_unverified_seconds: 0,
+    });
+    expect(samples["reporthook_deliveries_oldest_seconds"]).toBeGreaterThan(0);
+    expect(metrics).not.toMatch(/key-that-nobody-may-see|q3-sales|lost-31|must not be shown/);
+  }));
+
+testWith(missingProgram("promtool", "prometheus"))("metrics passes the check of promtool", () =>
+  withStage(staged, async (stage) => {
+    await play(stage);
+    const metrics = await (await fetch(`${stage.url}metrics`)).text();
+    const checking = spawn("promtool", ["check", "metrics"]);
+    const ended = once(checking, "exit");
+    const said = [text(checking.stdout), text(checking.stderr)];
+    checking.stdin.end(metrics);
+    expect([await Promise.all(said), await ended]).toEqual([
+      ["", ""],
+      [0, null],
+    ]);
+  }),
+);
+
+test("metrics that OpenTelemetry measures too have the same names, labels and values there", async () => {
+  const reader = new PrometheusExporter({ preventServerStart: true });
+  const measuring = new MeterProvider({ readers: [reader] });
+  const both = { ...staged.receiver, ...telemetry({ meter: measuring.getMeter("test") }) };
+  await withStage({ ...staged, receiver: both }, async (stage) => {
+    await play(stage);
+    const { resourceMetrics } = await reader.collect();
+    const theirs = samplesOf(withUnits(new PrometheusSerializer().serialize(resourceMetrics)));
+    const ours = samplesOf(await (await fetch(`${stage.url}metrics`)).text());
+    const common = Object.keys(ours).filter((name) => name in theirs);
+    const states = ["received", "verified"].map(
+      (state) => `reporthook_deliveries_waiting{reporthook_state="${state}"}`,
+    );
+    expect(common.sort()).toEqual(["reporthook_deliveries_oldest_seconds", ...states]);
+    for (const state of states) expect(ours[state]).toBe(theirs[state]);
+    const named = (name: string) => Object.keys(theirs).some((each) => each.startsWith(name));
+    // The alert about slow answers asks for it.
+    expect(named("reporthook_acknowledge_duration_seconds_bucket{")).toBe(true);
+    // One name has one meaning: that of a counter is nowhere else.
+    expect(named("reporthook_deliveries_total{")).toBe(true);
+    expect(Object.keys(ours).filter((name) => name.startsWith("reporthook_deliveries{"))).toEqual(
+      [],
+    );
+  });
+  await measuring.shutdown();
+});
+
+/** What an inbox without receiver is measured as. */
+async function metricsOf(inbox: Inbox): Promise<Record<string, number>> {
+  const page = dashboard(ofInbox(inbox, { receiver: "billing" }), { logger: false });
+  const answer = await page(new Request("http://localhost/inbox/metrics"), { peer: "127.0.0.1" });
+  expect(answer.status).toBe(200);
+  return samplesOf(await answer.text());
+}
+
+test("metrics leaves out what is not known of an inbox that fails, or takes long to count", async () => {
+  const error = "The disk is full";
+  const failing = Object.assign(memoryInbox(), { health: async () => ({ ok: false, error }) });
+  const samples = await metricsOf(failing);
+  expect(samples).toMatchObject({ reporthook_ready: 0, reporthook_inbox_up: 0 });
+  const slow = Object.assign(memoryInbox(), { health: async () => ({ ok: true, error }) });
+  expect(await metricsOf(slow)).toMatchObject({ reporthook_ready: 1, reporthook_inbox_up: 1 });
+  for (const shown of [samples, await metricsOf(slow)]) {
+    expect(Object.keys(shown).filter((name) => name.includes("deliveries"))).toEqual([]);
+  }
+  expect(Object.keys(await metricsOf(memoryInbox())).length).toBeGreaterThan(20);
+});
+
+test("metrics is answered 503 once the receiver is closed, which Prometheus takes as down", () =>
+  withStage({}, async ({ url, receiver }) => {
+    expect((await fetch(`${url}metrics`)).status).toBe(200);
+    await receiver.close();
+    expect((await fetch(`${url}metrics`)).status).toBe(503);
+  }));
