@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Inbox, NewDelivery } from "@reporthook/core";
 import { tellParent } from "./child.ts";
-import type { Done } from "./progress.ts";
+import type { HowFar } from "./progress.ts";
 
 /** What a receiver that is measured is called. */
 export const receiverName = "bench";
@@ -54,14 +53,13 @@ function deliveryOf(number: number): NewDelivery {
   };
 }
 
-/** Puts `count` deliveries into an inbox, `atOnce` at a time, each to be verified; resolves to how many a second. */
+/** Puts `count` deliveries into an inbox, `atOnce` at a time, each to be verified, and waits while it is full. */
 export async function seed(
   inbox: Inbox,
   count: number,
   atOnce: number,
   isFull: () => boolean = () => false,
-): Promise<number> {
-  const from = performance.now();
+): Promise<void> {
   let next = 0;
   let stored = 0;
   const one = async (): Promise<void> => {
@@ -71,13 +69,15 @@ export async function seed(
       while (isFull()) await pause(1);
     }
   };
-  const timer = setInterval(() => tellParent({ done: stored, count } satisfies Done), tellEveryMs);
+  const timer = setInterval(
+    () => tellParent({ done: stored, count } satisfies HowFar),
+    tellEveryMs,
+  );
   try {
     await Promise.all(Array.from({ length: atOnce }, one));
   } finally {
     clearInterval(timer);
   }
-  return (stored / (performance.now() - from)) * 1_000;
 }
 
 /** Tries again: a server that is being filled may hang for longer than an inbox waits. */

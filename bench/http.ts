@@ -13,7 +13,7 @@ import { newFolder } from "./inboxes.ts";
 import type { Load, Loaded, Order } from "./programs/load.ts";
 import type { Scheme } from "./programs/requests.ts";
 import type { Serve, Served } from "./programs/server.ts";
-import { type Done, howFar } from "./progress.ts";
+import { type HowFar, howFar } from "./progress.ts";
 
 /** A server, and the load that it is measured under. */
 export interface Variant
@@ -129,9 +129,11 @@ export const inSlices: NonNullable<Group["atOnce"]> = async (runs) => {
 };
 
 async function startTarget(variant: Variant, context: Context): Promise<Target> {
-  const { rate, scheme, bodyBytes, receivers } = variant;
-  const { build, warmUpMs, measureMs, detail } = context;
+  const { rate, scheme, bodyBytes, receivers, waiting = 0, handled = 0 } = variant;
+  const { build, warmUpMs, measureMs, scale, detail } = context;
   const folder = newFolder();
+  const before = { waiting: Math.round(waiting * scale), handled: Math.round(handled * scale) };
+  const serve: Serve = { ...variant, ...before, folder };
   const server = startChild("server", { build });
   const end = async (): Promise<void> => {
     await server.end();
@@ -139,9 +141,9 @@ async function startTarget(variant: Variant, context: Context): Promise<Target> 
   };
   server.onNews((news) => {
     // One that works tells what waits from the start.
-    if ("done" in (news as object)) detail(howFar(news as Done));
+    if ("done" in (news as object)) detail(howFar(news as HowFar));
   });
-  const asked = server.ask<number>({ ...variant, folder } satisfies Serve);
+  const asked = server.ask<number>(serve);
   const port = await asked.catch(async (error) => {
     await end();
     throw error;

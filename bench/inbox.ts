@@ -4,8 +4,8 @@ import { type Child, startChild } from "./child.ts";
 import { shareCores } from "./cores.ts";
 import { fillAtOnce } from "./deliveries.ts";
 import { type EngineName, type InboxName, newFolder } from "./inboxes.ts";
-import type { Count, Counted, Task } from "./programs/inbox.ts";
-import { type Done, howFar } from "./progress.ts";
+import type { Count, Counted, Done, Task } from "./programs/inbox.ts";
+import { type HowFar, howFar } from "./progress.ts";
 
 /** How many deliveries a second an inbox stores, or stores and has handled, without HTTP. */
 export function straightOn(
@@ -20,7 +20,7 @@ export function straightOn(
       inNewFolder(async (folder) => {
         const all = Math.round(count * context.scale);
         const asked = { inbox, folder, task, count: all, atOnce: 256 } as const;
-        return { perSecond: await toTheEnd(asked, context) };
+        return { ...(await toTheEnd(asked, context)) };
       }),
   };
 }
@@ -73,12 +73,11 @@ async function inNewFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** Resolves to deliveries a second. */
-async function toTheEnd(task: Task, { build, detail }: Context): Promise<number> {
+async function toTheEnd(task: Task, { build, detail }: Context): Promise<Done> {
   const child: Child = startChild("inbox", { build });
-  child.onNews((news) => detail(howFar(news as Done)));
+  child.onNews((news) => detail(howFar(news as HowFar)));
   try {
-    return await child.ask<number>(task);
+    return await child.ask<Done>(task);
   } finally {
     await child.end();
   }

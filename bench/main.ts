@@ -42,11 +42,12 @@ const efforts: Record<"full" | "quick", Effort> = {
 const namesOf = ({ name, groups }: Benchmark): string[] =>
   groups.map((one) => `${name}/${one.name}`);
 
-const help = `pnpm bench [NAME | NAME/GROUP]... [--rounds N] [--quick] [--against DIR] [--out NAME]
+const help = `pnpm bench [rows | NAME | NAME/GROUP]... [--rounds N] [--quick] [--against DIR] [--out NAME]
 
 Builds the packages and measures them. Without a name everything, which writes bench/report.md and bench/report.json, anew
 after each benchmark. Ctrl-C ends it with what was measured until then, a second one at once.
 
+  rows           only what the report's first table shows
   NAME           only this benchmark, or only one group of it; nothing is written unless --out is given
   --rounds N     so many rounds instead of ${efforts.full.rounds}
   --quick        few and short rounds, to see that everything runs
@@ -115,15 +116,28 @@ function buildsWith(given: string): Builds {
 
 /** What was asked for, in the report's order. */
 function chosen(names: readonly string[]): Map<Benchmark, readonly Group[]> {
-  const known = benchmarks.flatMap((one) => [one.name, ...namesOf(one)]);
+  const known = ["rows", ...benchmarks.flatMap((one) => [one.name, ...namesOf(one)])];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`No benchmark is called ${unknown}\n\n${help}`);
   const all = benchmarks.map((one) => {
     const isChosen = (group: Group): boolean =>
       names.length === 0 || names.includes(one.name) || names.includes(`${one.name}/${group.name}`);
-    return [one, one.groups.filter(isChosen)] as const;
+    const groups = one.groups.flatMap((group) => {
+      if (isChosen(group)) return [group];
+      return names.includes("rows") ? withRowsOnly(group) : [];
+    });
+    return [one, groups] as const;
   });
   return new Map(all.filter(([, groups]) => groups.length > 0));
+}
+
+/** The subjects of a group that are rows, and what they are compared with. */
+function withRowsOnly(group: Group): Group[] {
+  const rows = group.subjects.filter(({ row }) => row !== undefined);
+  if (rows.length === 0) return [];
+  const bases = rows.map(({ base }) => base ?? group.subjects[0]?.label);
+  const subjects = group.subjects.filter((one) => rows.includes(one) || bases.includes(one.label));
+  return [{ ...group, subjects }];
 }
 
 async function main(): Promise<void> {
@@ -148,10 +162,8 @@ async function main(): Promise<void> {
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a number from 1 on");
   const isAll = positionals.length === 0 && !values.quick && values.against === undefined;
   const out = values.out ?? (isAll ? "report" : undefined);
-  if (
-    out !== undefined &&
-    (values.against !== undefined || positionals.some((name) => name.includes("/")))
-  ) {
+  const isPart = positionals.some((name) => name === "rows" || name.includes("/"));
+  if (out !== undefined && (values.against !== undefined || isPart)) {
     throw new Error("--out takes whole benchmarks of one build");
   }
   if (values.profile !== undefined) process.env["BENCH_PROFILES"] = resolve(values.profile);

@@ -2,7 +2,7 @@ import type { Progress } from "./benchmark.ts";
 import { numberText } from "./statistics.ts";
 
 /** What a process tells each second while it stores or works. */
-export interface Done {
+export interface HowFar {
   /** So many deliveries are done. */
   readonly done: number;
   /** Of so many. */
@@ -10,7 +10,7 @@ export interface Done {
 }
 
 /** As it is shown. */
-export function howFar({ done, count }: Done): string {
+export function howFar({ done, count }: HowFar): string {
   return `: ${numberText(done, 0)} of ${numberText(count, 0)}`;
 }
 

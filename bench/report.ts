@@ -3,7 +3,6 @@ import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
 import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import type { Benchmark, Effort, Figure, Sample } from "./benchmark.ts";
-import { figures } from "./http.ts";
 import { newFolder } from "./inboxes.ts";
 import type { Builds, Found, FoundGroup } from "./measure.ts";
 import { numberText, ratios, show, spreadOf } from "./statistics.ts";
@@ -83,7 +82,7 @@ export function sideBySide(findings: readonly Finding[], { other }: Builds): str
         const isMeasured = mine.samples.length > 0;
         if (theirs === undefined || !isMeasured) return [];
         return benchmark.figures
-          .filter((figure) => figure.isCompared || figure === figures.cpu)
+          .filter((figure) => figure.isCompared || figure.column.startsWith("CPU"))
           .map((figure) => {
             const values = valuesOf(theirs, figure);
             return [

@@ -40,12 +40,9 @@ export const acknowledge: Benchmark = {
   // The delay of a loop that waits for its slice would say nothing.
   figures: [perSecond, p50, p99, cpu, generator],
   groups: hosts.map((host) => ({
-    ...withEachInbox(
-      { host },
-      "acknowledged",
-      ["sqlite"],
-      ...(host === "node:http" ? [byHand] : []),
-    ),
+    ...(host === "node:http"
+      ? withEachInbox({ host }, "acknowledged", ["sqlite"], byHand)
+      : withEachInbox({ host }, "acknowledged", [])),
     atOnce: inSlices,
   })),
 };

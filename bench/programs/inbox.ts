@@ -33,6 +33,12 @@ export interface Counted {
   readonly left: number;
 }
 
+/** How many deliveries a second, and what one of them cost in CPU time of the process. */
+export interface Done {
+  readonly perSecond: number;
+  readonly cpuUs: number;
+}
+
 const mostWaiting = 2_000;
 const passed = { verified: 0, handled: 0 };
 let inbox: Inbox;
@@ -48,14 +54,15 @@ async function work(): Promise<Receiver> {
   return receiver;
 }
 
-/** Resolves to deliveries a second. */
-async function storeAndHandle(count: number, atOnce: number): Promise<number> {
-  const from = performance.now();
+async function store(count: number, atOnce: number): Promise<void> {
+  await seed(inbox, count, atOnce);
+}
+
+async function storeAndHandle(count: number, atOnce: number): Promise<void> {
   const receiver = await work();
   await seed(inbox, count, atOnce, () => inbox.load(receiverName).waiting > mostWaiting);
   while (passed.handled < count) await pause(1);
   await receiver.close();
-  return (count / (performance.now() - from)) * 1_000;
 }
 
 async function count({ warmUpMs, measureMs }: Count): Promise<Counted> {
@@ -68,11 +75,13 @@ async function count({ warmUpMs, measureMs }: Count): Promise<Counted> {
   return { verified: verified / seconds, handled: handled / seconds, left: received };
 }
 
-answerParent(async (asked: Task | Count): Promise<number | Counted> => {
+answerParent(async (asked: Task | Count): Promise<Counted | Done | true> => {
   if (!("task" in asked)) return count(asked);
   inbox = await openInbox(asked.inbox, asked.folder);
-  if (asked.task === "store") return seed(inbox, asked.count, asked.atOnce);
-  if (asked.task === "store and handle") return storeAndHandle(asked.count, asked.atOnce);
-  await work();
-  return 0;
+  if (asked.task === "work") return work().then(() => true);
+  const [from, cpu] = [performance.now(), process.cpuUsage()];
+  await (asked.task === "store" ? store : storeAndHandle)(asked.count, asked.atOnce);
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (performance.now() - from) / 1_000;
+  return { perSecond: asked.count / seconds, cpuUs: (user + system) / asked.count };
 });
