@@ -35,7 +35,7 @@ export function eight(value: number): string {
 
 const tellEveryMs = 1_000;
 const againMs = 1_000;
-const mostTries = 10;
+const maxTries = 10;
 
 /** A delivery as a receiver hands it to its inbox. */
 function deliveryOf(number: number): NewDelivery {
@@ -85,7 +85,7 @@ async function addTo(inbox: Inbox, delivery: NewDelivery, tries = 1): Promise<vo
   try {
     await inbox.add(delivery, { to: "received" });
   } catch (error) {
-    if (tries === mostTries) throw error;
+    if (tries === maxTries) throw error;
     await pause(againMs);
     await addTo(inbox, delivery, tries + 1);
   }

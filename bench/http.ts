@@ -50,7 +50,7 @@ interface Slices {
 /** How long a turn is: short, so that what slows the machine down slows all of a round. */
 const sliceMs = 250;
 /** The backlog at which the generator waits, so that a server that works too is measured with a backlog that stays. */
-const mostWaiting = 2_000;
+const maxWaiting = 2_000;
 
 /** Requests that are under way at once. */
 export const connections = 64;
@@ -174,7 +174,7 @@ async function startTarget(variant: Variant, context: Context): Promise<Target> 
       let paused = false;
       server.onNews((news) => {
         const { waiting } = news as { waiting: number };
-        if (waiting > mostWaiting === paused) return;
+        if (waiting > maxWaiting === paused) return;
         paused = !paused;
         tell(generator, { paused });
       });

@@ -70,7 +70,7 @@ ${benchmarks
   .join("\n")}`;
 
 /** Above it not even ratios hold. */
-const mostLoad = 0.5;
+const maxLoad = 0.5;
 let stopped = false;
 
 /** Measures the groups, one after the other: one that fails takes no other with it. */
@@ -169,7 +169,7 @@ async function main(): Promise<void> {
   if (values.profile !== undefined) process.env["BENCH_PROFILES"] = resolve(values.profile);
   const builds = values.against === undefined ? undefined : buildsWith(values.against);
   const conditions = conditionsOf({ ...usual, rounds });
-  if (conditions.load > mostLoad) {
+  if (conditions.load > maxLoad) {
     console.error(
       `The load average is ${conditions.load.toFixed(1)}: only what is side by side in a round holds`,
     );

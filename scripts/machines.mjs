@@ -20,7 +20,7 @@ const files = [
   "test/inboxes/crash",
   "test/docs/tour",
   "test/guards/guard",
-  "weaknesses",
+  "durability-check",
   "driver.test",
 ];
 const test = `"$NODE" node_modules/vitest/vitest.mjs run ${files.join(" ")}`;

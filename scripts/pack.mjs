@@ -6,15 +6,15 @@ import { promisify } from "node:util";
 const root = resolve(import.meta.dirname, "..");
 
 // For what hangs: an install from a slow registry takes a minute.
-const mostMs = 600_000;
+const maxMs = 600_000;
 
 /** Runs a command; resolves to what it prints, and rejects with all of it when it fails. */
 export async function run(command, args, options) {
   try {
-    const limits = { maxBuffer: 2 ** 26, timeout: mostMs };
+    const limits = { maxBuffer: 2 ** 26, timeout: maxMs };
     return (await promisify(execFile)(command, args, { ...limits, ...options })).stdout;
   } catch (error) {
-    const why = error.killed ? `ended after ${mostMs / 1_000} s` : "";
+    const why = error.killed ? `ended after ${maxMs / 1_000} s` : "";
     throw new Error([command, ...args, why, "\n", error.stdout, error.stderr].join(" "));
   }
 }

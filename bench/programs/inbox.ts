@@ -39,7 +39,7 @@ export interface Done {
   readonly cpuUs: number;
 }
 
-const mostWaiting = 2_000;
+const maxWaiting = 2_000;
 const passed = { verified: 0, handled: 0 };
 let inbox: Inbox;
 
@@ -60,7 +60,7 @@ async function store(count: number, atOnce: number): Promise<void> {
 
 async function storeAndHandle(count: number, atOnce: number): Promise<void> {
   const receiver = await work();
-  await seed(inbox, count, atOnce, () => inbox.load(receiverName).waiting > mostWaiting);
+  await seed(inbox, count, atOnce, () => inbox.backlog(receiverName).waiting > maxWaiting);
   while (passed.handled < count) await pause(1);
   await receiver.close();
 }

@@ -56,7 +56,7 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 const resolutionMs = 1;
 const tellEveryMs = 5;
 /** Only so many may wait while those that are to be handled before are stored. */
-const mostWaiting = 2_000;
+const maxWaiting = 2_000;
 let waitingNow = (): number => 0;
 let cpuBefore = process.cpuUsage();
 let handledBefore = 0;
@@ -94,7 +94,7 @@ async function ours(asked: Serve): Promise<Server> {
   const { host, inbox: kind, folder, receivers: count = 1, waiting = 0, handled = 0 } = asked;
   if (kind === "none") return serverOf(host, []);
   const inbox = await openInbox(kind, folder);
-  const load = (): number => names.reduce((all, name) => all + inbox.load(name).waiting, 0);
+  const load = (): number => names.reduce((all, name) => all + inbox.backlog(name).waiting, 0);
   const names = [
     receiverName,
     ...Array.from({ length: count - 1 }, (_, at) => `${receiverName}${at + 1}`),
@@ -108,7 +108,7 @@ async function ours(asked: Serve): Promise<Server> {
   waitingNow = load;
   if (asked.work) {
     for (const receiver of all) await receiver.start();
-    if (handled > 0) await seed(inbox, handled, fillAtOnce, () => load() > mostWaiting);
+    if (handled > 0) await seed(inbox, handled, fillAtOnce, () => load() > maxWaiting);
     while (handled > 0 && load() > 0) await pause(tellEveryMs);
   }
   return serverOf(host, all, instrumented?.listener);

@@ -1,4 +1,4 @@
-import type { Mountable, MountHost } from "@reporthook/core/testing";
+import type { MountedReceiver, MountHost } from "@reporthook/core/testing";
 import { reporthook } from "@reporthook/hono";
 import { Hono } from "hono";
 
@@ -7,7 +7,7 @@ export const path = "/webhooks/reports";
 
 /** A Hono app with the receiver in it; with `consumed`, something ahead reads the body and leaves nothing. */
 export function honoApp(
-  receiver: Mountable,
+  receiver: MountedReceiver,
   consumed: boolean,
   attach: (app: Hono, handler: ReturnType<typeof reporthook>) => void,
 ): Hono {

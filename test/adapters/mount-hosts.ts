@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2, type Http2Server } fr
 import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import type { Mountable, MountHost, Served } from "@reporthook/core/testing";
+import type { MountedReceiver, MountHost, Served } from "@reporthook/core/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
 export function listen(listener: RequestListener, path = "/"): Promise<Served> {
@@ -52,7 +52,7 @@ export async function raw(url: string, request: string): Promise<string> {
 /** A host of {@link mountContract} over real sockets. */
 export function socketHost(
   methods: MountHost["methods"],
-  serve: (receiver: Mountable, consumed: boolean) => Promise<Served>,
+  serve: (receiver: MountedReceiver, consumed: boolean) => Promise<Served>,
   skip: Readonly<Record<string, string>> = {},
 ): MountHost {
   return { methods, raw, skip, serve: (receiver, { consumed }) => serve(receiver, consumed) };
@@ -62,7 +62,7 @@ export function socketHost(
 export function http2Host(
   methods: MountHost["methods"],
   path: string,
-  serve: (receiver: Mountable, consumed: boolean) => Http2Server,
+  serve: (receiver: MountedReceiver, consumed: boolean) => Http2Server,
 ): MountHost {
   return {
     methods,

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import Router from "@koa/router";
 import { type NodeRequest, type NodeResponse, nodeHandler } from "@reporthook/core/node";
-import type { Mountable, MountHost } from "@reporthook/core/testing";
+import type { MountedReceiver, MountHost } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
 import type { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
@@ -18,7 +18,7 @@ import { http2Host, listen, served, socketHost } from "./mount-hosts.ts";
 function onExpress(
   express: typeof express5,
   methods: MountHost["methods"],
-  attach: (app: express5.Express, receiver: Mountable) => void,
+  attach: (app: express5.Express, receiver: MountedReceiver) => void,
 ): MountHost {
   return socketHost(methods, (receiver, consumed) => {
     const app = express();
@@ -30,7 +30,12 @@ function onExpress(
 
 type AttachToKoa = (app: Koa3, handler: ReturnType<typeof toKoa>) => void;
 
-function koaApp(Koa: typeof Koa3, receiver: Mountable, consumed: boolean, attach: AttachToKoa) {
+function koaApp(
+  Koa: typeof Koa3,
+  receiver: MountedReceiver,
+  consumed: boolean,
+  attach: AttachToKoa,
+) {
   const app = new Koa();
   // It tells of each sender that goes away.
   app.silent = true;
@@ -55,7 +60,7 @@ function onHono(
   });
 }
 
-function plainNode(receiver: Mountable, consumed: boolean) {
+function plainNode(receiver: MountedReceiver, consumed: boolean) {
   const handler = nodeHandler(receiver);
   return (req: NodeRequest, res: NodeResponse): void => {
     const read: Promise<unknown> = consumed ? text(req) : Promise.resolve();

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { createAdaptorServer, getRequestListener } from "@hono/node-server";
 import { bodyParser as koaBodyParser6 } from "@koa/bodyparser";
-import type { Mountable } from "@reporthook/core/testing";
+import type { MountedReceiver } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
 import { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
@@ -35,7 +35,7 @@ export type Parser =
 export interface ParserHost {
   readonly name: string;
   readonly parser: Parser | null;
-  serve(receiver: Mountable): Server;
+  serve(receiver: MountedReceiver): Server;
 }
 
 const ofExpress = (express: typeof express5): [Parser, RequestHandler][] => [

@@ -6,7 +6,7 @@ import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { expect, test } from "vitest";
 import { testWith } from "../../packages/core/test-support/needs.ts";
-import { longestList } from "../../packages/dashboard/src/deliveries/wire.ts";
+import { maxListLength } from "../../packages/dashboard/src/deliveries/wire.ts";
 import { listen } from "../adapters/mount-hosts.ts";
 import { missingForBrowser, openBrowser } from "./browser.ts";
 import { faults, openPage, rows } from "./look.ts";
@@ -50,8 +50,8 @@ test(`the dashboard finds its way among ${number} deliveries`, { timeout: timeou
       [`api/deliveries?until=${day}&state=held`]: 50,
       [`api/deliveries?id=${id.slice(0, 12)}`]: 0,
       [`api/deliveries?id=${id}`]: 1,
-      [`api/deliveries?limit=${longestList}`]: longestList,
-      [`api/deliveries?limit=${longestList + 1}`]: longestList,
+      [`api/deliveries?limit=${maxListLength}`]: maxListLength,
+      [`api/deliveries?limit=${maxListLength + 1}`]: maxListLength,
       "api/deliveries?limit=1.5": 50,
     };
     const overall = ["api/overview", `api/deliveries/${id}`];
@@ -78,7 +78,7 @@ testWith(missingForBrowser())(`the page finds its way among ${number} deliveries
     try {
       await page.goto(`${url}?show=deliveries`);
       await rows(page, 50);
-      for (let number = 100; number <= longestList; number += 50) {
+      for (let number = 100; number <= maxListLength; number += 50) {
         await page.getByRole("button", { name: "Show older ones" }).click();
         await rows(page, number);
       }

@@ -80,9 +80,9 @@ describe("timelineOf()", () => {
         const attempts = before.filter(({ error }) => error !== "stopped").length + 1;
         return timelineOf({ ...delivery, history, attempts }).map(({ title }) => title);
       };
-      const stopped = wayAfter({ outcome: "again", error: "stopped" });
+      const stopped = wayAfter({ outcome: "retry", error: "stopped" });
       expect(stopped.slice(-2)).toEqual(["Cut off by a shutdown", "Handled at attempt 1"]);
-      const failed = wayAfter({ outcome: "again", error: "Error: stopped" });
+      const failed = wayAfter({ outcome: "retry", error: "Error: stopped" });
       expect(failed.slice(-2)).toEqual(["Attempt 1 failed", "Handled at attempt 2"]);
     }));
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { Terminal } from "../../packages/cli/src/lib/terminal.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { freePort } from "../../packages/core/test-support/free-port.ts";
-import { reasonName, reasons as shown } from "../../packages/dashboard/page/words.ts";
+import { reasonName, reasons as shown } from "../../packages/dashboard/page/labels.ts";
 import { loadDriver } from "../../packages/sqlite/src/database/driver.ts";
 import { patient } from "../support/patient.ts";
 

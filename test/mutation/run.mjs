@@ -44,7 +44,13 @@ const others = {
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
-    ...["process/runner", "process/idle", "process/pruner", "process/wait-until", "inbox/health"],
+    ...[
+      "process/runner",
+      "process/idle",
+      "process/pruner",
+      "process/first-attempts",
+      "inbox/health",
+    ],
   ),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
@@ -53,13 +59,13 @@ const others = {
   ),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
-    ...["process/authorize", "process/verify-stage", "process/without-verdict"],
+    ...["process/authorize-once", "process/verify-stage", "process/without-verdict"],
     ...["process/handle-stage", "process/after-failure"],
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/timeout"),
   ...of(life, "inbox/receiver-names"),
   ...of("receiver", "lib/is-promise"),
-  ...of(`options/settings,${life}`, "lib/platform"),
+  ...of(`options/receiver-settings,${life}`, "lib/platform"),
 };
 
 function of(tests, ...files) {

@@ -5,12 +5,12 @@ import { build, stop } from "esbuild";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = fileURLToPath(new URL(".", import.meta.url));
 // For what hangs: the slowest takes a minute.
-const mostMs = 600_000;
+const maxMs = 600_000;
 
 function run(what: string, cwd: string, args: readonly string[]): void {
   const startedAt = performance.now();
   const { error, status, stdout, stderr } = spawnSync("npx", ["--yes", "pnpm@10", ...args], {
-    ...{ cwd, encoding: "utf8", timeout: mostMs },
+    ...{ cwd, encoding: "utf8", timeout: maxMs },
   });
   if (status !== 0) throw new Error(`${what} failed: ${error ?? ""}\n${stdout}${stderr}`);
   console.log(`${what}: ${Math.round((performance.now() - startedAt) / 1_000)} s`);

@@ -8,7 +8,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "acknowledges what could not be stored",
     file: `${core}/receive/add-to-inbox.ts`,
-    of: "accept",
+    of: "addToInbox",
     becomes: `
       const added = await deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
       return added === "late" ? { status: "added", id: delivery.id } : added;`,
@@ -21,7 +21,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "takes no verdict for a good one",
-    file: `${core}/process/authorize.ts`,
+    file: `${core}/process/authorize-once.ts`,
     of: "noVerdict",
     becomes: 'return { verdict: "valid" };',
   },
@@ -80,12 +80,12 @@ export const mutations: readonly Mutation[] = [
   {
     name: "takes a process that ended once for poisoned",
     file: `${sqlite}/writer-thread/admin/maintenance.ts`,
-    is: "const isPoison = starts >= mostStarts;",
+    is: "const isPoison = starts >= maxStarts;",
     becomes: "const isPoison = starts >= 1;",
   },
   {
     name: "gives an outcome up that can't be recorded at once",
-    file: `${sqlite}/main-thread/recorder.ts`,
+    file: `${sqlite}/main-thread/completion-recorder.ts`,
     is: "if (!isFailure(result)) return result;",
     becomes: "if (!isFailure(result) || result.code) return true;",
   },

@@ -7,7 +7,7 @@ import { unfounded } from "./reasons.ts";
 import type { World } from "./world.ts";
 
 /** No attempt takes longer. */
-const longestMs = 20_000;
+const maxMs = 20_000;
 
 /** What an inbox holds of a notification. */
 interface Kept {
@@ -20,7 +20,7 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
   const { ledger, setup } = world;
   if (setup.options.ack === "handled") return ledger.notifications.flatMap(unhandledInline(world));
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const kept = entries.flatMap((entry) => keptOf(world, entry));
+  const kept = entries.flatMap((entry) => storedDeliveryOf(world, entry));
   return [
     ...ledger.notifications.flatMap((notification) => {
       const own = kept.filter((one) => one.notification === notification);
@@ -38,7 +38,7 @@ function nameOf({ notification: { n, kind }, entry: { id, state, reason } }: Kep
   return `n=${n} (${kind}, ${id}, ${state}, ${reason?.code ?? "no reason"})`;
 }
 
-function keptOf({ ledger }: World, entry: EntryDetails): Kept[] {
+function storedDeliveryOf({ ledger }: World, entry: EntryDetails): Kept[] {
   const n = numberIn(entry.body ?? "");
   const found =
     n === null
@@ -102,7 +102,7 @@ function ofSuccess(world: World, { id, state }: EntryDetails, runs: readonly Run
   const unrecorded = succeeded(world, notification, runs).filter(
     ({ process, startedAt }) =>
       apps.some(({ number }) => number === process) &&
-      !ledger.leasesLost.some((at) => at >= startedAt - longestMs),
+      !ledger.leasesLost.some((at) => at >= startedAt - maxMs),
   );
   return unrecorded.length === 0 ? [] : [`${id} was handled with success, which is not recorded`];
 }

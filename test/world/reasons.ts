@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 const lifetimeMs = 300_000;
 /** Whoever has so long in calm asks before a signature expires. */
 const calmMs = 100_000;
-const mostStarts = 5;
+const maxStarts = 5;
 const oddAnswers = 3;
 /** What may concern one signature alone. */
 const oddOnes: readonly number[] = [400, 401, 403, 404, 422];
@@ -63,7 +63,7 @@ export function unfounded(
     case "attempts_used_up":
       return is(failures.length >= attempts, `had ${failures.length} attempts`);
     case "poison":
-      return is(ledger.deaths >= mostStarts, `${ledger.deaths} deaths are no poison`);
+      return is(ledger.deaths >= maxStarts, `${ledger.deaths} deaths are no poison`);
     case "schema_mismatch":
       return ["has no schema"];
   }

@@ -2,18 +2,24 @@ import type { Inbox, Outcome } from "@reporthook/core";
 import { inboxContract } from "@reporthook/core/testing";
 
 import { expect, it, test } from "vitest";
-import { createBench, handled, later, left, valid } from "../../core/src/testing/inbox/fixture.ts";
+import {
+  createInboxFixture,
+  endedAs,
+  handled,
+  later,
+  valid,
+} from "../../core/src/testing/inbox/fixture.ts";
 import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
 import { onEachServer } from "../test-support/servers.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
-import { goneOn } from "./process/settle.ts";
+import { nextHop } from "./process/settle.ts";
 import { ReceiverQueues } from "./queues/queues.ts";
-import { openEngine } from "./server/connection.ts";
-import { settingsOf } from "./server/settings.ts";
+import { openConnection } from "./server/connection.ts";
+import { bullmqSettingsOf } from "./server/settings.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
-const bench = (inbox: Inbox) => createBench(inbox, patienceMs);
+const bench = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 let prefixes = 0;
 
 onEachServer((server) => {
@@ -25,7 +31,7 @@ onEachServer((server) => {
 
   /** The queues of receiver `a` as another process would have them; what that leases is soon taken back. */
   async function behind(given: BullmqInboxOptions) {
-    const engine = await openEngine(settingsOf({ ...given, leaseMs: 310.5 }));
+    const engine = await openConnection(bullmqSettingsOf({ ...given, leaseMs: 310.5 }));
     return { engine, queues: new ReceiverQueues(engine, given.prefix ?? "", "a") };
   }
 
@@ -77,7 +83,7 @@ onEachServer((server) => {
 
   it("what begins verified or held is told from its copies too, and stays one", async () => {
     const { inbox, put, make, add, consume, until, end } = bench(open());
-    const to = { verified: valid, held: left("held", "expired", { verification: "expired" }) };
+    const to = { verified: valid, held: endedAs("held", "expired", { verification: "expired" }) };
     const ids: string[] = [];
     for (const [signature, arrival] of Object.entries(to)) {
       const id = await put({ signature, body: "{}", arrival: arrival as never });
@@ -109,8 +115,8 @@ onEachServer((server) => {
     expect(job?.id).toBe(id);
     const found = await queues.find(id);
     if (found === null) throw new Error("It is there");
-    Object.assign(found.carried.kept, { state: "verified", stage: "handle" });
-    await queues.add(goneOn(found.carried));
+    Object.assign(found.jobState.kept, { state: "verified", stage: "handle" });
+    await queues.add(nextHop(found.jobState));
     await worker.close(true);
 
     const handling = consume("handle", handled);
@@ -149,8 +155,8 @@ onEachServer((server) => {
     const given = options();
     const { put, work, end } = bench(bullmqInbox(given));
     const secret = "a-signature-of-the-service";
-    const outcomes: Outcome[] = [valid, left("held", "expired", { verification: "expired" })];
-    outcomes.push(left("rejected", "invalid_signature"));
+    const outcomes: Outcome[] = [valid, endedAs("held", "expired", { verification: "expired" })];
+    outcomes.push(endedAs("rejected", "invalid_signature"));
     const ids: string[] = [];
     for (const index of outcomes.keys()) ids.push(await put({ signature: `${secret} ${index}` }));
     const { engine, queues } = await behind(given);
@@ -167,20 +173,20 @@ onEachServer((server) => {
     const given = options();
     const { put, work, end } = bench(bullmqInbox(given));
     const id = await put({ url: "/hook?rejected" });
-    await work("verify", left("rejected", "invalid_signature"));
+    await work("verify", endedAs("rejected", "invalid_signature"));
     const { engine, queues } = await behind(given);
     const found = await queues.find(id);
-    expect([found?.state, found?.carried.kept.url]).toEqual(["rejected", ""]);
+    expect([found?.state, found?.jobState.kept.url]).toEqual(["rejected", ""]);
     await engine.close();
     await end();
   });
 
-  it("load() counts what waits for another try without a signature, as long as it waits", async () => {
+  it("backlog() counts what waits for another try without a signature, as long as it waits", async () => {
     const given = options();
     const [left, right] = [bench(bullmqInbox(given)), bench(bullmqInbox(given))];
     await left.put(unsignedTest);
     await left.work("handle", later(60_000));
-    const load = () => left.inbox.load("a");
+    const load = () => left.inbox.backlog("a");
     expect(load().unsignedWaiting).toBe(1);
     await right.put();
     await left.until(() => load().waiting === 2, "it has counted again");
@@ -213,7 +219,7 @@ onEachServer((server) => {
     const { inbox, put, work, end } = bench(open());
     const id = await put();
     await work("verify", valid);
-    await work("handle", left("dead", "do_not_retry"));
+    await work("handle", endedAs("dead", "do_not_retry"));
     const found = async (query: Parameters<typeof inbox.list>[0]) =>
       (await inbox.list(query)).map((entry) => entry.id);
     expect(await found({ state: "parked", reportId: "r-1" })).toEqual([id]);
@@ -229,14 +235,14 @@ onEachServer((server) => {
     const { inbox, put, work, end } = bench(
       bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
     );
-    const unsigned = left("held", "unsigned", { verification: "unsigned" });
+    const unsigned = endedAs("held", "unsigned", { verification: "unsigned" });
     await put({ signature: null, arrival: unsigned as never });
     await put(unsignedTest);
     await put(unsignedTest);
-    await work("handle", handled, left("dead", "do_not_retry"));
+    await work("handle", handled, endedAs("dead", "do_not_retry"));
     for (let count = 0; count < 3; count++) await put();
-    await work("verify", valid, valid, left("held", "expired"));
-    await work("handle", handled, left("dead", "do_not_retry"));
+    await work("verify", valid, valid, endedAs("held", "expired"));
+    await work("handle", handled, endedAs("dead", "do_not_retry"));
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await inbox.prune(new Date())).toBe(3);
     const left24h = { received: 0, verified: 0, handled: 1, held: 1, rejected: 0, dead: 1 };
@@ -251,7 +257,7 @@ onEachServer((server) => {
     const { put, work, end } = bench(bullmqInbox(given));
     await put();
     await put();
-    await work("verify", left("held", "not_verified"));
+    await work("verify", endedAs("held", "not_verified"));
     const { engine } = await behind(given);
     const counts = await Promise.all(
       queueNames("a", given.prefix).map((name) => engine.queue(name).count()),

@@ -1,6 +1,8 @@
 import type {
-  Added,
+  AddResult,
   Arrival,
+  Backlog,
+  ConsumeOptions,
   Consumer,
   Counts,
   Entry,
@@ -8,24 +10,32 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
-  Load,
   NewDelivery,
-  Policy,
+  Processor,
   ReleaseQuery,
   Stage,
   Summary,
   SummaryQuery,
-  Work,
 } from "@reporthook/core";
-import { detailsOf, newKept, notFound, states } from "@reporthook/core/store";
+import { detailsOf, newStoredDelivery, notFound, states } from "@reporthook/core/store";
 import { discard, release } from "./admin/admin.ts";
 import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import { type Change, countsOf, Meter, nothing, weightOf } from "./process/backlog.ts";
+import {
+  BacklogMeter,
+  backlogShareOf,
+  type CountChange,
+  countDeliveries,
+  noBacklog,
+} from "./process/backlog.ts";
 import { QueueConsumer } from "./process/consumer.ts";
 import { Session } from "./queues/session.ts";
-import { type BullmqInboxOptions, type Settings, settingsOf } from "./server/settings.ts";
+import {
+  type BullmqInboxOptions,
+  type BullmqSettings,
+  bullmqSettingsOf,
+} from "./server/settings.ts";
 
 export type { BullmqInboxOptions } from "./server/settings.ts";
 
@@ -38,7 +48,7 @@ export type { BullmqInboxOptions } from "./server/settings.ts";
  * const receiver = createReceiver({ client, inbox: bullmqInbox({ connection: "redis://127.0.0.1:6379" }) });
  */
 export function bullmqInbox(options: BullmqInboxOptions): Inbox {
-  return new BullmqInbox(settingsOf(options));
+  return new BullmqInbox(bullmqSettingsOf(options));
 }
 
 class BullmqInbox implements Inbox {
@@ -50,13 +60,13 @@ class BullmqInbox implements Inbox {
     order: "roughly",
     finds: "parked",
   };
-  readonly #settings: Settings;
+  readonly #settings: BullmqSettings;
   readonly #session: Session;
-  readonly #meters = new Map<string, Meter>();
+  readonly #meters = new Map<string, BacklogMeter>();
   readonly #consumers = new Set<Consumer>();
   #closing: Promise<void> | null = null;
 
-  constructor(settings: Settings) {
+  constructor(settings: BullmqSettings) {
     this.#settings = settings;
     this.#session = new Session(settings);
     this.identity = `bullmq:${settings.place}:${settings.prefix}`;
@@ -71,17 +81,17 @@ class BullmqInbox implements Inbox {
     }
   }
 
-  async add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
+  async add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { id, receiver } = delivery;
-    const kept = newKept(delivery, arrival, null);
+    const kept = newStoredDelivery(delivery, arrival, null);
     const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("base64url");
-    const weight = weightOf(kept);
-    const adding = async (change: Change): Promise<Added> => {
+    const weight = backlogShareOf(kept);
+    const adding = async (change: CountChange): Promise<AddResult> => {
       const { receivers } = await this.#session.open();
       const queues = await receivers.of(receiver);
-      const first = await queues.add({ kept, key, step: 0, losses: 0 });
+      const first = await queues.add({ kept, key, hop: 0, stalls: 0 });
       if (first !== id) return { status: "duplicate", id: first };
-      change(nothing, weight);
+      change(noBacklog, weight);
       return { status: "added", id };
     };
     try {
@@ -91,18 +101,18 @@ class BullmqInbox implements Inbox {
     }
   }
 
-  consume(stage: Stage, work: Work, policy: Policy): Consumer {
+  consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
     const { leaseMs, retention } = this.#settings;
     const source = {
-      ...{ meter: this.#meter(policy.receiver), leaseMs, handledMs: retention.handledMs },
+      ...{ meter: this.#meter(options.receiver), leaseMs, handledMs: retention.handledMs },
       // The connection that closes is of no use to work that begins.
       closed: async () => await this.#closing,
       open: async () => {
-        const { engine, receivers } = await this.#session.open();
-        return { engine, queues: await receivers.of(policy.receiver) };
+        const { connection, receivers } = await this.#session.open();
+        return { connection, queues: await receivers.of(options.receiver) };
       },
     };
-    const consumer = new QueueConsumer(stage, source, work, policy);
+    const consumer = new QueueConsumer(stage, source, processor, options);
     this.#consumers.add(consumer);
     return consumer;
   }
@@ -110,7 +120,7 @@ class BullmqInbox implements Inbox {
   get(id: string, receiver?: string): Promise<EntryDetails | null> {
     return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
-      return found === null ? null : detailsOf(found.carried.kept);
+      return found === null ? null : detailsOf(found.jobState.kept);
     });
   }
 
@@ -128,14 +138,14 @@ class BullmqInbox implements Inbox {
 
   counts(receiver?: string): Promise<Counts> {
     return this.#session.ask(async ({ receivers }) => {
-      const all = await Promise.all((await receivers.some(receiver)).map(countsOf));
+      const all = await Promise.all((await receivers.some(receiver)).map(countDeliveries));
       const sum = (state: keyof Counts): number =>
         all.reduce((total, counts) => total + counts[state], 0);
       return Object.fromEntries(states.map((state) => [state, sum(state)])) as Counts;
     });
   }
 
-  load(receiver: string): Load {
+  backlog(receiver: string): Backlog {
     return this.#meter(receiver).read();
   }
 
@@ -154,18 +164,18 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
       if (found === null) throw notFound(id);
-      const { receiver: name } = found.carried.kept;
+      const { receiver: name } = found.jobState.kept;
       await discard(receivers.look(name), this.#meter(name), found);
     });
   }
 
   prune(now: Date): Promise<number> {
-    return this.#session.ask(async ({ engine, receivers }) => {
+    return this.#session.ask(async ({ connection, receivers }) => {
       await receivers.registerAgain();
       const { logger, place, retention } = this.#settings;
       let pruned = 0;
       for (const queues of await receivers.some(undefined)) {
-        await engine.forget(queues.of("verify").name, now.getTime());
+        await connection.forget(queues.of("verify").name, now.getTime());
         pruned += await prune(queues, retention, now.getTime(), (id) =>
           logger.warn(
             { inbox: place, id },
@@ -204,10 +214,10 @@ class BullmqInbox implements Inbox {
     await this.#session.close();
   }
 
-  #meter(receiver: string): Meter {
+  #meter(receiver: string): BacklogMeter {
     const meter =
       this.#meters.get(receiver) ??
-      new Meter(async () => (await this.#session.open()).receivers.look(receiver));
+      new BacklogMeter(async () => (await this.#session.open()).receivers.look(receiver));
     this.#meters.set(receiver, meter);
     return meter;
   }

@@ -2,13 +2,18 @@ import type { Inbox } from "@reporthook/core";
 import { inboxContract } from "@reporthook/core/testing";
 import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
-import { createBench, handled, left, valid } from "../../core/src/testing/inbox/fixture.ts";
+import {
+  createInboxFixture,
+  endedAs,
+  handled,
+  valid,
+} from "../../core/src/testing/inbox/fixture.ts";
 import { onEachServer, type Server } from "../test-support/servers.ts";
 import { bullmqInbox } from "./index.ts";
 import type { JobData } from "./queues/job-state.ts";
 import { ReceiverQueues } from "./queues/queues.ts";
-import { openEngine, postgresConnection } from "./server/connection.ts";
-import { settingsOf } from "./server/settings.ts";
+import { openConnection, postgresConnection } from "./server/connection.ts";
+import { bullmqSettingsOf } from "./server/settings.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
@@ -19,8 +24,8 @@ const options = (server: Server, prefix = `damage_${prefixes}`) => ({
 
 /** What is done with the queues of receiver `a`, as another program would. */
 async function behind<T>(server: Server, run: (queues: ReceiverQueues) => Promise<T>): Promise<T> {
-  const given = settingsOf(options(server));
-  const engine = await openEngine(given);
+  const given = bullmqSettingsOf(options(server));
+  const engine = await openConnection(given);
   try {
     return await run(new ReceiverQueues(engine, given.prefix, "a"));
   } finally {
@@ -94,7 +99,7 @@ onEachServer((server, { kind }) => {
   });
 
   it("parks what another program puts into its queues, once, with what there is of it", async () => {
-    const { inbox, clock, put, consume, until, end } = createBench(open(), patienceMs);
+    const { inbox, clock, put, consume, until, end } = createInboxFixture(open(), patienceMs);
     const id = await put();
     await behind(server(), async (queues) => {
       for (const place of ["verify", "handle"] as const) {
@@ -121,11 +126,11 @@ onEachServer((server, { kind }) => {
 
   it("goes by what this program wrote about the receivers", async () => {
     const inbox = open();
-    const { put, end } = createBench(inbox, patienceMs);
+    const { put, end } = createInboxFixture(inbox, patienceMs);
     await put();
     await behind(server(), async (queues) => {
       const other = queues.of("verify").name.replace(/-a-verify$/, "-receivers");
-      const engine = await openEngine(settingsOf(options(server())));
+      const engine = await openConnection(bullmqSettingsOf(options(server())));
       for (const jobId of ["name-a:b", "other", "name-"]) {
         await engine
           .queue(other)
@@ -145,7 +150,7 @@ onEachServer((server, { kind }) => {
     "knows its receivers again when the server has lost them",
     async () => {
       const inbox = open();
-      const { put, end } = createBench(inbox, patienceMs);
+      const { put, end } = createInboxFixture(inbox, patienceMs);
       await put();
       const client = new Redis(server().url);
       const key = `bull:damage_${prefixes}-receivers`;
@@ -165,9 +170,9 @@ onEachServer((server, { kind }) => {
     const lines: unknown[] = [];
     const warn = (fields: object): void => void lines.push(fields);
     const inbox = bullmqInbox({ ...options(server()), logger: { warn } });
-    const { clock, put, work, end } = createBench(inbox, patienceMs);
+    const { clock, put, work, end } = createInboxFixture(inbox, patienceMs);
     const ids = [await put(), await put()];
-    await work("verify", left("held", "expired"), left("held", "expired"));
+    await work("verify", endedAs("held", "expired"), endedAs("held", "expired"));
     await damages["is deleted"]?.(inbox, ids[0] ?? "");
     for (let count = 0; count < 2; count++) await inbox.prune(new Date(clock.now()));
     expect(lines).toEqual([{ inbox: server().url, id: ids[0] }]);
@@ -178,7 +183,7 @@ onEachServer((server, { kind }) => {
   it.runIf(kind === "redis")("parks what is deleted while it is worked on", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
-    const { put, work, consume, until, end } = createBench(inbox, patienceMs);
+    const { put, work, consume, until, end } = createInboxFixture(inbox, patienceMs);
     const id = await put();
     const other = await put();
     await work("verify", valid, valid);
@@ -195,7 +200,7 @@ onEachServer((server, { kind }) => {
   it.runIf(kind === "redis")("takes what is deleted while it moves on for what it is", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
-    const { put, consume, until, end } = createBench(inbox, patienceMs);
+    const { put, consume, until, end } = createInboxFixture(inbox, patienceMs);
     const id = await put();
     const { recorded } = consume("verify", async () => {
       await damages["is deleted"]?.(inbox, id);

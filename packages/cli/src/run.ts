@@ -1,4 +1,4 @@
-import { endingOf, UsageError } from "./lib/errors.ts";
+import { exitStatusOf, UsageError } from "./lib/errors.ts";
 import { createTerminal } from "./lib/terminal.ts";
 import { createProgram } from "./program.ts";
 
@@ -20,7 +20,7 @@ try {
   }
   await createProgram(terminal).parseAsync(process.argv);
 } catch (error) {
-  const { exitCode, code, message, answer, done } = endingOf(error);
+  const { exitCode, code, message, answer, done } = exitStatusOf(error);
   process.exitCode = exitCode;
   if (message !== "") {
     terminal.tell(`${terminal.paint("red", "reporthook:", true)} ${terminal.clean(message)}`);

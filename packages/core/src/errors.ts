@@ -1,5 +1,5 @@
 import { brand } from "./lib/brand.ts";
-import { shown } from "./lib/validate.ts";
+import { inspect } from "./lib/validate.ts";
 
 /** What went wrong, as a stable word to switch on; every error made here carries one as `code`. */
 export type ErrorCode =
@@ -148,7 +148,7 @@ export class RetryAfter extends Error {
     // By its method, for a Date of another realm is one as well.
     const ms = typeof when === "number" ? when : (when as Partial<Date> | null)?.getTime?.();
     if (!Number.isFinite(ms)) {
-      throw new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${shown(when)}`);
+      throw new TypeError(`RetryAfter takes milliseconds or a valid Date, not ${inspect(when)}`);
     }
     const text = typeof when === "number" ? `in ${when} ms` : `at ${when.toISOString()}`;
     super(`The handler asked to be tried again ${text}`, options);

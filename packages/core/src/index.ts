@@ -55,38 +55,39 @@ export type {
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
 export type {
-  Again,
   Arrival,
   Attempt,
   Entry,
   EntryDetails,
   Job,
   KeptHeaders,
-  Left,
   NewDelivery,
   Outcome,
+  Parked,
   Reason,
   ReasonCode,
   Recognized,
+  Rejected,
+  Retry,
   Stage,
   State,
 } from "./inbox/delivery.ts";
 export type { Health } from "./inbox/health.ts";
 export type {
-  Added,
+  AddResult,
+  Backlog,
+  ConsumeOptions,
   Consumer,
   Counts,
   Guarantees,
   Inbox,
   InboxHealth,
   InboxQuery,
-  Load,
   Minute,
-  Policy,
+  Processor,
   ReleaseQuery,
   Summary,
   SummaryQuery,
-  Work,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export type { ReceiverInbox } from "./inbox/receiver-inbox.ts";

@@ -5,11 +5,11 @@ import {
   slowRequest,
   standStill,
   turns,
-  until,
+  turnUntil,
 } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
-import { virtualClock } from "./testing/virtual-clock.ts";
+import { manualClock } from "./testing/manual-clock.ts";
 
 describe('verify: "before-ack"', () => {
   it("refuses forged ones, and expired ones when told so, with 401", async () => {
@@ -104,7 +104,7 @@ describe('verify: "before-ack"', () => {
     await send("report.complete");
     emulator.clock.advance(1_000);
     const probe = send("report.complete");
-    await until(() => calls === 2);
+    await turnUntil(() => calls === 2);
     emulator.clock.advance(2_500);
     expect(await probe).toMatchObject({ status: 200 });
     refusing = false;
@@ -132,7 +132,7 @@ describe('verify: "before-ack"', () => {
     ["half of a short ackMs", { ackMs: 1_000 }, 0, 500],
     ["what a slow body has left", {}, 1_900, 1_100],
   ])("waits for a verdict as long as %s", async (_, limits, bodyMs, budgetMs) => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const hanging = gate();
     const client: Authorizer = { authorize: () => hanging.opened.then(() => "valid") };
     const { receiver } = setUp({ client, clock, verify: "before-ack", limits });

@@ -5,14 +5,14 @@ import {
   slowRequest,
   standStill,
   turns,
-  until,
+  turnUntil,
 } from "../test-support/receiver-setup.ts";
 import type { EventOf } from "./events/events.ts";
-import type { Decision } from "./http/answer.ts";
+import type { ReceiveResult } from "./http/answer.ts";
 import type { Incoming } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
-import { type Around, seam } from "./observe/instrumentation.ts";
-import { virtualClock } from "./testing/virtual-clock.ts";
+import { type Instrumentation, instrumentation } from "./observe/instrumentation.ts";
+import { manualClock } from "./testing/manual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 /** A memory inbox that says it survives a crash: the receiver goes on storing while it closes. */
@@ -31,7 +31,7 @@ describe("close()", () => {
       return finish.opened;
     });
     const { body } = await send("report");
-    await until(() => started.length === 1);
+    await turnUntil(() => started.length === 1);
     let closed = false;
     const closing = receiver.close().finally(() => {
       closed = true;
@@ -56,7 +56,7 @@ describe("close()", () => {
       return finish.opened;
     });
     await send("report");
-    await until(() => seen.length === 1);
+    await turnUntil(() => seen.length === 1);
     const closing = receiver.close();
     const waiting: Promise<unknown>[] = [];
     const request = new Request("http://localhost", emulator.notification("report"));
@@ -97,7 +97,7 @@ describe("close()", () => {
       return never();
     });
     const { body } = await first.send("report");
-    await until(() => signals.length === 1);
+    await turnUntil(() => signals.length === 1);
     const closing = first.receiver.close({ timeoutMs: 5_000 });
     await turns();
     first.emulator.clock.advance(4_500);
@@ -127,7 +127,7 @@ describe("close()", () => {
       return finish.opened;
     });
     await send("report");
-    await until(() => runs === 1);
+    await turnUntil(() => runs === 1);
     const closing = receiver.close();
     expect(await send("report")).toMatchObject({ status: 200 });
     await turns();
@@ -160,7 +160,7 @@ describe("close()", () => {
       consume: () => ({ stop: never, abort: never, running: 1 }),
       close: () => closed.opened,
     });
-    const clock = virtualClock();
+    const clock = manualClock();
     const { receiver } = setUp({ inbox, clock });
     await receiver.start();
     const closing = receiver.close({ timeoutMs: 5_000 });
@@ -177,7 +177,7 @@ describe("close()", () => {
   it("gives an inbox that is slow to close what is left of its time", async () => {
     const closed = gate();
     const inbox = Object.assign(memoryInbox(), { close: () => closed.opened });
-    const clock = virtualClock();
+    const clock = manualClock();
     const { receiver } = setUp({ inbox, clock });
     const closing = receiver.close({ timeoutMs: 60_000 });
     await turns();
@@ -222,7 +222,7 @@ describe("close()", () => {
       return finish.opened;
     });
     await send("report");
-    await until(() => running);
+    await turnUntil(() => running);
     const closing = receiver.close({ timeoutMs: Number.POSITIVE_INFINITY });
     await turns();
     finish.open();
@@ -230,14 +230,14 @@ describe("close()", () => {
   });
 
   it("gives the name back although telemetry fails to end", async () => {
-    const around = {
-      receive: (incoming: Incoming, _: string, run: (given: Incoming) => Promise<Decision>) =>
+    const failing = {
+      receive: (incoming: Incoming, _: string, run: (given: Incoming) => Promise<ReceiveResult>) =>
         run(incoming),
       end() {
         throw new Error("no exporter");
       },
-    } as unknown as Around;
-    const telemetry = { [seam]: () => around };
+    } as unknown as Instrumentation;
+    const telemetry = { [instrumentation]: () => failing };
     const { receiver } = setUp({ name: "ending", ...telemetry });
     await expect(receiver.close()).rejects.toThrow("no exporter");
     expect(setUp({ name: "ending" }).receiver.name).toBe("ending");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, until } from "../test-support/receiver-setup.ts";
+import { gate, setUp, standStill, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
 import type { EventOf, HandlerContext } from "./events/events.ts";
 
@@ -65,7 +65,7 @@ describe("handlers", () => {
       });
       const { body } = await send("report.complete");
       if (when === "never") {
-        await until(() => at.length === 1);
+        await turnUntil(() => at.length === 1);
         const entry = await receiver.inbox.get(body.id);
         expect(entry?.nextAttemptAt?.getTime()).toBeGreaterThan(clock.now());
         continue;
@@ -104,7 +104,7 @@ describe("handlers", () => {
       return contexts.length === 1 ? new Promise(() => {}) : undefined;
     });
     const { body } = await send("report.complete");
-    await until(() => contexts.length === 1);
+    await turnUntil(() => contexts.length === 1);
     emulator.clock.advance(4_000);
     expect(contexts[0]?.signal.aborted).toBe(false);
     await advanceUntil(() => contexts.length === 2);
@@ -113,7 +113,7 @@ describe("handlers", () => {
     await receiver.idle();
     expect((await receiver.inbox.get(body.id))?.history).toMatchObject([
       {},
-      { outcome: "again", error: expect.stringContaining("handlerTimeoutMs (5000 ms)") },
+      { outcome: "retry", error: expect.stringContaining("handlerTimeoutMs (5000 ms)") },
       { outcome: "handled" },
     ]);
   });
@@ -301,7 +301,7 @@ describe('ack: "handled"', () => {
       running--;
     });
     const answers = [1, 2, 3, 4, 5].map(() => send("report.complete"));
-    await until(() => running === 2);
+    await turnUntil(() => running === 2);
     await turns();
     finish.open();
     for (const answer of answers) expect(await answer).toMatchObject({ status: 200 });
@@ -316,7 +316,7 @@ describe('ack: "handled"', () => {
       return new Promise(() => {});
     });
     const answers = [send("report.complete"), send("report.complete")];
-    await until(() => runs === 1);
+    await turnUntil(() => runs === 1);
     await turns();
     emulator.clock.advance(4_000);
     for (const answer of answers) expect(await answer).toMatchObject({ status: 503 });
@@ -331,7 +331,7 @@ describe('ack: "handled"', () => {
       return new Promise(() => {});
     });
     const answer = send("report.complete");
-    await until(() => signal !== undefined);
+    await turnUntil(() => signal !== undefined);
     emulator.clock.advance(3_000);
     expect(await answer).toMatchObject({ status: 503, body: { code: "not_handled" } });
     expect(signal?.aborted).toBe(true);
@@ -345,7 +345,7 @@ describe('ack: "handled"', () => {
       return new Promise(() => {});
     });
     const answer = send("report.complete");
-    await until(() => signal !== undefined);
+    await turnUntil(() => signal !== undefined);
     await receiver.close({ timeoutMs: 1 });
     expect(signal?.aborted).toBe(true);
     expect(await answer).toMatchObject({ status: 503, body: { code: "not_handled" } });

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { setUp, turns } from "../test-support/receiver-setup.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { createReceiver } from "./receiver.ts";
-import { virtualClock } from "./testing/virtual-clock.ts";
+import { manualClock } from "./testing/manual-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
@@ -103,7 +103,7 @@ describe("start()", () => {
 
   it("is tried again, with a line each time, when it was automatic", async () => {
     const open = vi.fn().mockRejectedValue(new Error("locked"));
-    const clock = virtualClock();
+    const clock = manualClock();
     const { receiver, send, seen, seeAll, lines } = setUp({
       ...{ clock, inbox: Object.assign(memoryInbox(), { open }) },
     });

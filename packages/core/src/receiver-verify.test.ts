@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUp, standStill, turns, until } from "../test-support/receiver-setup.ts";
+import { setUp, standStill, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
 
@@ -103,8 +103,8 @@ describe("verification", () => {
     await advanceUntil(() => seen.length > 0);
     expect(await receiver.inbox.get(body.id)).toMatchObject({
       history: [
-        { outcome: "again", error: "Error: authorize gave no answer within 30000 ms" },
-        { outcome: "again", error: expect.stringContaining("must resolve to") },
+        { outcome: "retry", error: "Error: authorize gave no answer within 30000 ms" },
+        { outcome: "retry", error: expect.stringContaining("must resolve to") },
         { outcome: "verified" },
         { outcome: "handled" },
       ],
@@ -225,7 +225,7 @@ describe("verification", () => {
     emulator.clock.advance(10_000);
     const { status: answer } = await send("report.complete");
     expect(answer).toBe(200);
-    await until(() => seen.length === 1);
+    await turnUntil(() => seen.length === 1);
     const place = answered
       .slice(atAcknowledgement)
       .findIndex((signature) => !signature.startsWith("junk"));
@@ -242,7 +242,7 @@ describe("verification", () => {
     const start = clock.now();
     await Promise.all(Array.from({ length: 200 }, () => send("report.complete")));
     const verified = () => observed.filter(([name]) => name === "verified").length;
-    await until(() => verified() === 200);
+    await turnUntil(() => verified() === 200);
     expect(clock.now() - start).toBeLessThan(10_000);
     expect(observed.filter(([name]) => name === "handled").length).toBeLessThan(20);
     while ((await receiver.inbox.counts()).handled < 200) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, until } from "../test-support/receiver-setup.ts";
+import { gate, setUp, standStill, turns, turnUntil } from "../test-support/receiver-setup.ts";
 
 describe("waitUntil", () => {
   it("lasts until the outcome is recorded", async () => {
@@ -33,10 +33,10 @@ describe("waitUntil", () => {
     const answer = post("report", wait);
     expect(given).toBe(1);
     expect((await answer).status).toBe(200);
-    await until(() => seen.length === 1);
+    await turnUntil(() => seen.length === 1);
     expect(done).toBe(false);
     finish.open();
-    await until(() => done);
+    await turnUntil(() => done);
 
     const broken = await post("report", () => {
       throw new TypeError("Illegal invocation");

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gate, setUp, turns, until } from "../test-support/receiver-setup.ts";
+import { gate, setUp, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 
@@ -20,7 +20,7 @@ describe("createReceiver()", () => {
 
     const answer = await post(notification);
     expect(answer).toMatchObject({ status: 200, body: { status: "accepted" } });
-    await until(() => asked.length === 1);
+    await turnUntil(() => asked.length === 1);
     expect(seen).toEqual([]);
     expect(await post(notification)).toMatchObject({
       status: 200,
@@ -212,7 +212,7 @@ describe("createReceiver()", () => {
       if (fails-- > 0) throw new Error("once");
     });
     const { body } = await send("report.complete", { reportId: "r-9" });
-    await until(() => observed.some(([name]) => name === "failed"));
+    await turnUntil(() => observed.some(([name]) => name === "failed"));
     expect(observed).toMatchObject([
       ["acknowledged", { id: body.id, state: "received", reportId: null, attempts: 0 }],
       ["verified", { id: body.id, state: "verified", reportId: "r-9", type: "report.complete" }],
@@ -229,7 +229,7 @@ describe("createReceiver()", () => {
     expect(observed[0]?.[1].ackMs).toEqual(expect.any(Number));
     expect(observed[2]?.[1].nextAttemptAt).toBeInstanceOf(Date);
     await send("unknown");
-    await until(() => observed.some(([name]) => name === "parked"));
+    await turnUntil(() => observed.some(([name]) => name === "parked"));
     expect(observed.at(-1)).toMatchObject(["parked", { state: "held" }]);
     expect(observed.filter(([name]) => name === "failed")).toHaveLength(1);
   });

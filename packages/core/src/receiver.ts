@@ -4,15 +4,16 @@ import type { NoSchemas, Schemas } from "./events/events.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./http/fetch.ts";
 import type { Answer, Incoming } from "./http/incoming.ts";
 import { newStatus, watchHealth } from "./inbox/health.ts";
+import { referenceCountOf } from "./inbox/inbox-reference-count.ts";
 import { receiverInbox } from "./inbox/receiver-inbox.ts";
-import { takeName } from "./inbox/receiver-names.ts";
-import { sharedInbox } from "./inbox/shared-inbox.ts";
-import { checkMs } from "./lib/validate.ts";
+import { reserveName } from "./inbox/receiver-names.ts";
+import { assertMs } from "./lib/validate.ts";
 import { watchedBy } from "./observe/hooks.ts";
 import { Reporter } from "./observe/reporter.ts";
 import { watch } from "./observe/watcher.ts";
 import type { ReceiverOptions } from "./options/options.ts";
-import { type Settings, settingsOf } from "./options/settings.ts";
+import { type ReceiverSettings, receiverSettingsOf } from "./options/receiver-settings.ts";
+import { FirstAttempts } from "./process/first-attempts.ts";
 import { HandleStage } from "./process/handle-stage.ts";
 import type { AnyHandler, Registration } from "./process/handlers.ts";
 import { untilIdle } from "./process/idle.ts";
@@ -21,7 +22,6 @@ import { Pruner } from "./process/pruner.ts";
 import { register } from "./process/register.ts";
 import { Runner } from "./process/runner.ts";
 import { VerifyStage } from "./process/verify-stage.ts";
-import { FirstAttempts } from "./process/wait-until.ts";
 import { Admission } from "./receive/admission.ts";
 import { createInline } from "./receive/inside-request.ts";
 import { createPipeline } from "./receive/pipeline.ts";
@@ -43,11 +43,11 @@ const noTime = { from: new Date(0), until: new Date(0) };
 export function createReceiver<Context = unknown, const S extends Schemas = NoSchemas>(
   options: ReceiverOptions<Context, S>,
 ): Receiver<Context, S> {
-  const settings = settingsOf(options as ReceiverOptions);
-  const { bind, clean, clock, inbox, logger, name } = settings;
+  const settings = receiverSettingsOf(options as ReceiverOptions);
+  const { bind, redact, clock, inbox, logger, name } = settings;
   const self = { inbox, answer, close: () => receiver.close() };
-  const reservation = takeName(self, name, options.name !== undefined, logger);
-  const shared = sharedInbox(inbox);
+  const reservation = reserveName(self, name, options.name !== undefined, logger);
+  const shared = referenceCountOf(inbox);
   shared.acquire();
   warnAtCreation(settings, options.inbox !== undefined);
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
@@ -55,14 +55,14 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const registrations: Registration[] = [];
   const status = newStatus();
   const health = watchHealth(settings, status);
-  const around = settings.seam?.({ name, health, clean });
+  const instrumentation = settings.instrument?.({ name, health, redact });
   const parked = async () => (await inbox.summary({ receiver: name, ...noTime })).parked;
-  const watcher = settings.observe[watch]?.({ name, clock, logger, clean, bind, health, parked });
+  const watcher = settings.observe[watch]?.({ name, clock, logger, redact, bind, health, parked });
   const observe = watchedBy(settings.observe, watcher);
-  const reporter = new Reporter({ ...settings, observe }, around);
+  const reporter = new Reporter({ ...settings, observe }, instrumentation);
   const stages = {
-    verify: new VerifyStage({ ...settings, around, status }),
-    handle: new HandleStage({ ...settings, around, registrations }),
+    verify: new VerifyStage({ ...settings, instrumentation, status }),
+    handle: new HandleStage({ ...settings, instrumentation, registrations }),
   };
   const pruner = new Pruner(settings);
   const firstAttempts = new FirstAttempts();
@@ -74,7 +74,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       admission: new Admission(settings, status),
       inline: createInline(settings, { stages, reporter, signal: runner.signal }),
     }),
-    ...{ firstAttempts, around, status },
+    ...{ firstAttempts, instrumentation, status },
   });
 
   let closing: Promise<void> | undefined;
@@ -90,9 +90,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     status.closed = true;
     await requests.settled();
     try {
-      around?.end();
+      instrumentation?.end();
     } finally {
-      reservation.giveBack();
+      reservation.release();
       const told = watcher?.end();
       await shared.release(clock, Math.min(timeoutMs, until - clock.now()));
       await told;
@@ -117,14 +117,14 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     },
     start: () => runner.start(),
     async close({ timeoutMs = 25_000 } = {}) {
-      checkMs("close: timeoutMs", timeoutMs);
+      assertMs("close: timeoutMs", timeoutMs);
       const isInside = isInsideHandler();
       closing ??= bind(close)(timeoutMs);
       if (isInside) closing.catch(reporter.unexpected);
       else await closing;
     },
     async idle({ timeoutMs = 5_000 } = {}) {
-      checkMs("idle: timeoutMs", timeoutMs);
+      assertMs("idle: timeoutMs", timeoutMs);
       await untilIdle({ inbox, name, started: status.started }, timeoutMs);
     },
     async callbackUrl(base, { context } = {}) {
@@ -137,7 +137,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   return Object.freeze(receiver);
 }
 
-function warnAtCreation({ ack, client, logger }: Settings, isInboxGiven: boolean): void {
+function warnAtCreation({ ack, client, logger }: ReceiverSettings, isInboxGiven: boolean): void {
   if (ack === "stored" && !isInboxGiven) {
     logger.warn({}, "No inbox is given: a crash loses what was acknowledged.");
   }

@@ -1,19 +1,28 @@
 // "@reporthook/core/store": what an inbox of one's own is made of, so that every store decides alike.
 
 export {
-  again,
   isKeyRefused,
   isParked,
-  leave,
-  mostUnsigned,
+  maxUnsigned,
+  park,
   parkedReasons,
+  reject,
+  retryIn,
   signatureLifetimeMs,
   states,
   stopped,
 } from "./inbox/delivery.ts";
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, timeOf } from "./inbox/id.ts";
-export { idRange, isChosen, lookFor, minuteMs, minuteOf, noCounts, sumUp } from "./inbox/query.ts";
+export {
+  filterEntries,
+  idRange,
+  isChosen,
+  minuteMs,
+  minuteOf,
+  summarize,
+  zeroCounts,
+} from "./inbox/query.ts";
 export { receiverInbox } from "./inbox/receiver-inbox.ts";
 export {
   dayMs,
@@ -24,11 +33,12 @@ export {
   retentionOf,
 } from "./inbox/retention.ts";
 export {
+  attemptOutcome,
   detailsOf,
   entryOf,
   jobOf,
-  type Kept,
-  newKept,
+  newStoredDelivery,
+  type StoredDelivery,
 } from "./inbox/stored-delivery.ts";
 export {
   applyOutcome,
@@ -41,4 +51,4 @@ export {
 export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { printable } from "./lib/printable.ts";
-export { onlyKnown } from "./lib/validate.ts";
+export { assertKnownKeys } from "./lib/validate.ts";

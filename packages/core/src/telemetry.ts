@@ -1,6 +1,10 @@
 export type { Authorization } from "./client/authorizer.ts";
-export type { Decision, ProblemCode } from "./http/answer.ts";
+export type { ProblemCode, ReceiveResult } from "./http/answer.ts";
 export { headerOf, plainHeaders } from "./http/incoming.ts";
 export { describe } from "./lib/describe.ts";
-export { read, without } from "./lib/redact.ts";
-export { type Around, type Seam, seam } from "./observe/instrumentation.ts";
+export { redactSecrets, safeGet } from "./lib/redact.ts";
+export {
+  type Instrument,
+  type Instrumentation,
+  instrumentation,
+} from "./observe/instrumentation.ts";

@@ -136,7 +136,7 @@ export async function turns(count = 20): Promise<void> {
 }
 
 /** Waits until `check` holds, for what takes real but unknown time. */
-export async function until(check: () => unknown): Promise<void> {
+export async function turnUntil(check: () => unknown): Promise<void> {
   while (!(await check())) await turns(1);
 }
 

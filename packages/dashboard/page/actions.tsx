@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
-import { mostDiscarded, type WireDelivery } from "../src/deliveries/wire.ts";
+import { maxDiscarded, type WireDelivery } from "../src/deliveries/wire.ts";
 import { useConfirm } from "./confirm.tsx";
+import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./labels.ts";
 import { post } from "./live.ts";
 import { go } from "./route.ts";
-import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./words.ts";
 
 /** Releases or discards all that are parked for a reason. */
 export function AllOf({
@@ -54,7 +54,7 @@ const forGood = "Its body and history can't be restored.";
 
 function DiscardAll({ reason, number }: OfReason): JSX.Element {
   const ask = useConfirm();
-  const most = Math.min(number, mostDiscarded);
+  const most = Math.min(number, maxDiscarded);
   const which = most < number ? `the oldest ${count(most)}` : `all ${count(number)}`;
   return (
     <button

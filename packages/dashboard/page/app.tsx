@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Confirming } from "./confirm.tsx";
-import { Deliveries } from "./deliveries.tsx";
-import { Delivery } from "./delivery.tsx";
+import { DeliveriesScreen } from "./deliveries.tsx";
+import { DeliveryScreen } from "./delivery.tsx";
 import { focusMain, useFocus } from "./frame.tsx";
 import { Overview } from "./overview.tsx";
 import { useRoute } from "./route.ts";
@@ -24,9 +24,9 @@ export function App(): JSX.Element {
       {screen === "overview" ? (
         <Overview />
       ) : screen === "deliveries" ? (
-        <Deliveries filters={route.filters} />
+        <DeliveriesScreen filters={route.filters} />
       ) : (
-        <Delivery key={route.id} id={route.id} />
+        <DeliveryScreen key={route.id} id={route.id} />
       )}
     </Confirming>
   );

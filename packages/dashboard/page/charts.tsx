@@ -1,8 +1,8 @@
 import type { Counts } from "@reporthook/core";
 import type { JSX } from "preact";
 import type { WireOverview } from "../src/deliveries/wire.ts";
+import { count, durationText, total } from "./labels.ts";
 import { clockTime, useNow } from "./parts.tsx";
-import { count, duration, total } from "./words.ts";
 
 type Minutes = WireOverview["minutes"];
 type Minute = Minutes[number];
@@ -11,7 +11,7 @@ const minuteMs = 60_000;
 const shown = 60;
 const height = 100;
 const limitMs = 5_000;
-const leastMs = 0.5;
+const minMs = 0.5;
 
 const outcomes = [
   { name: "handled", of: ({ handled }: Counts) => handled },
@@ -44,7 +44,7 @@ function AckChart({ minutes, now }: Shown): JSX.Element {
   const text =
     minutes.length === 0
       ? "Nothing was received in the last hour"
-      : `Median about ${duration(middleOf(minutes))}, slowest 99th percentile ${duration(slowest)}, of 5 s allowed`;
+      : `Median about ${durationText(middleOf(minutes))}, slowest 99th percentile ${durationText(slowest)}, of 5 s allowed`;
   return (
     <Chart
       title="Passed to the inbox after"
@@ -52,9 +52,9 @@ function AckChart({ minutes, now }: Shown): JSX.Element {
       minutes={minutes}
       now={now}
       top="5 s"
-      bottom={`${leastMs} ms`}
+      bottom={`${minMs} ms`}
       columns={["p50", "p99"]}
-      cells={({ ackMs }) => [duration(ackMs.p50), duration(ackMs.p99)]}
+      cells={({ ackMs }) => [durationText(ackMs.p50), durationText(ackMs.p99)]}
     >
       <line class="limit" x1="0" x2={shown} y1={yOf(limitMs)} y2={yOf(limitMs)} />
       {placed(minutes, now, ({ ackMs }, x) => {
@@ -198,7 +198,7 @@ function middleOf(minutes: Minutes): number {
 
 /** Each tenfold is as tall as the next: 2 ms and 4 s are both to be seen. */
 function yOf(ms: number): number {
-  const [low, high] = [Math.log10(leastMs), Math.log10(limitMs)];
-  const share = (Math.log10(Math.max(ms, leastMs)) - low) / (high - low);
+  const [low, high] = [Math.log10(minMs), Math.log10(limitMs)];
+  const share = (Math.log10(Math.max(ms, minMs)) - low) / (high - low);
   return height - Math.min(share, 1) * (height - 2) - 1;
 }

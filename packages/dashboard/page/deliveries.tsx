@@ -1,17 +1,22 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { longestList, pageLength, type WireEntry, type WireList } from "../src/deliveries/wire.ts";
+import {
+  maxListLength,
+  pageLength,
+  type WireEntry,
+  type WireList,
+} from "../src/deliveries/wire.ts";
 import { AllOf } from "./actions.tsx";
 import { Filtering } from "./filtering.tsx";
 import { Frame } from "./frame.tsx";
-import { useHeld } from "./held.ts";
+import { eventLabel } from "./labels.ts";
 import { useLive } from "./live.ts";
-import { Empty, Moment, Pending, StateBadge, To, Why } from "./parts.tsx";
+import { Empty, Loading, Moment, StateBadge, To, Why } from "./parts.tsx";
+import { usePausedList } from "./paused-list.ts";
 import { type Filters, go } from "./route.ts";
-import { kindOf } from "./words.ts";
 
 /** The newest deliveries that fit the filters, as they come and change. */
-export function Deliveries({ filters }: { readonly filters: Filters }): JSX.Element {
+export function DeliveriesScreen({ filters }: { readonly filters: Filters }): JSX.Element {
   const subject = String(new URLSearchParams({ ...filters }));
   const [asked, setAsked] = useState({ subject, limit: pageLength });
   const limit = asked.subject === subject ? asked.limit : pageLength;
@@ -23,7 +28,7 @@ export function Deliveries({ filters }: { readonly filters: Filters }): JSX.Elem
       <h1>Deliveries</h1>
       {filtering}
       {told.data === null ? (
-        <Pending lines={12} />
+        <Loading lines={12} />
       ) : (
         <Found
           key={subject}
@@ -50,11 +55,11 @@ function Found({
   readonly grow: (limit: number) => void;
   readonly filters: Filters;
 }): JSX.Element {
-  const { shown, fresh, show, hold } = useHeld(list.entries);
+  const { shown, fresh, show, hold } = usePausedList(list.entries);
   const older = (): void => {
     const longer = fresh + shown.length + pageLength;
     const last = shown.at(-1);
-    if (longer <= longestList || last === undefined) grow(longer);
+    if (longer <= maxListLength || last === undefined) grow(longer);
     else {
       const until = new Date(new Date(last.receivedAt).getTime() + 1).toISOString();
       go({ screen: "deliveries", filters: { ...filters, until } });
@@ -103,7 +108,7 @@ function Row({ entry }: { readonly entry: WireEntry }): JSX.Element {
       <To route={{ screen: "delivery", id }}>
         <StateBadge state={state} />
         <span class="what">
-          {kindOf(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}
+          {eventLabel(entry)} {reportId !== null && <bdi class="report">{reportId}</bdi>}
         </span>
         <Why entry={entry} />
         <Moment at={receivedAt} />

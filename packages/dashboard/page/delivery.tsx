@@ -3,19 +3,19 @@ import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireDelivery, WireOne } from "../src/deliveries/wire.ts";
 import { Actions } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
+import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "./labels.ts";
 import { useLive } from "./live.ts";
-import { Ago, Code, Copy, Empty, Moment, Pending, StateBadge, To } from "./parts.tsx";
+import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "./parts.tsx";
 import { timelineOf } from "./timeline.ts";
-import { duration, kindOf, reasonHint, reasonName, states } from "./words.ts";
 
 /** One delivery: its state and reason, its history, and its body. */
-export function Delivery({ id }: { readonly id: string }): JSX.Element {
+export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
   const told = useLive<WireOne>(`api/deliveries/${encodeURIComponent(id)}`);
   const { data } = told;
   return (
     <Frame title={`Delivery ${id}`} screen="delivery" told={told}>
       {data === null ? (
-        <Pending lines={12} />
+        <Loading lines={12} />
       ) : data.delivery === null ? (
         <Missing id={id} />
       ) : (
@@ -51,7 +51,7 @@ function Whole({
     <article>
       <div class="title">
         <h1>
-          {kindOf(delivery)}{" "}
+          {eventLabel(delivery)}{" "}
           {reportId !== null && (
             <To route={{ screen: "deliveries", filters: { report: reportId } }}>
               <bdi>{reportId}</bdi>
@@ -73,7 +73,7 @@ function Whole({
               <bdi>{errorOf(delivery)}</bdi>
             </p>
             <p>
-              {states[state].name}: {reasonName(reason.code)} <Code of={reason.code} />
+              {stateLabels[state].name}: {reasonName(reason.code)} <Code of={reason.code} />
             </p>
             {reason.message !== errorOf(delivery) && (
               <p>
@@ -93,7 +93,7 @@ function Whole({
               <span class="when">{at === null ? "" : <Moment at={at} />}</span>
               <div>
                 <span class="step">{title}</span>
-                {ms !== null && <span class="took"> {duration(ms)}</span>}
+                {ms !== null && <span class="took"> {durationText(ms)}</span>}
                 {detail !== null && (
                   <pre class="error">
                     <bdi>{detail}</bdi>
@@ -128,7 +128,7 @@ function Whole({
 
 function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
   const { state, nextAttemptAt, lastError, attempts } = delivery;
-  const { name, meaning } = states[state];
+  const { name, meaning } = stateLabels[state];
   return (
     <>
       <p class="why-title">

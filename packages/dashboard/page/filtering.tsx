@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { events, reasons, reasonWithCode, stateLabels } from "./labels.ts";
 import { type Filters, go } from "./route.ts";
-import { events, reasons, reasonWithCode, states } from "./words.ts";
 
 // On a phone they are behind a button until one is used: the list begins on its first screen.
 const rare = ["event", "report", "id", "from", "until"] as const;
@@ -88,7 +88,7 @@ export function Filtering({ filters }: { readonly filters: Filters }): JSX.Eleme
   const [isOpen] = useState(
     () => matchMedia("(min-width: 50rem)").matches || rare.some((name) => name in filters),
   );
-  const stateNames = Object.entries(states).map(([state, { name }]) => [state, name] as const);
+  const stateNames = Object.entries(stateLabels).map(([state, { name }]) => [state, name] as const);
   return (
     <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
       {choice("state", "State", [["parked", "Parked (held or dead)"], ...stateNames])}

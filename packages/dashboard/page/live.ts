@@ -5,7 +5,7 @@ import type { WireDone } from "../src/deliveries/wire.ts";
 export type Link = "connecting" | "live" | "lost" | "refused";
 
 /** What the server last told, and whether it still tells. */
-export interface Told<T> {
+export interface LiveData<T> {
   readonly data: T | null;
   readonly link: Link;
   /** Why it refuses. */
@@ -21,14 +21,14 @@ export interface Problem {
 // A connection that is restored within this time does not count as lost.
 const patienceMs = 2_500;
 const againMs = 2_000;
-const longestMs = 30_000;
+const maxMs = 30_000;
 
 /**
  * Follows an address of the API: told at once, and at each change. What is known is shown on while another address of the same
  * subject is asked.
  */
-export function useLive<T>(address: string, subject: string = address): Told<T> {
-  const [told, setTold] = useState<Told<T> & { readonly of: string }>({
+export function useLive<T>(address: string, subject: string = address): LiveData<T> {
+  const [told, setTold] = useState<LiveData<T> & { readonly of: string }>({
     ...{ data: null, link: "connecting", problem: null },
     of: subject,
   });
@@ -40,7 +40,7 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
     let heard = 0;
     let isLost = false;
     const asking = new AbortController();
-    const set = (part: Partial<Told<T>>): void =>
+    const set = (part: Partial<LiveData<T>>): void =>
       setTold((before) => ({
         ...(before.of === subject ? before : withoutData(before)),
         ...part,
@@ -107,7 +107,7 @@ export function useLive<T>(address: string, subject: string = address): Told<T> 
 }
 
 /** The state of the connection, for another subject. */
-function withoutData<T>({ link }: Told<T>): Told<T> {
+function withoutData<T>({ link }: LiveData<T>): LiveData<T> {
   return { data: null, link: link === "refused" ? "connecting" : link, problem: null };
 }
 
@@ -131,11 +131,11 @@ async function whyRefused(address: string, signal: AbortSignal): Promise<Problem
 /** Has something done; rejects with what the server says when it was not. */
 export async function post(address: string): Promise<number> {
   const headers = { "X-Reporthook": "1" };
-  const signal = AbortSignal.timeout(longestMs);
+  const signal = AbortSignal.timeout(maxMs);
   const response = await fetch(address, { method: "POST", headers, signal }).catch(
     ({ name }: Error) => {
       if (name !== "TimeoutError") throw new Error("The server is unreachable.");
-      throw new Error(`No answer within ${longestMs / 1_000} s. The action may still succeed.`);
+      throw new Error(`No answer within ${maxMs / 1_000} s. The action may still succeed.`);
     },
   );
   // A proxy may answer with another page.

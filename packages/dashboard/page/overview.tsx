@@ -5,10 +5,18 @@ import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
 import { AllOf } from "./actions.tsx";
 import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
+import {
+  count,
+  deliveries,
+  eventLabel,
+  reasonHint,
+  reasonName,
+  stateLabels,
+  total,
+} from "./labels.ts";
 import { useLive } from "./live.ts";
-import { Ago, Code, Empty, Pending, StateBadge, To, When, Why } from "./parts.tsx";
+import { Ago, Code, Empty, Loading, StateBadge, To, When, Why } from "./parts.tsx";
 import type { Route } from "./route.ts";
-import { count, deliveries, kindOf, reasonHint, reasonName, states, total } from "./words.ts";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
@@ -16,7 +24,7 @@ export function Overview(): JSX.Element {
   const { data } = told;
   return (
     <Frame title="Overview" screen="overview" told={told}>
-      {data === null ? <Pending lines={12} /> : <Known overview={data} />}
+      {data === null ? <Loading lines={12} /> : <Known overview={data} />}
     </Frame>
   );
 }
@@ -42,12 +50,12 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       <section aria-labelledby="states">
         <h2 id="states">All deliveries</h2>
         <ul class="counts">
-          {(Object.keys(states) as State[]).map((state) => (
+          {(Object.keys(stateLabels) as State[]).map((state) => (
             <li key={state}>
               <To route={{ screen: "deliveries", filters: { state } }}>
                 <StateBadge state={state} />
                 <span class="number">{count(counts[state])}</span>
-                <span class="meaning">{states[state].meaning}</span>
+                <span class="meaning">{stateLabels[state].meaning}</span>
                 <span class="oldest">
                   {oldest[state] === null ? (
                     "none"
@@ -144,7 +152,7 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
             <To route={{ screen: "delivery", id: entry.id }}>
               <StateBadge state={entry.state} />
               <span class="what">
-                {kindOf(entry)} {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
+                {eventLabel(entry)} {entry.reportId !== null && <bdi>{entry.reportId}</bdi>}
               </span>
               <Why entry={entry} />
               <When at={entry.receivedAt} />

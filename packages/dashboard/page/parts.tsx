@@ -3,8 +3,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { errorOf } from "../src/deliveries/errors.ts";
 import type { WireEntry } from "../src/deliveries/wire.ts";
+import { durationText, reasonName, stateLabels } from "./labels.ts";
 import { addressOf, go, type Route } from "./route.ts";
-import { duration, reasonName, states } from "./words.ts";
 
 /** A link to a screen, which a click follows without loading the page again. */
 export function To({
@@ -34,7 +34,7 @@ export function To({
 
 /** A state as sign, word and colour. */
 export function StateBadge({ state }: { readonly state: State }): JSX.Element {
-  const { name, sign } = states[state];
+  const { name, sign } = stateLabels[state];
   return (
     <span class={`badge is-${state}`}>
       <span aria-hidden="true">{sign}</span> {name}
@@ -106,7 +106,7 @@ export function Ago({ at }: { readonly at: string }): JSX.Element {
   const ms = Math.round((now - new Date(at).getTime()) / 1_000) * 1_000;
   return (
     <time dateTime={at} title={full.format(new Date(at))}>
-      {ms < 0 ? `in ${duration(-ms)}` : ms < 1_000 ? "now" : `${duration(ms)} ago`}
+      {ms < 0 ? `in ${durationText(-ms)}` : ms < 1_000 ? "now" : `${durationText(ms)} ago`}
     </time>
   );
 }
@@ -168,7 +168,7 @@ export function Empty({
 }
 
 /** A placeholder while loading. */
-export function Pending({ lines }: { readonly lines: number }): JSX.Element {
+export function Loading({ lines }: { readonly lines: number }): JSX.Element {
   return (
     <div class="pending" role="status">
       <span class="unseen">Loading</span>

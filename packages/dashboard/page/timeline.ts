@@ -1,8 +1,8 @@
 import type { WireDelivery } from "../src/deliveries/wire.ts";
-import { reasonWithCode } from "./words.ts";
+import { reasonWithCode } from "./labels.ts";
 
 /** One step of a delivery's way. */
-export interface Step {
+export interface TimelineStep {
   /** When it began; null when nobody noted it. */
   readonly at: string | null;
   readonly title: string;
@@ -15,10 +15,10 @@ export interface Step {
 type Attempt = WireDelivery["history"][number];
 
 /** A delivery's way, in order, and what comes next. */
-export function timelineOf(delivery: WireDelivery): readonly Step[] {
+export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   const { receivedAt, ackMs, verification } = delivery;
   const plain = { tone: "plain", ms: null, detail: null } as const;
-  const steps: Step[] = [
+  const steps: TimelineStep[] = [
     { ...plain, at: receivedAt, title: "Received" },
     {
       ...plain,
@@ -64,7 +64,7 @@ const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"
 
 /** Whether the handlers were tried: what a shutdown cut off does not count. */
 function isTry({ stage, outcome, error }: Attempt): boolean {
-  return stage === "handle" && !(outcome === "again" && error === "stopped");
+  return stage === "handle" && !(outcome === "retry" && error === "stopped");
 }
 
 /** How many tries of a run came before those that are kept. */
@@ -72,9 +72,13 @@ function triedBefore(run: readonly Attempt[], { attempts }: WireDelivery): numbe
   return run.at(-1)?.stage === "handle" ? Math.max(0, attempts - run.filter(isTry).length) : 0;
 }
 
-function stepOf(attempt: Attempt, number: number, { verification, reason }: WireDelivery): Step {
+function stepOf(
+  attempt: Attempt,
+  number: number,
+  { verification, reason }: WireDelivery,
+): TimelineStep {
   const { stage, at, ms, outcome, error } = attempt;
-  const titled = (title: string, tone: Step["tone"]): Step => ({
+  const titled = (title: string, tone: TimelineStep["tone"]): TimelineStep => ({
     at,
     ms,
     tone,
@@ -82,7 +86,7 @@ function stepOf(attempt: Attempt, number: number, { verification, reason }: Wire
     detail: error,
   });
   if (stage === "verify") {
-    if (outcome === "again") return titled("Asked the service: no verdict", "bad");
+    if (outcome === "retry") return titled("Asked the service: no verdict", "bad");
     if (outcome === "verified") {
       return titled(`Asked the service: ${verification ?? "valid"}`, "good");
     }
@@ -95,11 +99,11 @@ function stepOf(attempt: Attempt, number: number, { verification, reason }: Wire
     return titled(`Handled at attempt ${number}`, "good");
   }
   if (!isTry(attempt)) return titled("Cut off by a shutdown", "plain");
-  if (outcome === "again") return titled(`Attempt ${number} failed`, "bad");
+  if (outcome === "retry") return titled(`Attempt ${number} failed`, "bad");
   return titled(`Attempt ${number}: parked as ${outcome}`, "bad");
 }
 
-function nextOf({ state, nextAttemptAt, reason }: WireDelivery): Step[] {
+function nextOf({ state, nextAttemptAt, reason }: WireDelivery): TimelineStep[] {
   const next = { tone: "next", ms: null, detail: null } as const;
   if (nextAttemptAt !== null) {
     const what = state === "received" ? "the service is asked" : "your handlers run";

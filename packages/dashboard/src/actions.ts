@@ -1,12 +1,12 @@
 import { type ReasonCode, ReporthookError } from "@reporthook/core";
 import type { Source } from "./deliveries/source.ts";
-import { mostDiscarded, type Viewer, type WireDone } from "./deliveries/wire.ts";
+import { maxDiscarded, type Viewer, type WireDone } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
-import type { Asked } from "./http/route.ts";
+import type { RouteMatch } from "./http/route.ts";
 import type { DashboardLogger } from "./logger.ts";
 
 /** A requested action. */
-type Action = Extract<Asked, { readonly action: string }>;
+type Action = Extract<RouteMatch, { readonly action: string }>;
 
 /** Executes actions, and logs the user. */
 export type Act = (viewer: Viewer, action: Action, request: Request) => Promise<Response>;
@@ -79,7 +79,7 @@ async function discardOldest(
   most: number,
   tell: (done: number) => void,
 ): Promise<number> {
-  const limit = Math.min(most > 0 ? most : mostDiscarded, mostDiscarded);
+  const limit = Math.min(most > 0 ? most : maxDiscarded, maxDiscarded);
   const found = await inbox.list({ state: "parked", reason, limit });
   let done = 0;
   try {

@@ -1,14 +1,14 @@
 import { ReporthookError } from "@reporthook/core";
-import { onlyKnown } from "@reporthook/core/store";
+import { assertKnownKeys } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
-import { createMetrics } from "./deliveries/metrics.ts";
+import { createSourceMetrics } from "./deliveries/metrics.ts";
 import { checkSource, type Source } from "./deliveries/source.ts";
 import { createViews, type Look, withViewer } from "./deliveries/views.ts";
 import type { Viewer } from "./deliveries/wire.ts";
 import { answer, json, problem } from "./http/answer.ts";
 import { assetOf, pageOf } from "./http/assets.ts";
 import { isLocal, isSameOrigin } from "./http/guard.ts";
-import { type Asked, read } from "./http/route.ts";
+import { matchRoute, type RouteMatch } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
 
@@ -32,7 +32,7 @@ export interface DashboardOptions {
  */
 export type Dashboard = (request: Request, context?: unknown) => Promise<Response>;
 
-type Shown = Extract<Asked, { readonly view: string }>;
+type Shown = Extract<RouteMatch, { readonly view: string }>;
 
 const onlyHere: Viewer = { name: "local", may: "act" };
 
@@ -47,13 +47,13 @@ const onlyHere: Viewer = { name: "local", may: "act" };
  */
 export function dashboard(source: Source, options: DashboardOptions = {}): Dashboard {
   checkSource(source);
-  onlyKnown("dashboard", options, ["authorize", "logger"]);
+  assertKnownKeys("dashboard", options, ["authorize", "logger"]);
   const { authorize, logger = console } = options;
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("dashboard: authorize must be a function");
   }
   const views = createViews(source);
-  const measure = createMetrics(source);
+  const measure = createSourceMetrics(source);
   const act = createActions(source, logger);
   const live = createLive(isOver);
 
@@ -72,7 +72,7 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   async function respond(request: Request, context: unknown): Promise<Response> {
     const viewer = await viewerOf(request, context);
     if (viewer === null) return forbidden(authorize === undefined);
-    const asked = read(request);
+    const asked = matchRoute(request);
     if (asked === null) return problem(404, "not_found", "Page not found.");
     if ("moved" in asked) return answer(308, null, { Location: asked.moved });
     const method = request.method === "HEAD" ? "GET" : request.method;

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { afterEach, expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
-import { longestBody, type WireOne } from "./deliveries/wire.ts";
+import { maxBodyLength, type WireOne } from "./deliveries/wire.ts";
 import { onNode } from "./node.ts";
 
 const authorize = () => ({ name: "Ada", may: "act" }) as const;
@@ -91,7 +91,7 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
     expect(events).toHaveLength(3);
     const { delivery } = JSON.parse(first.slice("data: ".length)) as WireOne;
     expect(delivery?.body).toMatchObject({ isJson: true, isCut: true });
-    expect(delivery?.body?.text.length).toBeLessThanOrEqual(longestBody + 1);
+    expect(delivery?.body?.text.length).toBeLessThanOrEqual(maxBodyLength + 1);
     expect(second).toContain('"delivery":null');
   }
 });

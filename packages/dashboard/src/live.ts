@@ -5,7 +5,7 @@ import { answer } from "./http/answer.ts";
 
 const silentMs = 15_000;
 // The connection is renewed, and `authorize` called again.
-const longestMs = 300_000;
+const maxMs = 300_000;
 const most = 100;
 
 /** Answers that stay open and send each change. */
@@ -69,7 +69,7 @@ async function* changes(
   viewer: Viewer,
   ended: () => boolean,
 ): AsyncGenerator<string> {
-  const until = performance.now() + longestMs;
+  const until = performance.now() + maxMs;
   let told: string | null = null;
   let toldAt = performance.now();
   yield "retry: 1000\n\n";

@@ -11,9 +11,9 @@ import {
   type NotificationOptions,
 } from "./notifications/notification.ts";
 import { createReportStore, type Reports } from "./notifications/reports.ts";
-import { createOutbox, type Deliver, type Delivery } from "./notifications/sender.ts";
+import { createSender, type Deliver, type Delivery } from "./notifications/sender.ts";
 import { createSigner } from "./notifications/signature.ts";
-import { authorize, createAsked } from "./operations/authorize.ts";
+import { authorize, createAuthorizeLog } from "./operations/authorize.ts";
 import { requestReport } from "./operations/request-report.ts";
 import { testWebhook } from "./operations/test-webhook.ts";
 
@@ -87,9 +87,9 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const { clock, rewind } = createClock();
   const signer = createSigner(apiKey, clock.now);
   const faults = createFaults();
-  const asked = createAsked();
+  const asked = createAuthorizeLog();
   const notification = createCompose(signer);
-  const outbox = createOutbox({ clock, faults, deliver });
+  const outbox = createSender({ clock, faults, deliver });
 
   let server: Promise<Listening> | undefined;
   let closing: Promise<void> | undefined;

@@ -1,10 +1,15 @@
 import type { Attributes, BatchObservableCallback, Meter } from "@opentelemetry/api";
-import type { Around, Authorization, Decision, Seam } from "@reporthook/core/telemetry";
+import type {
+  Authorization,
+  Instrument,
+  Instrumentation,
+  ReceiveResult,
+} from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
 /** Measures the steps of one receiver; each method returns the result of the step. */
-export interface Measured extends Pick<Around, "settled" | "end"> {
-  receive(run: () => Promise<Decision>): Promise<Decision>;
+export interface Measured extends Pick<Instrumentation, "settled" | "end"> {
+  receive(run: () => Promise<ReceiveResult>): Promise<ReceiveResult>;
   verify(run: () => Promise<Authorization>): Promise<Authorization>;
   handle(run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
 }
@@ -17,7 +22,7 @@ const seconds = {
 };
 
 /** Creates the metrics of one receiver. */
-export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Measured {
+export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0]): Measured {
   const acknowledge = meter.createHistogram("reporthook.acknowledge.duration", {
     ...{
       description: "From the arrival of a notification until its answer is decided",
@@ -97,7 +102,7 @@ export function createMetrics(meter: Meter, receiver: Parameters<Seam>[0]): Meas
         ...(failures.length > 0 && { [names.error]: errorType(failures[0]) }),
       })),
     settled(_job, { to }) {
-      if (to !== "again") count(to);
+      if (to !== "retry") count(to);
     },
     end() {
       meter.removeBatchObservableCallback(observe, observed);

@@ -1,4 +1,4 @@
-import { read } from "@reporthook/core/telemetry";
+import { safeGet } from "@reporthook/core/telemetry";
 
 /** Attribute names, from the semantic conventions for messaging where one exists. */
 export const names = {
@@ -20,5 +20,5 @@ export const names = {
 /** The error's code or name; `_OTHER` if neither is a single word, because they may contain anything. */
 export function errorType(error: unknown): string {
   const isShort = (text: unknown) => typeof text === "string" && /^[A-Za-z_]{1,40}$/.test(text);
-  return String([read(error, "code"), read(error, "name")].find(isShort) ?? "_OTHER");
+  return String([safeGet(error, "code"), safeGet(error, "name")].find(isShort) ?? "_OTHER");
 }

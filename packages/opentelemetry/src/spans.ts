@@ -14,13 +14,13 @@ import {
 } from "@opentelemetry/api";
 import type { Incoming, Job } from "@reporthook/core";
 import {
-  type Around,
   describe,
   headerOf,
+  type Instrument,
+  type Instrumentation,
   plainHeaders,
-  read,
-  type Seam,
-  without,
+  redactSecrets,
+  safeGet,
 } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
@@ -29,8 +29,8 @@ const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})
 /** Creates the spans of one receiver. */
 export function createSpans(
   tracer: Tracer,
-  { name: receiver, clean }: Pick<Parameters<Seam>[0], "name" | "clean">,
-): Pick<Around, "receive" | "verify" | "handle"> {
+  { name: receiver, redact }: Pick<Parameters<Instrument>[0], "name" | "redact">,
+): Pick<Instrumentation, "receive" | "verify" | "handle"> {
   const attributesOf = (operation: string, type: string, id: string): Attributes => ({
     [names.system]: "reporthook",
     [names.receiver]: receiver,
@@ -66,7 +66,7 @@ export function createSpans(
         },
         parent,
       );
-      return ending(span, clean, async () => {
+      return ending(span, redact, async () => {
         const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
         const decision = await context.with(trace.setSpan(parent, span), () => run(given));
         if (decision.id !== undefined) span.setAttribute(names.id, decision.id);
@@ -78,12 +78,13 @@ export function createSpans(
 
     async verify(job, run) {
       const span = linked("verify", "settle", SpanKind.CLIENT, job);
-      return ending(span, clean, async () => {
+      return ending(span, redact, async () => {
         const answer = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
         span.setAttribute(names.verdict, answer.verdict ?? "none");
         if (answer.verdict !== null) return answer;
         // An error of the app's authorize function may contain its arguments.
-        const shown = (line: string) => clean(without(line, { signature: job.signature ?? "" }));
+        const shown = (line: string) =>
+          redact(redactSecrets(line, { signature: job.signature ?? "" }));
         failed(span, errorType(answer.error), describe(answer.error, shown));
         return answer;
       });
@@ -91,11 +92,11 @@ export function createSpans(
 
     async handle(job, run) {
       const span = linked("process", "process", SpanKind.CONSUMER, job);
-      return ending(span, clean, async () => {
+      return ending(span, redact, async () => {
         const failures = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
-        for (const failure of failures) span.recordException(exceptionOf(failure, clean));
+        for (const failure of failures) span.recordException(exceptionOf(failure, redact));
         const [first] = failures;
-        if (failures.length > 0) failed(span, errorType(first), describe(first, clean));
+        if (failures.length > 0) failed(span, errorType(first), describe(first, redact));
         return failures;
       });
     },
@@ -104,13 +105,13 @@ export function createSpans(
 
 async function ending<T>(
   span: Span,
-  clean: (text: string) => string,
+  redact: (text: string) => string,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    failed(span, errorType(error), describe(error, clean));
+    failed(span, errorType(error), describe(error, redact));
     throw error;
   } finally {
     span.end();
@@ -122,12 +123,12 @@ function failed(span: Span, type: string, message: string | null): void {
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== null && { message }) });
 }
 
-function exceptionOf(failure: unknown, clean: (text: string) => string): Exception {
-  if (typeof read(failure, "stack") !== "string") return describe(failure, clean);
+function exceptionOf(failure: unknown, redact: (text: string) => string): Exception {
+  if (typeof safeGet(failure, "stack") !== "string") return describe(failure, redact);
   // The thrown value may have anything there.
   const text = (name: string): string => {
-    const value = read(failure, name);
-    return typeof value === "string" ? clean(value) : "";
+    const value = safeGet(failure, name);
+    return typeof value === "string" ? redact(value) : "";
   };
   const shown = { name: text("name"), message: text("message"), stack: text("stack") };
   const code = text("code");

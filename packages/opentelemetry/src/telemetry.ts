@@ -1,5 +1,5 @@
 import { type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
-import { type Around, type Seam, seam } from "@reporthook/core/telemetry";
+import { type Instrument, type Instrumentation, instrumentation } from "@reporthook/core/telemetry";
 import { createMetrics } from "./metrics.ts";
 import { createSpans } from "./spans.ts";
 
@@ -13,7 +13,7 @@ export interface TelemetryOptions {
 
 /** Options to spread into those of `createReceiver`. */
 export interface Telemetry {
-  readonly [seam]: Seam;
+  readonly [instrumentation]: Instrument;
 }
 
 const scope = "@reporthook/opentelemetry";
@@ -25,7 +25,7 @@ const scope = "@reporthook/opentelemetry";
  */
 export function telemetry(options: TelemetryOptions = {}): Telemetry {
   return {
-    [seam](receiver): Around {
+    [instrumentation](receiver): Instrumentation {
       const spans = createSpans(options.tracer ?? trace.getTracer(scope), receiver);
       const measured = createMetrics(options.meter ?? metrics.getMeter(scope), receiver);
       return {

@@ -18,13 +18,13 @@ import { inboxContract } from "@reporthook/core/testing";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, test, vi } from "vitest";
 import {
-  type Bench,
   type Consuming,
-  createBench,
+  createInboxFixture,
   deferred,
+  endedAs,
   handled,
+  type InboxFixture,
   later,
-  left,
   valid,
 } from "../../core/src/testing/inbox/fixture.ts";
 import { loadDriver } from "./database/driver.ts";
@@ -47,7 +47,7 @@ const damage = async (_inbox: Inbox, id: string): Promise<void> => {
 const options = { open, guarantees, patienceMs, damage };
 for (const { name, run } of inboxContract(options)) test(name, run);
 
-const bench = (inbox: Inbox) => createBench(inbox, patienceMs);
+const bench = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 
 /** Opens one file several times, as several processes would. */
 function several(count: number): Inbox[] {
@@ -56,7 +56,7 @@ function several(count: number): Inbox[] {
 }
 
 /** An inbox that is open, with its path. */
-async function opened(): Promise<Bench & { readonly path: string }> {
+async function opened(): Promise<InboxFixture & { readonly path: string }> {
   const path = join(folder, `${++files}.db`);
   const inbox = sqliteInbox(path);
   await inbox.open();
@@ -72,7 +72,7 @@ function change(path: string, sql: string): void {
 }
 
 /** A consumer whose work was short a hundred times, so that more is leased ahead than runs, and now hangs. */
-async function hanging({ inbox, put, consume, until }: Bench) {
+async function hanging({ inbox, put, consume, until }: InboxFixture) {
   const opened = deferred();
   let hangs = false;
   const { jobs } = consume("verify", async () => {
@@ -180,7 +180,7 @@ describe("sqliteInbox", () => {
     const [working, looking] = [bench(app), bench(tool)];
     const id = await working.put();
     await working.work("verify", valid);
-    await working.work("handle", left("held", "no_handler"));
+    await working.work("handle", endedAs("held", "no_handler"));
     const { jobs } = working.consume("handle", handled);
     await looking.until(async () => (await tool.get(id))?.state === "held", "it is held");
     expect(await tool.release({ receiver: "a", id, now: working.clock.now() })).toBe(1);
@@ -216,7 +216,7 @@ describe("sqliteInbox", () => {
     const count = 1_200;
     const unsigned = { signature: null, arrival: arrivals["held"] as Arrival };
     await Promise.all(Array.from({ length: count }, () => put(unsigned)));
-    const { jobs } = consume("handle", left("held", "unsigned"), { concurrency: 16 });
+    const { jobs } = consume("handle", endedAs("held", "unsigned"), { concurrency: 16 });
     const released = await inbox.release({ receiver: "a", reason: "unsigned", now: clock.now() });
     expect(released).toBe(count);
     await vi.waitUntil(async () => (await inbox.counts()).held === count, patienceMs);
@@ -299,7 +299,7 @@ describe("sqliteInbox", () => {
     symlinkSync("link.db", chain);
     const inboxes = [sqliteInbox(chain), sqliteInbox(target)];
     expect(new Set(inboxes.map(({ identity }) => identity)).size).toBe(1);
-    const [one, other] = inboxes.map(bench) as [Bench, Bench];
+    const [one, other] = inboxes.map(bench) as [InboxFixture, InboxFixture];
     const id = await one.put();
     expect(statSync(target).mode & 0o777).toBe(0o600);
     expect((await other.inbox.get(id))?.id).toBe(id);
@@ -529,9 +529,9 @@ describe("sqliteInbox", () => {
   it("keeps neither path nor signature of what is rejected", async () => {
     const { put, work, end } = bench(open());
     await put({ url: "/hook?rejected" });
-    await work("verify", left("rejected", "invalid_signature"));
+    await work("verify", endedAs("rejected", "invalid_signature"));
     await put({ url: "/hook?held" });
-    await work("verify", left("held", "not_verified"));
+    await work("verify", endedAs("held", "not_verified"));
     await end();
     const file = loadDriver().open(join(folder, `${files}.db`));
     const rows = file.prepare("SELECT url, signature FROM delivery ORDER BY seq").all();
@@ -544,9 +544,9 @@ describe("sqliteInbox", () => {
 
   it("counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
-      ...[valid, handled, later(0), later(0, { giveWay: true }), later(60_000)],
-      ...[left("held", "expired", { verification: "expired" }), left("dead", "do_not_retry")],
-      ...[left("rejected", "invalid_signature"), left("held", "not_verified")],
+      ...[valid, handled, later(0), later(0, { lowPriority: true }), later(60_000)],
+      ...[endedAs("held", "expired", { verification: "expired" }), endedAs("dead", "do_not_retry")],
+      ...[endedAs("rejected", "invalid_signature"), endedAs("held", "not_verified")],
     ];
     const step = fc.oneof(
       fc.record({ add: fc.constantFrom("signed", "unsigned", "held") }),
@@ -589,7 +589,7 @@ describe("sqliteInbox", () => {
         const details = await Promise.all(entries.map(({ id }) => inbox.get(id)));
         const unsigned = (state: string) =>
           details.filter((one) => one?.state === state && one.verification === "unsigned").length;
-        expect(inbox.load("a")).toMatchObject({
+        expect(inbox.backlog("a")).toMatchObject({
           waiting: (counts["received"] ?? 0) + (counts["verified"] ?? 0),
           unsignedWaiting: unsigned("verified"),
           unsignedHeld: unsigned("held"),

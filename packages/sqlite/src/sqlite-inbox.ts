@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import type {
-  Added,
+  AddResult,
   Arrival,
+  Backlog,
+  ConsumeOptions,
   Consumer,
   Counts,
   Entry,
@@ -10,23 +12,26 @@ import type {
   Inbox,
   InboxHealth,
   InboxQuery,
-  Load,
   NewDelivery,
-  Policy,
+  Processor,
   ReleaseQuery,
   ReporthookError,
   Stage,
   Summary,
   SummaryQuery,
-  Work,
 } from "@reporthook/core";
-import { describe, onlyKnown, type RetentionOptions, retentionOf } from "@reporthook/core/store";
+import {
+  assertKnownKeys,
+  describe,
+  type RetentionOptions,
+  retentionOf,
+} from "@reporthook/core/store";
 import { loadDriver } from "./database/driver.ts";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
 import { realPath } from "./main-thread/real-path.ts";
 import { checkThread } from "./main-thread/spawn.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
-import { countsOf, loadOf, type ReceiverCounts, sumOfCounts } from "./protocol/kinds.ts";
+import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
   type PruneStep,
   type ReleaseStep,
@@ -75,7 +80,7 @@ class SqliteInbox implements Inbox {
   #counts: ReceiverCounts = new Map();
 
   constructor(path: string, options: SqliteInboxOptions) {
-    onlyKnown("sqliteInbox", options, ["driver", "retention", "migrate"]);
+    assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
     const { driver, retention, migrate = true } = options;
     if (typeof path !== "string" || path === "" || path === ":memory:") {
       throw new TypeError(
@@ -104,7 +109,7 @@ class SqliteInbox implements Inbox {
     await this.#connect().opened;
   }
 
-  add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
+  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     try {
       return this.#connect().add(delivery, arrival);
     } catch (error) {
@@ -112,8 +117,8 @@ class SqliteInbox implements Inbox {
     }
   }
 
-  consume(stage: Stage, work: Work, policy: Policy): Consumer {
-    return this.#consumers.start(stage, work, policy);
+  consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
+    return this.#consumers.start(stage, processor, options);
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
@@ -131,12 +136,12 @@ class SqliteInbox implements Inbox {
   async counts(receiver?: string): Promise<Counts> {
     // The answer brings what other processes have changed.
     await this.#connect().call({ ask: "counts" });
-    if (receiver !== undefined) return countsOf(this.#counts.get(receiver));
-    return countsOf(sumOfCounts(this.#counts.values()));
+    if (receiver !== undefined) return countsByState(this.#counts.get(receiver));
+    return countsByState(sumOfCounts(this.#counts.values()));
   }
 
-  load(receiver: string): Load {
-    return loadOf(this.#counts.get(receiver), this.#client?.pendingOf(receiver));
+  backlog(receiver: string): Backlog {
+    return backlogOf(this.#counts.get(receiver), this.#client?.pendingOf(receiver));
   }
 
   async oldestWaiting(receiver: string): Promise<Date | null> {

@@ -7,7 +7,7 @@ import { LogFile } from "./database/log-file.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import { sqliteCode } from "./database/result-code.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
-import { explain } from "./writer-thread/errors.ts";
+import { sqliteErrorOf } from "./writer-thread/errors.ts";
 import { Writer } from "./writer-thread/writer.ts";
 
 /** The time between two looks for work that nobody asked for, in milliseconds. */
@@ -121,6 +121,6 @@ try {
   post({ opened: opened.writer.counts });
   serve(opened);
 } catch (error) {
-  const { code, message } = explain(error, options.path);
+  const { code, message } = sqliteErrorOf(error, options.path);
   post({ unopened: { code, failed: message } });
 }

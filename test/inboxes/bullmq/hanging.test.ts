@@ -2,7 +2,7 @@ import { bullmqInbox } from "@reporthook/bullmq";
 import { expect, it } from "vitest";
 import { onEachServer } from "../../../packages/bullmq/test-support/servers.ts";
 import {
-  createBench,
+  createInboxFixture,
   deferred,
   handled,
   valid,
@@ -20,7 +20,7 @@ onEachServer((server, { start }) => {
 
   it.concurrent("work that is asked for while the server is away begins when it is back", async () => {
     const own = await start();
-    const { inbox, put, consume, until, end } = createBench(open(own.url), patienceMs);
+    const { inbox, put, consume, until, end } = createInboxFixture(open(own.url), patienceMs);
     await put();
     await own.kill();
     const { jobs } = consume("verify", valid);
@@ -36,7 +36,7 @@ onEachServer((server, { start }) => {
 
   it.concurrent("close() ends while the server hangs, with work in hand or without", async () => {
     const gate = await openGate(server().url);
-    const { inbox, put, consume, patiently } = createBench(open(gate.url), patienceMs);
+    const { inbox, put, consume, patiently } = createInboxFixture(open(gate.url), patienceMs);
     await put();
     const begun = deferred();
     const idle = consume("handle", handled);
@@ -55,7 +55,7 @@ onEachServer((server, { start }) => {
 
   it.concurrent("connections that went dead without a word are made anew", async () => {
     const gate = await openGate(server().url);
-    const { inbox, put, consume, until, end } = createBench(open(gate.url), 45_000);
+    const { inbox, put, consume, until, end } = createInboxFixture(open(gate.url), 45_000);
     const { jobs } = consume("verify", valid);
     await put();
     await until(() => jobs.length === 1, "it is verified");

@@ -3,7 +3,7 @@ import { brokenPromises } from "./promises.ts";
 import type { Scene } from "./scene.ts";
 import { patienceMs, until } from "./sender.ts";
 
-const mostStarts = 5;
+const maxStarts = 5;
 
 /**
  * Has a delivery end its process until it is parked, beside six others; whoever supervises the app starts it again each
@@ -25,8 +25,8 @@ export async function poisoned(scene: Scene, beside: string, aheadMs: number): P
   const [id = ""] = deadly.ids;
   expect(await app.get(id)).toMatchObject({ state: "dead", reason: { code: "poison" } });
   const starts = scene.runs().filter((run) => run.id === id && run.at === "start");
-  expect(starts).toHaveLength(mostStarts);
-  expect(await scene.kills()).toBe(mostStarts);
+  expect(starts).toHaveLength(maxStarts);
+  expect(await scene.kills()).toBe(maxStarts);
   await app.idle(patienceMs);
   const handled = (await app.list()).filter(({ state }) => state === "handled");
   const sent = others.flatMap(({ ids }) => [...ids]);

@@ -6,7 +6,7 @@ import { inScene, type Scene } from "./scene.ts";
 import type { Sender, Sent } from "./sender.ts";
 
 const senders = 4;
-const longestLifeMs = 3_000;
+const maxLifeMs = 3_000;
 
 /** How a round went. */
 export interface Round {
@@ -45,7 +45,7 @@ async function oneLife(scene: Scene, traffic: Traffic, { random, long }: Chance)
   const lifeMs = how === 0 && long ? 6_500 : random.below(how < 3 ? 1_000 : 600);
   if (how > 2 || lifeMs > 1_000) await Promise.race([app.url, app.ended]);
   traffic.to(app);
-  await Promise.race([app.ended, sleep(point === null ? lifeMs : longestLifeMs)]);
+  await Promise.race([app.ended, sleep(point === null ? lifeMs : maxLifeMs)]);
   await app.kill();
 }
 

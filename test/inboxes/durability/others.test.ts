@@ -70,10 +70,10 @@ test("a row that can't be written fails alone: the others of its group are store
     // While the lock is held, one holds up the thread and the others wait for it together.
     await lock.hold();
     const first = post(url, good[0]);
-    await until(() => inbox.load("reports").waiting > 0, "the first to wait");
+    await until(() => inbox.backlog("reports").waiting > 0, "the first to wait");
     const others = good.slice(1).map((one) => post(url, one));
     const refused = post(url, bad);
-    const allWait = () => inbox.load("reports").waiting >= 10;
+    const allWait = () => inbox.backlog("reports").waiting >= 10;
     await until(() => allWait() || lastedTooLong(), "all to wait");
     await lock.letGo();
     expect(await refused).toMatchObject({ status: 503, said: "inbox_unavailable" });
@@ -132,13 +132,13 @@ test("the thread dies: what was not stored is refused, a new one begins, and wha
   const lock = await startLockHolder(path);
   await lock.hold();
   const last = post(url);
-  await until(() => inbox.load("reports").waiting === 3, "it to wait for the lock");
+  await until(() => inbox.backlog("reports").waiting === 3, "it to wait for the lock");
   // What is no request ends the thread; those after it are never looked at.
   threads[0]?.postMessage(null);
   const refused: Promise<Answered>[] = Array.from({ length: 5 }, () => post(url));
   let answered = 0;
   for (const one of [last, ...refused]) void one.then(() => answered++);
-  const allWait = (): boolean => inbox.load("reports").waiting === 8;
+  const allWait = (): boolean => inbox.backlog("reports").waiting === 8;
   await until(() => allWait() || answered > 0, "them to wait");
   // On a machine so slow that the thread gave up the lock before, some meet the new one.
   const isSlow = !allWait();

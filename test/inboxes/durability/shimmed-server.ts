@@ -9,7 +9,7 @@ const served = await serve(inbox, JSON.parse(options) as ServeOptions);
 const asked: Record<string, () => unknown> = {
   health: () => served.receiver.health(),
   waiting: async () => {
-    const { waiting } = inbox.load("reports");
+    const { waiting } = inbox.backlog("reports");
     // What is counted goes to the inbox's thread at the end of this turn.
     await setImmediate();
     return waiting;

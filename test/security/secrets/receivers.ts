@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { nodeHandler } from "@reporthook/core/node";
-import type { Mountable } from "@reporthook/core/testing";
+import type { MountedReceiver } from "@reporthook/core/testing";
 import { reporthook as toExpress } from "@reporthook/express";
 import { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
@@ -11,7 +11,7 @@ import { Hono } from "hono";
 import Koa from "koa";
 
 /** A receiver mounted in every way. */
-export const mounts: Readonly<Record<string, (receiver: Mountable) => Server>> = {
+export const mounts: Readonly<Record<string, (receiver: MountedReceiver) => Server>> = {
   "node:http": (receiver) => createServer(nodeHandler(receiver)),
   Express: (receiver) => createServer(express().post("/hook", toExpress(receiver))),
   Koa: (receiver) => createServer(new Koa().use(toKoa(receiver)).callback()),

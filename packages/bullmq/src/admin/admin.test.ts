@@ -2,36 +2,36 @@ import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import {
-  createBench,
+  createInboxFixture,
+  endedAs,
   handled,
   later,
-  left,
   valid,
 } from "../../../core/src/testing/inbox/fixture.ts";
 import { onEachServer } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
-import { Meter } from "../process/backlog.ts";
-import { goneOn, leave } from "../process/settle.ts";
+import { BacklogMeter } from "../process/backlog.ts";
+import { nextHop, removeFromQueue } from "../process/settle.ts";
 import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.ts";
-import { openEngine } from "../server/connection.ts";
-import { settingsOf } from "../server/settings.ts";
+import { openConnection } from "../server/connection.ts";
+import { bullmqSettingsOf } from "../server/settings.ts";
 import { discard, release } from "./admin.ts";
 
-const dead = left("dead", "do_not_retry");
+const dead = endedAs("dead", "do_not_retry");
 let prefixes = 0;
 
 /** A bench, and the queues of receiver `a` as another process has them. */
-async function openOn(connection: string) {
-  const options = { connection, prefix: `shelf_${++prefixes}`, logger: false } as const;
-  const bench = createBench(bullmqInbox(options), 60_000);
-  const engine = await openEngine(settingsOf(options));
-  const queues = new ReceiverQueues(engine, options.prefix, "a");
-  const meter = new Meter(async () => queues);
+async function openOn(address: string) {
+  const options = { connection: address, prefix: `shelf_${++prefixes}`, logger: false } as const;
+  const bench = createInboxFixture(bullmqInbox(options), 60_000);
+  const connection = await openConnection(bullmqSettingsOf(options));
+  const queues = new ReceiverQueues(connection, options.prefix, "a");
+  const meter = new BacklogMeter(async () => queues);
   const end = async (): Promise<void> => {
-    await engine.close();
+    await connection.close();
     await bench.end();
   };
-  return { ...bench, engine, queues, meter, end };
+  return { ...bench, connection, queues, meter, end };
 }
 type Opened = Awaited<ReturnType<typeof openOn>>;
 
@@ -132,15 +132,15 @@ onEachServer((server, { kind }) => {
     "release() of one that was only just parked waits until it leaves its queue, %s",
     async (_when, isJustThen) => {
       const opened = await open();
-      const { inbox, engine, queues, meter, put, work, consume, until, end } = opened;
+      const { inbox, connection, queues, meter, put, work, consume, until, end } = opened;
       const id = await put();
       await work("verify", valid);
-      const worker = engine.worker(queues.of("handle").name);
+      const worker = connection.worker(queues.of("handle").name);
       const job = (await worker.getNextJob("parks it")) as DeliveryJob;
-      const { carried } = (await queues.find(id)) as Found;
-      Object.assign(carried.kept, { state: "dead", reason: { code: "poison", message: "" } });
-      await queues.add(goneOn(carried));
-      const clear = () => leave(queues, { place: "handle", job, token: "parks it" });
+      const { jobState } = (await queues.find(id)) as Found;
+      Object.assign(jobState.kept, { state: "dead", reason: { code: "poison", message: "" } });
+      await queues.add(nextHop(jobState));
+      const clear = () => removeFromQueue(queues, { place: "handle", job, token: "parks it" });
       const add = queues.add.bind(queues);
       let isCleared = false;
       queues.add = async (...given) => {
@@ -182,7 +182,7 @@ onEachServer((server, { kind }) => {
     const opened = await open();
     const { inbox, queues, meter, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
-    await work("verify", left("held", "not_verified"));
+    await work("verify", endedAs("held", "not_verified"));
     for (const [id, state] of [
       [ids[0] ?? "", "verified"],
       [ids[1] ?? "", "received"],
@@ -220,7 +220,7 @@ onEachServer((server, { kind }) => {
     const opened = await open();
     const { queues, meter, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
-    await work("verify", left("held", "not_verified"));
+    await work("verify", endedAs("held", "not_verified"));
     const answers: unknown[] = [];
     for (const [index, id] of ids.entries()) {
       const shelf = queues.of(index === 0 ? "dead" : "held");
@@ -246,9 +246,9 @@ onEachServer((server, { kind }) => {
     const id = await parked(opened);
     const found = await queues.find(id);
     if (found === null) throw new Error("It is there");
-    Object.assign(found.carried.kept, { state: "verified", released: true, attempts: 0 });
-    await queues.add(goneOn(found.carried));
-    await work("handle", left("dead", "schema_mismatch"));
+    Object.assign(found.jobState.kept, { state: "verified", released: true, attempts: 0 });
+    await queues.add(nextHop(found.jobState));
+    await work("handle", endedAs("dead", "schema_mismatch"));
     const entry = await inbox.get(id);
     expect(entry?.reason?.code).toBe("schema_mismatch");
     expect(entry?.history.length).toBe(3);
@@ -270,7 +270,7 @@ onEachServer((server, { kind }) => {
         job.isDelayed = async () => {
           const was = await isDelayed();
           await job.promote();
-          await work("verify", left("rejected", "invalid_signature"));
+          await work("verify", endedAs("rejected", "invalid_signature"));
           return was;
         };
       }
@@ -288,7 +288,7 @@ onEachServer((server, { kind }) => {
     if (kind === "redis") {
       const ids: string[] = [];
       for (let count = 0; count < 100; count++) ids.push(await put());
-      await work("verify", ...ids.map(() => left("dead", "not_understood")));
+      await work("verify", ...ids.map(() => endedAs("dead", "not_understood")));
       const shelf = opened.queues.of("dead");
       const client = new Redis(server().url);
       await client.del(...ids.map((id) => shelf.toKey(id)));
@@ -322,7 +322,7 @@ onEachServer((server, { kind }) => {
 
 /** Found again: who releases one changes what he has found. */
 function copyOf(found: Found | null): Found | null {
-  return found && { ...found, carried: structuredClone(found.carried) };
+  return found && { ...found, jobState: structuredClone(found.jobState) };
 }
 
 function pause(ms: number): Promise<void> {

@@ -9,28 +9,28 @@ import {
   notWaiting,
   reopen,
 } from "@reporthook/core/store";
-import { type Meter, nothing, weightOf } from "../process/backlog.ts";
-import { goneOn, isLost } from "../process/settle.ts";
-import { type Carried, dataOf } from "../queues/job-state.ts";
+import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
+import { isLost, nextHop } from "../process/settle.ts";
+import { dataOf, type JobState } from "../queues/job-state.ts";
 import {
   type DeliveryJob,
   type Found,
   type Place,
+  parkedQueues,
   placeOf,
   type ReceiverQueues,
-  shelves,
 } from "../queues/queues.ts";
 import { forget, idsFor } from "./parked.ts";
 
 /** Nobody begins with a released one sooner, unless told that it is no longer parked. */
 const releaseMs = 5_000;
 /** What was only just parked may lie where it was for a moment: so often it is looked at, after so many milliseconds. */
-const [mostLooks, lookMs] = [50, 20];
+const [maxLooks, lookMs] = [50, 20];
 
 /** Runs what a query names; resolves to how many. */
 export async function release(
   queues: ReceiverQueues,
-  meter: Meter,
+  meter: BacklogMeter,
   query: ReleaseQuery,
 ): Promise<number> {
   if ("reason" in query) return releaseAll(queues, meter, query.reason, query.now);
@@ -44,16 +44,16 @@ export async function release(
 
 async function releaseAll(
   queues: ReceiverQueues,
-  meter: Meter,
+  meter: BacklogMeter,
   reason: ReasonCode,
   now: number,
 ): Promise<number> {
   let released = 0;
-  for (const place of shelves) {
+  for (const place of parkedQueues) {
     // All are named before any runs: what is parked again meanwhile is not run twice.
     for (const id of await idsFor(queues, place, reason)) {
       const found = await queues.find(id);
-      if (found?.place !== place || found.carried.kept.reason?.code !== reason) continue;
+      if (found?.place !== place || found.jobState.kept.reason?.code !== reason) continue;
       if (await isRun(queues, meter, found, now)) released++;
     }
   }
@@ -63,19 +63,19 @@ async function releaseAll(
 /** Runs one again; resolves to false when somebody else has meanwhile. */
 async function isRun(
   queues: ReceiverQueues,
-  meter: Meter,
-  { carried, job, place, state }: Found,
+  meter: BacklogMeter,
+  { jobState, job, place, state }: Found,
   now: number,
 ): Promise<boolean> {
-  const { kept } = carried;
+  const { kept } = jobState;
   assertReleasable(kept);
   return meter.change(async (change) => {
-    const before = weightOf(kept);
+    const before = backlogShareOf(kept);
     reopen(kept, now);
     const isOurs = isParked(state)
-      ? await isTakenOff(queues, place, carried)
-      : await isRetried(queues, job, carried);
-    if (isOurs) change(before, weightOf(kept));
+      ? await isTakenOff(queues, place, jobState)
+      : await isRetried(queues, job, jobState);
+    if (isOurs) change(before, backlogShareOf(kept));
     return isOurs;
   });
 }
@@ -84,13 +84,13 @@ async function isRun(
 async function isRetried(
   queues: ReceiverQueues,
   job: DeliveryJob,
-  carried: Carried,
+  jobState: JobState,
 ): Promise<boolean> {
-  const there = await queues.look("handle", carried.kept.id);
+  const there = await queues.look("handle", jobState.kept.id);
   if (there?.state !== "handled") return false;
-  carried.losses = job.stalledCounter;
+  jobState.stalls = job.stalledCounter;
   try {
-    await queues.of("handle").backend.updateData(job, dataOf(carried));
+    await queues.of("handle").backend.updateData(job, dataOf(jobState));
     await job.retry("completed");
     return true;
   } catch (error) {
@@ -116,13 +116,13 @@ function releasedMeanwhile(id: string): ReporthookError {
 async function isTakenOff(
   queues: ReceiverQueues,
   shelf: Place,
-  carried: Carried,
+  jobState: JobState,
 ): Promise<boolean> {
-  const { id } = carried.kept;
-  const next = placeOf(carried.kept);
-  const released = { ...goneOn(carried), nonce: randomUUID() };
+  const { id } = jobState.kept;
+  const next = placeOf(jobState.kept);
+  const released = { ...nextHop(jobState), nonce: randomUUID() };
   let [began, added] = [0, null as Found | null];
-  for (let looks = 0; looks < mostLooks; looks++) {
+  for (let looks = 0; looks < maxLooks; looks++) {
     if (looks > 0) await setTimeout(lookMs);
     began = performance.now();
     await queues.add(released, releaseMs);
@@ -130,11 +130,11 @@ async function isTakenOff(
     // What was there from before it was parked kept this one out; whoever parked it clears it away.
     const isKeptOut =
       added === null
-        ? (await queues.look(shelf, id))?.carried.step === carried.step
-        : added.carried.step < released.step;
+        ? (await queues.look(shelf, id))?.jobState.hop === jobState.hop
+        : added.jobState.hop < released.hop;
     if (!isKeptOut) break;
   }
-  if (added !== null && added.carried.nonce !== released.nonce) return false;
+  if (added !== null && added.jobState.nonce !== released.nonce) return false;
   if (added === null || performance.now() - began > releaseMs / 2) return true;
   await queues.of(shelf).remove(id);
   await queues.of(next).backend.promote(id).catch(unlessLost);
@@ -142,8 +142,8 @@ async function isTakenOff(
 }
 
 async function retry(found: Found, now: number): Promise<void> {
-  const { carried, job } = found;
-  const { kept } = carried;
+  const { jobState, job } = found;
+  const { kept } = jobState;
   if (kept.dueAt <= now || !(await job.isDelayed())) {
     throw notWaiting(kept.id);
   }
@@ -153,17 +153,21 @@ async function retry(found: Found, now: number): Promise<void> {
 }
 
 /** Deletes a parked one; of those who release and discard it at once, the one who releases it wins. */
-export async function discard(queues: ReceiverQueues, meter: Meter, found: Found): Promise<void> {
-  const { carried, state } = found;
-  const { kept } = carried;
+export async function discard(
+  queues: ReceiverQueues,
+  meter: BacklogMeter,
+  found: Found,
+): Promise<void> {
+  const { jobState, state } = found;
+  const { kept } = jobState;
   assertParked({ id: kept.id, state });
   await meter.change(async (change) => {
     const there = await queues.find(kept.id);
     if (there === null) throw notFound(kept.id);
-    assertParked(there.carried.kept);
+    assertParked(there.jobState.kept);
     await forget(queues, found);
     const released = await queues.find(kept.id);
-    if (released !== null) assertParked(released.carried.kept);
-    change(weightOf(kept), nothing);
+    if (released !== null) assertParked(released.jobState.kept);
+    change(backlogShareOf(kept), noBacklog);
   });
 }

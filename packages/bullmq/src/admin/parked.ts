@@ -5,16 +5,16 @@ import type { Found, Place, ReceiverQueues } from "../queues/queues.ts";
 /** Deletes a delivery. First the key, or a crash between the two would swallow its copy. */
 export async function forget(
   queues: ReceiverQueues,
-  { carried, job, place }: Found,
+  { jobState, job, place }: Found,
 ): Promise<void> {
-  const { key, kept, step } = carried;
+  const { key, kept, hop } = jobState;
   const verify = queues.of("verify");
   if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
     await verify.removeDeduplicationKey(key);
   }
   // What a crash has left there; but what has been released meanwhile is there, too.
   const left = await queues.look("verify", kept.id);
-  if (left !== null && left.carried.step <= step) await verify.remove(kept.id);
+  if (left !== null && left.jobState.hop <= hop) await verify.remove(kept.id);
   await queues.of(place).remove(job.id as string);
 }
 

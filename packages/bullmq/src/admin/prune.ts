@@ -1,10 +1,10 @@
 import { dayMs, type Retention } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
-import { foundIn, type Place, type ReceiverQueues, shelves } from "../queues/queues.ts";
+import { foundIn, type Place, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
-const mostPruned = 10_000;
+const maxPruned = 10_000;
 
 /** Deletes deliveries that are kept no longer; `tellLost` is told of parked ones whose record was lost. Resolves to their number. */
 export async function prune(
@@ -14,12 +14,12 @@ export async function prune(
   tellLost: (id: string) => void,
 ): Promise<number> {
   const cleaned = await Promise.all([
-    queues.of("handle").clean(handledMs, mostPruned, "completed"),
-    queues.of("verify").clean(dayMs, mostPruned, "failed"),
-    queues.of("handle").clean(dayMs, mostPruned, "failed"),
+    queues.of("handle").clean(handledMs, maxPruned, "completed"),
+    queues.of("verify").clean(dayMs, maxPruned, "failed"),
+    queues.of("handle").clean(dayMs, maxPruned, "failed"),
   ]);
   let pruned = cleaned.flat().length;
-  for (const place of shelves) {
+  for (const place of parkedQueues) {
     for (const reason of parkedPriorities.keys()) {
       const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
       const oldest = () => idsFor(queues, place, reason, atOnce);
@@ -45,7 +45,7 @@ async function pruneOldest(
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
       const found = job === undefined ? null : foundIn(place, job);
-      if (found !== null && found.carried.kept.endedAt >= since) return pruned;
+      if (found !== null && found.jobState.kept.endedAt >= since) return pruned;
       // Where the job was lost, its id has stayed.
       if (found !== null) await forget(queues, found);
       else if ((await queues.of(place).remove(id)) > 0) tellLost(id);

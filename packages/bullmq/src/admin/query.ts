@@ -98,7 +98,7 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
     const found = await Promise.all(page.map((id) => where.get(id)?.find(id)));
     for (const one of found) {
       if (one === null || one === undefined) continue;
-      const { kept } = one.carried;
+      const { kept } = one.jobState;
       const fits =
         asked.includes(one.state) &&
         (type === undefined || type === kept.type) &&

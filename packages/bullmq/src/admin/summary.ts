@@ -1,7 +1,7 @@
 import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@reporthook/core";
-import { idRange, minuteMs, minuteOf, noCounts, states, timeOf } from "@reporthook/core/store";
+import { idRange, minuteMs, minuteOf, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
-import { type ReceiverQueues, shelves } from "../queues/queues.ts";
+import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { eachId, oldestOf } from "./query.ts";
 
 const samples = 30;
@@ -32,7 +32,7 @@ export async function summary(
       const count = (id: string): void => {
         if (id < first || id >= below) return;
         const at = Math.floor(timeOf(id) / minuteMs) * minuteMs;
-        const minute = minutes.get(at) ?? { counts: noCounts(), ids: [] };
+        const minute = minutes.get(at) ?? { counts: zeroCounts(), ids: [] };
         minute.counts[state]++;
         if (minute.ids.length < samples) minute.ids.push([queues, id]);
         minutes.set(at, minute);
@@ -51,7 +51,7 @@ async function addParked(
   parked: Partial<Record<ReasonCode, number>>,
 ): Promise<void> {
   const priorities = [...parkedPriorities.values()];
-  for (const place of shelves) {
+  for (const place of parkedQueues) {
     const counts = await queues.of(place).getCountsPerPriority(priorities);
     for (const [code, priority] of parkedPriorities) {
       const count = counts[priority] ?? 0;
@@ -62,6 +62,6 @@ async function addParked(
 
 async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Promise<Minute> {
   const found = await Promise.all(ids.map(([queues, id]) => queues.find(id)));
-  const ackMs = found.flatMap((one) => (one === null ? [] : [one.carried.kept.ackMs]));
+  const ackMs = found.flatMap((one) => (one === null ? [] : [one.jobState.kept.ackMs]));
   return minuteOf(at, counts, ackMs);
 }

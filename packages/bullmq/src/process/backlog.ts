@@ -1,26 +1,31 @@
-import type { Counts, Load } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
-import { givesWay, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
+import type { Backlog, Counts } from "@reporthook/core";
+import type { StoredDelivery } from "@reporthook/core/store";
+import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
 import { type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
-type Numbers = { -readonly [Name in keyof Load]: number };
+type MutableBacklog = { -readonly [Name in keyof Backlog]: number };
 
 /** Told what a delivery was before and is after. */
-export type Change = (before: Load, after: Load) => void;
+export type CountChange = (before: Backlog, after: Backlog) => void;
 
 /** What is not there counts for nothing. */
-export const nothing: Load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
+export const noBacklog: Backlog = {
+  waiting: 0,
+  unverified: 0,
+  unsignedWaiting: 0,
+  unsignedHeld: 0,
+};
 
 const refreshMs = 1_000;
 /** Counting costs a server at most this part of the time: PostgreSQL counts row by row. */
 const share = 1 / 20;
 
 /** Says at any moment how full a receiver's queues are: as counted at most a second ago, and what this process did since. */
-export class Meter {
+export class BacklogMeter {
   readonly #queues: () => Promise<ReceiverQueues>;
-  #numbers: Numbers = { ...nothing };
+  #numbers: MutableBacklog = { ...noBacklog };
   /** What is under way, in case it comes about. */
-  readonly #expected: Numbers = { ...nothing };
+  readonly #expected: MutableBacklog = { ...noBacklog };
   /** When those come due that this process put off and that came without a signature: BullMQ does not count them apart. */
   readonly #putOff = new Map<string, number>();
   #under = 0;
@@ -33,13 +38,16 @@ export class Meter {
   }
 
   /** How full they are; has them counted again when that is due. */
-  read(): Load {
+  read(): Backlog {
     if (!this.#counting && performance.now() >= this.#next) void this.#count();
     return sum(this.#numbers, this.#expected, 1);
   }
 
   /** Runs what may change them; what it `expects` to add counts from now on, so that none slips in beside it. */
-  async change<T>(run: (change: Change) => Promise<T>, expects: Load = nothing): Promise<T> {
+  async change<T>(
+    run: (change: CountChange) => Promise<T>,
+    expects: Backlog = noBacklog,
+  ): Promise<T> {
     this.#under++;
     this.#changes++;
     Object.assign(this.#expected, sum(this.#expected, expects, 1));
@@ -54,11 +62,11 @@ export class Meter {
   }
 
   /** Runs what makes lasting what work has made of a delivery; `before` is its weight before that. */
-  record(kept: Kept, before: Load, run: () => Promise<boolean>): Promise<boolean> {
+  record(kept: StoredDelivery, before: Backlog, run: () => Promise<boolean>): Promise<boolean> {
     return this.change(async (change) => {
       const recorded = await run();
       if (!recorded) return false;
-      const after = weightOf(kept);
+      const after = backlogShareOf(kept);
       change(before, after);
       if (after.unsignedWaiting > 0) this.#putOff.set(kept.id, kept.dueAt);
       else this.#putOff.delete(kept.id);
@@ -77,11 +85,11 @@ export class Meter {
     const began = performance.now();
     const before = this.#changes - this.#under;
     try {
-      const counted = await loadOf(await this.#queues());
+      const counted = await countBacklog(await this.#queues());
       counted.unsignedWaiting += this.#stillPutOff();
       // What changed meanwhile may be in the count or not: a difference that this explains is none.
       const unsure = this.#changes - before;
-      for (const [name, count] of Object.entries(counted) as [keyof Load, number][]) {
+      for (const [name, count] of Object.entries(counted) as [keyof Backlog, number][]) {
         if (Math.abs(count - this.#numbers[name]) > unsure) this.#numbers[name] = count;
       }
       this.#next = performance.now() + Math.max(refreshMs, (performance.now() - began) / share);
@@ -92,7 +100,7 @@ export class Meter {
   }
 }
 
-function sum(one: Load, other: Load, times: 1 | -1): Numbers {
+function sum(one: Backlog, other: Backlog, times: 1 | -1): MutableBacklog {
   return {
     waiting: one.waiting + times * other.waiting,
     unverified: one.unverified + times * other.unverified,
@@ -102,18 +110,18 @@ function sum(one: Load, other: Load, times: 1 | -1): Numbers {
 }
 
 /** What one delivery counts for. */
-export function weightOf({ state, giveWay, verification }: Kept): Load {
+export function backlogShareOf({ state, lowPriority, verification }: StoredDelivery): Backlog {
   const unsigned = verification === "unsigned";
   return {
     waiting: state === "received" || state === "verified" ? 1 : 0,
-    unverified: state === "received" && !giveWay ? 1 : 0,
+    unverified: state === "received" && !lowPriority ? 1 : 0,
     unsignedWaiting: state === "verified" && unsigned ? 1 : 0,
     unsignedHeld: state === "held" && unsigned ? 1 : 0,
   };
 }
 
 /** How many there are in each state. */
-export async function countsOf(queues: ReceiverQueues): Promise<Counts> {
+export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
   const places = ["verify", "handle", "held", "dead", "unsigned"] as const;
   const all = await Promise.all(places.map((place) => queues.of(place).getJobCounts(...types)));
   const [verify = {}, handle = {}, held = {}, dead = {}, unsigned = {}] = all;
@@ -133,17 +141,17 @@ function unfinishedOf(counts: Readonly<Record<string, number>>): number {
   return unfinished.reduce((sum, type) => sum + (counts[type] ?? 0), 0);
 }
 
-async function loadOf(queues: ReceiverQueues): Promise<Numbers> {
+async function countBacklog(queues: ReceiverQueues): Promise<MutableBacklog> {
   const [verify, held] = [queues.of("verify"), queues.of("held")];
   const unsigned = parkedPriorities.get("unsigned") ?? 0;
   const [toVerify, yielding, toHandle, unsignedOnes, unsignedHeld] = await Promise.all([
     verify.getJobCounts(...unfinished),
-    verify.getCountsPerPriority([givesWay]),
+    verify.getCountsPerPriority([lowestPriority]),
     queues.of("handle").getJobCountByTypes(...unfinished),
     queues.of("handle").getCountsPerPriority([unsignedPriority]),
     held.getCountsPerPriority([unsigned]),
   ]);
-  const later = (toVerify["delayed"] ?? 0) + (yielding[givesWay] ?? 0);
+  const later = (toVerify["delayed"] ?? 0) + (yielding[lowestPriority] ?? 0);
   return {
     waiting: unfinishedOf(toVerify) + toHandle,
     unverified: unfinishedOf(toVerify) - later,

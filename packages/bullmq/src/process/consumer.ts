@@ -1,59 +1,60 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
-import type { Consumer, Job, Load, Outcome, Policy, Stage, Work } from "@reporthook/core";
-import {
-  again,
-  applyOutcome,
-  describe,
-  jobOf,
-  leave as leaveIt,
-  stopped,
-} from "@reporthook/core/store";
-import { type DeliveryJob, foundIn, type ReceiverQueues, shelves } from "../queues/queues.ts";
-import { type Engine, inTime, openMs } from "../server/connection.ts";
-import { type Meter, weightOf } from "./backlog.ts";
+import type {
+  Backlog,
+  ConsumeOptions,
+  Consumer,
+  Job,
+  Outcome,
+  Processor,
+  Stage,
+} from "@reporthook/core";
+import { applyOutcome, describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
+import { type DeliveryJob, foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import { type Connection, inTime, openMs } from "../server/connection.ts";
+import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
 import { Fetcher } from "./fetcher.ts";
-import { Locks, type Running } from "./locks.ts";
-import { goneOn, isLost, leave, putBack, settle } from "./settle.ts";
+import { Locks, type RunningJob } from "./locks.ts";
+import { isLost, nextHop, removeFromQueue, requeueJob, settle } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 
 /** What a consumer needs of its inbox. */
-export interface Source {
-  readonly meter: Meter;
+export interface ConsumerParts {
+  readonly meter: BacklogMeter;
   readonly leaseMs: number;
   readonly handledMs: number;
   /** Resolves once the inbox is not being closed. */
   closed(): Promise<unknown>;
   /** Connects if need be. */
-  open(): Promise<{ readonly engine: Engine; readonly queues: ReceiverQueues }>;
+  open(): Promise<{ readonly connection: Connection; readonly queues: ReceiverQueues }>;
 }
 
 const againMs = 1_000;
-const mostLosses = 5;
+const maxStalls = 5;
 const tellEveryMs = 60_000;
 
 /** One receiver's work on one stage: takes jobs up, one lock for each, and has recorded what becomes of them. */
 export class QueueConsumer implements Consumer {
   readonly #stage: Stage;
-  readonly #source: Source;
-  readonly #work: Work;
-  readonly #policy: Policy;
+  readonly #parts: ConsumerParts;
+  readonly #processor: Processor;
+  readonly #options: ConsumeOptions;
   readonly #locks: Locks;
   readonly #slots: Promise<unknown>;
   #fetcher: Promise<Fetcher> | null = null;
-  #beat: ReturnType<typeof setInterval> | undefined;
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
   readonly #sleep = new Sleep();
   #stopped = false;
   #aborted = false;
   #toldAt = Number.NEGATIVE_INFINITY;
 
-  constructor(stage: Stage, source: Source, work: Work, policy: Policy) {
+  constructor(stage: Stage, parts: ConsumerParts, processor: Processor, options: ConsumeOptions) {
     this.#stage = stage;
-    this.#source = source;
-    this.#work = work;
-    this.#policy = policy;
-    this.#locks = new Locks(stage, source.leaseMs);
-    this.#slots = Promise.all(Array.from({ length: policy.concurrency }, () => this.#slot()));
+    this.#parts = parts;
+    this.#processor = processor;
+    this.#options = options;
+    this.#locks = new Locks(stage, parts.leaseMs);
+    this.#slots = Promise.all(Array.from({ length: options.concurrency }, () => this.#slot()));
   }
 
   get running(): number {
@@ -68,15 +69,15 @@ export class QueueConsumer implements Consumer {
     await inTime(this.#slots, againMs).catch(() => this.#disconnect());
     await Promise.allSettled([...this.#locks.running].map(({ ended }) => ended));
     await this.#disconnect();
-    clearInterval(this.#beat);
+    clearInterval(this.#heartbeat);
   }
 
   async abort(): Promise<void> {
     this.#aborted = true;
     const stopping = this.stop();
-    for (const { controller, giveBack } of this.#locks.running) {
+    for (const { controller, requeue } of this.#locks.running) {
       controller.abort(new Error("The receiver is closing"));
-      giveBack();
+      requeue();
     }
     await stopping;
   }
@@ -86,16 +87,16 @@ export class QueueConsumer implements Consumer {
     while (!this.#stopped) {
       const token = randomUUID();
       try {
-        await this.#source.closed();
+        await this.#parts.closed();
         if (this.#stopped) return;
-        const { engine, queues } = await this.#source.open();
+        const { connection, queues } = await this.#parts.open();
         if (this.#stopped) return;
-        this.#fetcher ??= this.#begin(engine, queues);
+        this.#fetcher ??= this.#begin(connection, queues);
         const fetcher = await this.#fetcher;
         if (this.#stopped) return;
         const job = await fetcher.next(token);
         if (job === undefined) continue;
-        if (this.#stopped) await putBack(queues, this.#stage, job, token);
+        if (this.#stopped) await requeueJob(queues, this.#stage, job, token);
         else await this.#run(queues, job, token);
       } catch (error) {
         if (this.#stopped) return;
@@ -105,8 +106,8 @@ export class QueueConsumer implements Consumer {
     }
   }
 
-  async #begin(engine: Engine, queues: ReceiverQueues): Promise<Fetcher> {
-    const worker = engine.worker(queues.of(this.#stage).name);
+  async #begin(connection: Connection, queues: ReceiverQueues): Promise<Fetcher> {
+    const worker = connection.worker(queues.of(this.#stage).name);
     worker.on("error", (error) => this.#tell(error));
     try {
       await inTime(worker.waitUntilReady(), openMs);
@@ -116,9 +117,9 @@ export class QueueConsumer implements Consumer {
       void worker.close(true).catch(() => {});
       throw error;
     }
-    const everyMs = Math.max(this.#source.leaseMs / 3, 50);
-    clearInterval(this.#beat);
-    this.#beat = setInterval(() => {
+    const everyMs = Math.max(this.#parts.leaseMs / 3, 50);
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = setInterval(() => {
       this.#locks.renew(queues).catch((error) => this.#tell(error));
     }, everyMs).unref();
     void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
@@ -131,8 +132,8 @@ export class QueueConsumer implements Consumer {
   }
 
   async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
-    const { carried, damage } = foundIn(this.#stage, job);
-    const running = this.#locks.track({ place: this.#stage, job, token, carried }, damage);
+    const { jobState, damage } = foundIn(this.#stage, job);
+    const running = this.#locks.track({ place: this.#stage, job, token, jobState }, damage);
     try {
       running.ended = this.#handle(queues, running);
       await running.ended;
@@ -141,66 +142,66 @@ export class QueueConsumer implements Consumer {
     }
   }
 
-  async #handle(queues: ReceiverQueues, running: Running): Promise<void> {
+  async #handle(queues: ReceiverQueues, running: RunningJob): Promise<void> {
     const { damage } = running;
-    const { carried, job: bull } = running.held;
-    const startedAt = this.#policy.clock.now();
+    const { jobState, job: bull } = running.held;
+    const startedAt = this.#options.clock.now();
     if (await this.#settled(queues, running)) return;
-    const { kept } = carried;
+    const { kept } = jobState;
     const job = jobOf({ ...kept, stage: this.#stage });
-    const losses = bull.stalledCounter - carried.losses;
+    const losses = bull.stalledCounter - jobState.stalls;
     const poison = `Work on it was begun ${losses} times and never ended.`;
     const outcome =
       damage !== null
-        ? leaveIt("dead", "not_understood", damage)
-        : losses >= mostLosses
-          ? leaveIt("dead", "poison", poison)
+        ? park("dead", "not_understood", damage)
+        : losses >= maxStalls
+          ? park("dead", "poison", poison)
           : await this.#attempt(job, running);
-    const before = weightOf(kept);
-    applyOutcome(kept, outcome, startedAt, this.#policy.clock.now());
+    const before = backlogShareOf(kept);
+    applyOutcome(kept, outcome, startedAt, this.#options.clock.now());
     if (await this.#record(queues, running, outcome, before)) {
-      this.#policy.onRecorded?.(job, outcome);
+      this.#options.onRecorded?.(job, outcome);
     }
   }
 
   /** Ends work that another process had ended before it died, or lost its lock. */
-  async #settled(queues: ReceiverQueues, running: Running): Promise<boolean> {
-    const { carried, job, place } = running.held;
-    const { state, released, attempts } = carried.kept;
+  async #settled(queues: ReceiverQueues, running: RunningJob): Promise<boolean> {
+    const { jobState, job, place } = running.held;
+    const { state, released, attempts } = jobState.kept;
     const here = state === (place === "verify" ? "received" : "verified");
     const justReleased = released && attempts === 0;
-    const untouched = running.damage === null && job.stalledCounter === carried.losses;
+    const untouched = running.damage === null && job.stalledCounter === jobState.stalls;
     if (here && untouched && !justReleased) return false;
     let there = false;
     const look = async (): Promise<void> => {
       const found = await queues.find(job.id as string);
-      there = found !== null && found.carried.step > carried.step;
+      there = found !== null && found.jobState.hop > jobState.hop;
       if (there || !here) {
         if (state === "rejected") await settle(queues, running.held, "rejected", 0);
         else {
-          if (!there) await queues.add(goneOn(carried));
-          await leave(queues, running.held);
+          if (!there) await queues.add(nextHop(jobState));
+          await removeFromQueue(queues, running.held);
         }
       } else if (justReleased) {
         // Whoever released it may have died before it was taken from where it was parked.
-        for (const shelf of shelves) await queues.of(shelf).remove(job.id as string);
+        for (const shelf of parkedQueues) await queues.of(shelf).remove(job.id as string);
       }
     };
     await this.#insist(running, look);
     return there || !here || running.lost;
   }
 
-  #attempt(job: Job, running: Running): Promise<Outcome> {
+  #attempt(job: Job, running: RunningJob): Promise<Outcome> {
     const { signal } = running.controller;
     return new Promise<Outcome>((resolve) => {
-      running.giveBack = () => resolve(stopped);
+      running.requeue = () => resolve(stopped);
       if (this.#aborted) resolve(stopped);
       const attempt = async (): Promise<Outcome> => {
         try {
-          return await this.#work(job, signal);
+          return await this.#processor(job, signal);
         } catch (error) {
-          if (!signal.aborted) this.#policy.onError(error);
-          return again(againMs, describe(error), { counts: true });
+          if (!signal.aborted) this.#options.onError(error);
+          return retryIn(againMs, describe(error), { countsAsAttempt: true });
         }
       };
       void attempt().then(resolve);
@@ -209,21 +210,20 @@ export class QueueConsumer implements Consumer {
 
   async #record(
     queues: ReceiverQueues,
-    running: Running,
+    running: RunningJob,
     { to }: Outcome,
-    before: Load,
+    before: Backlog,
   ): Promise<boolean> {
-    const { held } = running;
-    return this.#source.meter.record(held.carried.kept, before, () =>
+    return this.#parts.meter.record(running.held.jobState.kept, before, () =>
       this.#insist(running, async () => {
         await this.#locks.assertOwned(queues, running);
-        await settle(queues, held, to, this.#source.handledMs);
+        await settle(queues, running.held, to, this.#parts.handledMs);
       }),
     );
   }
 
   /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */
-  async #insist(running: Running, run: () => Promise<void>): Promise<boolean> {
+  async #insist(running: RunningJob, run: () => Promise<void>): Promise<boolean> {
     while (!running.lost) {
       try {
         await run();
@@ -245,6 +245,6 @@ export class QueueConsumer implements Consumer {
     const now = performance.now();
     if (now - this.#toldAt < tellEveryMs || this.#stopped) return;
     this.#toldAt = now;
-    this.#policy.onError(error);
+    this.#options.onError(error);
   }
 }

@@ -1,15 +1,15 @@
 import type { Stage } from "@reporthook/core";
 import type { ReceiverQueues } from "../queues/queues.ts";
-import { type Held, LockLost } from "./settle.ts";
+import { type LockedJob, LockLost } from "./settle.ts";
 
 /** A job that is worked on, under its lock. */
-export interface Running {
-  readonly held: Held;
+export interface RunningJob {
+  readonly held: LockedJob;
   /** Why there is nothing to work on. */
   readonly damage: string | null;
   readonly controller: AbortController;
   /** Ends it as work that was not done. */
-  giveBack(): void;
+  requeue(): void;
   /** When its lock is known to have been ours, by the monotonic clock. */
   ownedAt: number;
   lost: boolean;
@@ -18,7 +18,7 @@ export interface Running {
 
 /** The locks of a consumer's running jobs: extended while they run; what comes of a job that lost its lock is dropped. */
 export class Locks {
-  readonly running: Set<Running> = new Set();
+  readonly running: Set<RunningJob> = new Set();
   readonly #stage: Stage;
   readonly #leaseMs: number;
 
@@ -29,12 +29,12 @@ export class Locks {
   }
 
   /** Keeps the lock of a job that was just taken, until {@link untrack}. */
-  track(held: Held, damage: string | null): Running {
-    const running: Running = {
+  track(held: LockedJob, damage: string | null): RunningJob {
+    const running: RunningJob = {
       held,
       damage,
       controller: new AbortController(),
-      giveBack: () => {},
+      requeue: () => {},
       ownedAt: performance.now(),
       lost: false,
       ended: Promise.resolve(),
@@ -44,7 +44,7 @@ export class Locks {
   }
 
   /** The job is settled, or lost. */
-  untrack(running: Running): void {
+  untrack(running: RunningJob): void {
     this.running.delete(running);
   }
 
@@ -53,7 +53,7 @@ export class Locks {
    *
    * Rejects with {@link LockLost} when it has none.
    */
-  async assertOwned(queues: ReceiverQueues, running: Running): Promise<void> {
+  async assertOwned(queues: ReceiverQueues, running: RunningJob): Promise<void> {
     if (performance.now() - running.ownedAt < this.#leaseMs / 2) return;
     await this.#extend(queues, [running]);
     if (running.lost) throw new LockLost();
@@ -65,7 +65,7 @@ export class Locks {
     if (all.length > 0) await this.#extend(queues, all);
   }
 
-  async #extend(queues: ReceiverQueues, all: readonly Running[]): Promise<void> {
+  async #extend(queues: ReceiverQueues, all: readonly RunningJob[]): Promise<void> {
     const asked = performance.now();
     const lost = await queues.of(this.#stage).backend.extendLocks(
       all.map(({ held }) => held.job.id as string),
@@ -78,7 +78,7 @@ export class Locks {
       else if (this.running.has(running)) {
         running.lost = true;
         controller.abort(new Error(leaseLost));
-        running.giveBack();
+        running.requeue();
       }
     }
   }

@@ -1,17 +1,17 @@
 import type { Outcome, ReasonCode } from "@reporthook/core";
-import { dayMs, mostUnsigned } from "@reporthook/core/store";
-import { type Carried, dataOf, resultOf } from "../queues/job-state.ts";
+import { dayMs, maxUnsigned } from "@reporthook/core/store";
+import { dataOf, type JobState, resultOf } from "../queues/job-state.ts";
 import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "../queues/queues.ts";
 
 /** A job in the hands of this process: its lock is held with the token. */
-export interface Held {
+export interface LockedJob {
   readonly place: "verify" | "handle";
   readonly job: DeliveryJob;
   readonly token: string;
-  readonly carried: Carried;
+  readonly jobState: JobState;
 }
 
-const mostRejected = 10_000;
+const maxRejected = 10_000;
 const atOnce = 100;
 // BullMQ's own: no such job, no lock, not active, another's lock.
 const lostCodes: readonly unknown[] = [-1, -2, -3, -6];
@@ -31,18 +31,18 @@ export function isLost(error: unknown): boolean {
  */
 export async function settle(
   queues: ReceiverQueues,
-  held: Held,
+  held: LockedJob,
   outcome: Outcome["to"],
   handledMs: number,
 ): Promise<void> {
-  const { place, job, token, carried } = held;
-  const { kept } = carried;
+  const { place, job, token, jobState } = held;
+  const { kept } = jobState;
   const { backend } = queues.of(place);
   const id = job.id as string;
-  if (outcome === "again") {
-    carried.losses = job.stalledCounter;
-    await backend.updateData(job, dataOf(carried));
-    const priority = priorityIn(place, carried);
+  if (outcome === "retry") {
+    jobState.stalls = job.stalledCounter;
+    await backend.updateData(job, dataOf(jobState));
+    const priority = priorityIn(place, jobState);
     if (priority !== job.priority) await backend.changePriority(id, priority);
     const now = Date.now();
     await backend.moveToDelayed(id, now, Math.max(0, kept.dueAt - now), token, {
@@ -52,15 +52,15 @@ export async function settle(
     const keep = { age: Math.ceil(handledMs / 1_000) };
     await backend.moveToCompleted(job, resultOf(kept), keep, token, false);
   } else if (outcome === "rejected") {
-    await backend.updateData(job, dataOf(carried));
-    const keep = { age: dayMs / 1_000, count: mostRejected };
+    await backend.updateData(job, dataOf(jobState));
+    const keep = { age: dayMs / 1_000, count: maxRejected };
     const code: ReasonCode = kept.reason?.code ?? "invalid_signature";
     await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
   } else {
     // In the next queue before it leaves this one: a crash between the two leaves it in both, never in none.
-    await queues.add(goneOn(carried));
+    await queues.add(nextHop(jobState));
     if (placeOf(kept) === "unsigned") await bound(queues, outcome);
-    await leave(queues, held);
+    await removeFromQueue(queues, held);
   }
 }
 
@@ -68,27 +68,27 @@ export async function settle(
 async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<void> {
   const queue = queues.of("unsigned");
   const type = outcome === "handled" ? "wait" : "prioritized";
-  const beyond = await queue.getRanges([type], mostUnsigned, mostUnsigned + atOnce - 1, false);
+  const beyond = await queue.getRanges([type], maxUnsigned, maxUnsigned + atOnce - 1, false);
   await Promise.all(beyond.map((id) => queue.remove(id)));
 }
 
 /** Takes a job out of its queue, because its delivery has gone on to another. */
-export async function leave(
+export async function removeFromQueue(
   queues: ReceiverQueues,
-  { place, job, token }: Omit<Held, "carried">,
+  { place, job, token }: Omit<LockedJob, "jobState">,
 ): Promise<void> {
   await queues.of(place).backend.moveToCompleted(job, "gone on", true, token, false);
 }
 
 /** What the next queue is given. */
-export function goneOn(carried: Carried): Carried {
-  return { ...carried, step: carried.step + 1, losses: 0, nonce: undefined };
+export function nextHop(jobState: JobState): JobState {
+  return { ...jobState, hop: jobState.hop + 1, stalls: 0, nonce: undefined };
 }
 
 /** Gives back what was only just taken up. */
-export async function putBack(
+export async function requeueJob(
   queues: ReceiverQueues,
-  stage: Held["place"],
+  stage: LockedJob["place"],
   job: DeliveryJob,
   token: string,
 ): Promise<void> {

@@ -2,14 +2,14 @@ import { setImmediate } from "node:timers";
 import { ReporthookError } from "@reporthook/core";
 
 /** One job to be added. */
-export interface ToAdd {
+export interface JobToAdd {
   readonly name: string;
   readonly data: unknown;
   readonly opts: Readonly<Record<string, unknown>>;
 }
 
 interface Waiting {
-  readonly job: ToAdd;
+  readonly job: JobToAdd;
   readonly since: number;
   resolve(id: string): void;
   reject(error: unknown): void;
@@ -20,19 +20,19 @@ const inFlight = 2;
 const patienceMs = 3_000;
 
 /** Adds what was asked for in one turn of the event loop, and while the last was under way, in one call. */
-export class Gathering {
-  readonly #send: (jobs: readonly ToAdd[]) => Promise<readonly string[]>;
+export class Batcher {
+  readonly #send: (jobs: readonly JobToAdd[]) => Promise<readonly string[]>;
   #waiting: Waiting[] = [];
   #sending = 0;
   #scheduled = false;
 
   /** `send` resolves to the ids under which they are stored, once they are. */
-  constructor(send: (jobs: readonly ToAdd[]) => Promise<readonly string[]>) {
+  constructor(send: (jobs: readonly JobToAdd[]) => Promise<readonly string[]>) {
     this.#send = send;
   }
 
   /** Resolves to the id under which it is stored: another one's, if it is a copy. */
-  add(job: ToAdd): Promise<string> {
+  add(job: JobToAdd): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#dropLate();
       this.#waiting.push({ job, since: performance.now(), resolve, reject });

@@ -1,15 +1,15 @@
 import type { Attempt } from "@reporthook/core";
-import { type Kept, states } from "@reporthook/core/store";
+import { attemptOutcome, type StoredDelivery, states } from "@reporthook/core/store";
 
 /** A delivery as a job carries it. */
-export interface Carried {
-  readonly kept: Kept;
+export interface JobState {
+  readonly kept: StoredDelivery;
   /** Its dedupe key, by which the queue of those to be verified tells copies; null when unsigned. */
   readonly key: string | null;
   /** How often it has gone on to another queue: of two jobs of one delivery the one that is further has the truth. */
-  step: number;
+  hop: number;
   /** How often its work was lost before the last one that was recorded: what came later counts towards poison. */
-  losses: number;
+  stalls: number;
   /** What tells the job of whoever released it from that of another who did so at the same time. */
   readonly nonce?: string | undefined;
 }
@@ -21,13 +21,23 @@ export interface JobData {
   readonly body: string | { readonly base64: string } | null;
 }
 
-type Written = Omit<Kept, "body" | "history"> & {
-  readonly history: readonly WrittenAttempt[];
-} & Pick<Carried, "key" | "step" | "losses" | "nonce">;
-type WrittenAttempt = Omit<Attempt, "at"> & { readonly at: number };
+/** The format in the store. Its names stay: another version of this package may share the queues. */
+type Written = Omit<StoredDelivery, "body" | "history" | "slot" | "lowPriority" | "retryState"> &
+  Pick<JobState, "key" | "nonce"> & {
+    readonly history: readonly WrittenAttempt[];
+    readonly place: number;
+    readonly giveWay: boolean;
+    readonly memo: string | null;
+    readonly step: number;
+    readonly losses: number;
+  };
+type WrittenAttempt = Omit<Attempt, "at" | "outcome"> & {
+  readonly at: number;
+  readonly outcome: string;
+};
 
 /** What a completed job remembers of its last attempt: it is stored in one with the completion. */
-export type Result = Pick<
+export type HandledResult = Pick<
   Written,
   "type" | "reportId" | "attempts" | "lastError" | "endedAt" | "history"
 >;
@@ -37,32 +47,49 @@ const refused = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The data of a job that carries this. */
-export function dataOf({ kept, key, step, losses, nonce }: Carried): JobData {
-  const { body, history, ...rest } = kept;
+export function dataOf({ kept, key, hop, stalls, nonce }: JobState): JobData {
+  const { body, history, slot, lowPriority, retryState, ...rest } = kept;
   return {
-    delivery: safe({ ...rest, ...{ key, step, losses, nonce }, history: history.map(written) }),
+    delivery: safe({
+      ...rest,
+      key,
+      nonce,
+      place: slot,
+      giveWay: lowPriority,
+      memo: retryState,
+      step: hop,
+      losses: stalls,
+      history: history.map(written),
+    }),
     body: body === null ? null : bodyOf(body),
   };
 }
 
 /** What a job carries; `result` is that of a completed one. Null when that is no delivery as this version writes it. */
-export function carriedBy(data: unknown, result: unknown = null): Carried | null {
+export function jobStateOf(data: unknown, result: unknown = null): JobState | null {
   const { delivery, body } = partsOf(data);
   const read = { ...partsOf(delivery), ...partsOf(result) };
   if (!isWritten(read) || !isBody(body)) return null;
-  const { key, step, losses, nonce, history, ...rest } = read;
+  const { key, nonce, step, losses, place, giveWay, memo, history, ...rest } = read;
   const bytes =
     typeof body === "object" && body !== null ? Buffer.from(body.base64, "base64") : body;
-  const kept: Kept = {
+  const kept: StoredDelivery = {
     ...rest,
     body: typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes,
-    history: history.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at) })),
+    slot: place,
+    lowPriority: giveWay,
+    retryState: memo,
+    history: history.map(({ at, outcome, ...attempt }) => ({
+      ...attempt,
+      at: new Date(at),
+      outcome: attemptOutcome(outcome),
+    })),
   };
-  return { kept, key, step, losses, nonce };
+  return { kept, key, hop: step, stalls: losses, nonce };
 }
 
 /** What is to be remembered of a handled one. */
-export function resultOf(kept: Kept): Result | string {
+export function resultOf(kept: StoredDelivery): HandledResult | string {
   const { type, reportId, attempts, lastError, endedAt, history } = kept;
   return safe({ type, reportId, attempts, lastError, endedAt, history: history.map(written) });
 }

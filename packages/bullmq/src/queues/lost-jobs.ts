@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { State } from "@reporthook/core";
-import { idAt, newKept, timeOf } from "@reporthook/core/store";
-import type { Carried } from "./job-state.ts";
+import { idAt, newStoredDelivery, timeOf } from "@reporthook/core/store";
+import type { JobState } from "./job-state.ts";
 
 /** A job that carries no delivery. */
 interface Remains {
@@ -25,7 +25,7 @@ export function isId(id: unknown): id is string {
 
 /** What stands for a record that is lost or can't be read, and why. Where there is a whole one, that is further. */
 export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
-  readonly carried: Carried;
+  readonly jobState: JobState;
   readonly damage: string;
 } {
   const isLost = typeof data !== "object" || data === null || Object.keys(data).length === 0;
@@ -37,12 +37,12 @@ export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
     ...{ receiver, receivedAt, key: null, signature: null, url: "", context: null, ackMs: 0 },
     ...{ headers: {}, body: new TextEncoder().encode(text) },
   };
-  const kept = newKept(delivery, { to: "received" }, null);
+  const kept = newStoredDelivery(delivery, { to: "received" }, null);
   const stage = state === "received" ? "verify" : "handle";
   const reason = { code: "not_understood", message: damage } as const;
   Object.assign(kept, { state, stage, lastError: damage });
   if (state === "held" || state === "dead") kept.reason = reason;
-  return { carried: { kept, key: null, step: -1, losses: 0 }, damage };
+  return { jobState: { kept, key: null, hop: -1, stalls: 0 }, damage };
 }
 
 /** The same for the same job each time: it is parked once. */

@@ -1,14 +1,16 @@
 import type { ReasonCode, Verification } from "@reporthook/core";
 
-const mostPriority = 2_097_151;
+const maxPriority = 2_097_151;
 const stepMs = 10_000;
 
 /** What gives way is served last. */
-export const givesWay: number = mostPriority;
+export const lowestPriority: number = maxPriority;
 
 /** Of those to be verified: the newer, the sooner, in steps of 10 seconds. It begins again after 240 days. */
-export function verifyPriority(receivedAt: number, giveWay: boolean): number {
-  return giveWay ? givesWay : givesWay - 1 - (Math.floor(receivedAt / stepMs) % (givesWay - 1));
+export function verifyPriority(receivedAt: number, lowPriority: boolean): number {
+  return lowPriority
+    ? lowestPriority
+    : lowestPriority - 1 - (Math.floor(receivedAt / stepMs) % (lowestPriority - 1));
 }
 
 /** What anybody may have sent is handled after what has none, and counted by it. */

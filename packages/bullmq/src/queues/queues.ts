@@ -1,9 +1,9 @@
 import type { ReasonCode, State } from "@reporthook/core";
-import { dayMs, isUnsigned, type Kept } from "@reporthook/core/store";
+import { dayMs, isUnsigned, type StoredDelivery } from "@reporthook/core/store";
 import type { Job, Queue } from "bullmq";
-import type { Engine } from "../server/connection.ts";
-import { Gathering } from "./batcher.ts";
-import { type Carried, carriedBy, dataOf, type JobData } from "./job-state.ts";
+import type { Connection } from "../server/connection.ts";
+import { Batcher } from "./batcher.ts";
+import { dataOf, type JobData, type JobState, jobStateOf } from "./job-state.ts";
 import { isId, remainsOf } from "./lost-jobs.ts";
 import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts";
 
@@ -23,14 +23,14 @@ export type DeliveryJob = Job<JobData>;
 export interface Found {
   readonly place: Place;
   readonly job: DeliveryJob;
-  readonly carried: Carried;
+  readonly jobState: JobState;
   readonly state: State;
   /** Why the record can't be used: it was lost, or is of another. */
   readonly damage: string | null;
 }
 
 /** The queues that nobody works on: what is parked is in them. */
-export const shelves = ["held", "dead", "unsigned"] as const;
+export const parkedQueues = ["held", "dead", "unsigned"] as const;
 
 /** BullMQ's words for what waits or is being worked on. */
 export const unfinished = ["wait", "prioritized", "delayed", "active"] as const;
@@ -50,13 +50,13 @@ export function queueNames(receiver: string, prefix = "reporthook"): readonly st
 /** The queues of one receiver. */
 export class ReceiverQueues {
   readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
-  readonly #gatherings = new Map<Place, Gathering>();
+  readonly #gatherings = new Map<Place, Batcher>();
 
-  constructor(engine: Engine, prefix: string, receiver: string) {
+  constructor(connection: Connection, prefix: string, receiver: string) {
     const queues = queueNames(receiver, prefix).map((name, index) => {
-      const queue = engine.queue(name) as Queue<JobData>;
+      const queue = connection.queue(name) as Queue<JobData>;
       queue.on("error", () => {});
-      const sending = new Gathering(async (jobs) => {
+      const sending = new Batcher(async (jobs) => {
         const added = await queue.addBulk([...jobs] as Parameters<typeof queue.addBulk>[0]);
         return added.map(({ id }) => id as string);
       });
@@ -76,16 +76,16 @@ export class ReceiverQueues {
    * verified is asked whether it is a copy: resolves to its id, or to that of the first. One that has gone on may be
    * put there to be due later.
    */
-  async add(carried: Carried, delay = 0): Promise<string> {
-    const { kept, key, step } = carried;
+  async add(jobState: JobState, delay = 0): Promise<string> {
+    const { kept, key, hop } = jobState;
     const place = placeOf(kept);
-    if (step > 0 || key === null) return this.#put(place, carried, delay > 0 ? { delay } : {});
+    if (hop > 0 || key === null) return this.#put(place, jobState, delay > 0 ? { delay } : {});
     const once = { deduplication: { id: key, ttl: dayMs } };
-    if (place === "verify") return this.#put("verify", carried, once);
+    if (place === "verify") return this.#put("verify", jobState, once);
     // Only one queue knows the copies: it is told, and has it put there should this process die before it did.
-    const first = await this.#put("verify", carried, { ...once, delay: arriveMs });
+    const first = await this.#put("verify", jobState, { ...once, delay: arriveMs });
     if (first !== kept.id) return first;
-    return this.#put(place, { ...carried, step: 1 }, {});
+    return this.#put(place, { ...jobState, hop: 1 }, {});
   }
 
   /** Where a delivery is: of two that a crash left in two places, the one that is further. */
@@ -100,7 +100,7 @@ export class ReceiverQueues {
     const found = await Promise.all(places.map((place) => this.look(place, id)));
     const [furthest = null] = found
       .filter((one) => one !== null)
-      .sort((one, other) => other.carried.step - one.carried.step);
+      .sort((one, other) => other.jobState.hop - one.jobState.hop);
     return furthest;
   }
 
@@ -110,14 +110,14 @@ export class ReceiverQueues {
     return job === undefined ? null : foundIn(place, job);
   }
 
-  #put(place: Place, carried: Carried, opts: Record<string, unknown>): Promise<string> {
-    const { kept } = carried;
+  #put(place: Place, jobState: JobState, opts: Record<string, unknown>): Promise<string> {
+    const { kept } = jobState;
     const job = {
       name: kept.type ?? "notification",
-      data: dataOf(carried),
-      opts: { ...opts, jobId: kept.id, priority: priorityIn(place, carried) },
+      data: dataOf(jobState),
+      opts: { ...opts, jobId: kept.id, priority: priorityIn(place, jobState) },
     };
-    return (this.#gatherings.get(place) as Gathering).add(job);
+    return (this.#gatherings.get(place) as Batcher).add(job);
   }
 }
 
@@ -125,20 +125,20 @@ export class ReceiverQueues {
 export function foundIn(place: Place, job: DeliveryJob): Found {
   const ended = job.finishedOn !== undefined;
   const rejected = ended && job.returnvalue === null;
-  const read = carriedBy(job.data, ended && !rejected ? job.returnvalue : null);
-  const { carried, damage } =
+  const read = jobStateOf(job.data, ended && !rejected ? job.returnvalue : null);
+  const { jobState, damage } =
     read?.kept.id === job.id && read !== null
-      ? { carried: read, damage: null }
+      ? { jobState: read, damage: null }
       : remainsOf({
           ...{ id: job.id ?? "", data: job.data, timestamp: job.timestamp },
           ...{ state: stateIn(place, job), receiver: receiverOf(job.queueName, place) },
         });
-  const { kept } = carried;
+  const { kept } = jobState;
   const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
   kept.state = state;
   // BullMQ's own delay is over or was ended by hand: it waits no longer.
   if (!ended && job.delay === 0) kept.dueAt = Math.min(kept.dueAt, Date.now());
-  return { place, job, carried, state, damage };
+  return { place, job, jobState, state, damage };
 }
 
 /** No prefix has a hyphen. */
@@ -154,7 +154,7 @@ function stateIn(place: Place, { priority }: DeliveryJob): State {
 }
 
 /** The queue that it belongs into. */
-export function placeOf(kept: Kept): Place {
+export function placeOf(kept: StoredDelivery): Place {
   const { state } = kept;
   if (isUnsigned(kept) && (state === "handled" || state === "dead")) return "unsigned";
   if (state === "held" || state === "dead") return state;
@@ -162,8 +162,8 @@ export function placeOf(kept: Kept): Place {
 }
 
 /** The priority that a delivery has in a queue. */
-export function priorityIn(place: Place, { kept }: Carried): number {
-  if (place === "verify") return verifyPriority(kept.receivedAt, kept.giveWay);
+export function priorityIn(place: Place, { kept }: JobState): number {
+  if (place === "verify") return verifyPriority(kept.receivedAt, kept.lowPriority);
   if (place === "handle") return handlePriority(kept.released ? null : kept.verification);
   // Without one they lie apart from all that have one.
   if (kept.state === "handled") return 0;

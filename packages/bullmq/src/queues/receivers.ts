@@ -1,19 +1,19 @@
 import type { Queue } from "bullmq";
-import type { Engine } from "../server/connection.ts";
+import type { Connection } from "../server/connection.ts";
 import { type Found, ReceiverQueues } from "./queues.ts";
 
 /** Whose deliveries there are: a queue that nobody consumes has a job for each receiver. */
 export class Receivers {
-  readonly #engine: Engine;
+  readonly #connection: Connection;
   readonly #prefix: string;
   readonly #names: Queue;
   readonly #queues = new Map<string, ReceiverQueues>();
   readonly #registered = new Map<string, Promise<ReceiverQueues>>();
 
-  constructor(engine: Engine, prefix: string) {
-    this.#engine = engine;
+  constructor(connection: Connection, prefix: string) {
+    this.#connection = connection;
     this.#prefix = prefix;
-    this.#names = engine.queue(`${prefix}-receivers`);
+    this.#names = connection.queue(`${prefix}-receivers`);
     this.#names.on("error", () => {});
   }
 
@@ -49,7 +49,7 @@ export class Receivers {
   /** The queues of a receiver, whether there are any or not. */
   look(receiver: string): ReceiverQueues {
     const queues =
-      this.#queues.get(receiver) ?? new ReceiverQueues(this.#engine, this.#prefix, receiver);
+      this.#queues.get(receiver) ?? new ReceiverQueues(this.#connection, this.#prefix, receiver);
     this.#queues.set(receiver, queues);
     return queues;
   }

@@ -1,13 +1,13 @@
 import { ReporthookError } from "@reporthook/core";
-import { type Engine, openEngine } from "../server/connection.ts";
-import { weaknesses } from "../server/durability-check.ts";
-import { explain } from "../server/errors.ts";
-import type { Settings } from "../server/settings.ts";
+import { type Connection, openConnection } from "../server/connection.ts";
+import { checkDurability } from "../server/durability-check.ts";
+import { serverErrorOf } from "../server/errors.ts";
+import type { BullmqSettings } from "../server/settings.ts";
 import { Receivers } from "./receivers.ts";
 
 /** An open connection, and the queues behind it. */
-export interface Open {
-  readonly engine: Engine;
+export interface OpenSession {
+  readonly connection: Connection;
   readonly receivers: Receivers;
   /** Rejects those who wait for an answer. */
   readonly asked: Set<(reason: unknown) => void>;
@@ -17,17 +17,17 @@ const reopenMs = 1_000;
 
 /** The connection of an inbox to its server: opened when it is needed, after a failure at most once a second. */
 export class Session {
-  readonly #settings: Settings;
-  #opening: Promise<Open> | null = null;
+  readonly #settings: BullmqSettings;
+  #opening: Promise<OpenSession> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
   #warned = false;
 
-  constructor(settings: Settings) {
+  constructor(settings: BullmqSettings) {
     this.#settings = settings;
   }
 
   /** The open connection. Rejects while the server can't be reached. */
-  open(): Promise<Open> {
+  open(): Promise<OpenSession> {
     const failed = this.#failure;
     if (this.#opening === null && failed !== null && performance.now() - failed.at < reopenMs) {
       return Promise.reject(failed.error);
@@ -41,7 +41,7 @@ export class Session {
   }
 
   /** Asks for what `close()` ends: on PostgreSQL BullMQ lets it wait for good, on Redis it says nothing of closing. */
-  async ask<T>(query: (open: Open) => Promise<T>): Promise<T> {
+  async ask<T>(query: (open: OpenSession) => Promise<T>): Promise<T> {
     const open = await this.open();
     return new Promise((resolve, reject) => {
       const done = (): void => void open.asked.delete(reject);
@@ -58,25 +58,29 @@ export class Session {
     for (const end of open?.asked ?? []) {
       end(new ReporthookError("inbox_failed", "The inbox was closed before this was done"));
     }
-    await open?.engine.close();
+    await open?.connection.close();
   }
 
   /** An error as the inbox gives it: with the server's name and the way out. */
   async explained(error: unknown): Promise<ReporthookError> {
     const open = await this.#opening?.catch(() => null);
-    return explain(open?.engine.reasonOf(error) ?? error, this.#settings.place);
+    return serverErrorOf(open?.connection.reasonOf(error) ?? error, this.#settings.place);
   }
 
-  async #connect(): Promise<Open> {
-    const engine = await openEngine(this.#settings);
+  async #connect(): Promise<OpenSession> {
+    const connection = await openConnection(this.#settings);
     this.#failure = null;
     if (!this.#warned) {
       this.#warned = true;
       const { backend, logger, place } = this.#settings;
-      for (const { setting, value, message } of await weaknesses(backend, engine)) {
+      for (const { setting, value, message } of await checkDurability(backend, connection)) {
         logger.warn({ inbox: place, [setting]: value }, message);
       }
     }
-    return { engine, receivers: new Receivers(engine, this.#settings.prefix), asked: new Set() };
+    return {
+      connection,
+      receivers: new Receivers(connection, this.#settings.prefix),
+      asked: new Set(),
+    };
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
-import { createBench, valid } from "../../../core/src/testing/inbox/fixture.ts";
+import { createInboxFixture, valid } from "../../../core/src/testing/inbox/fixture.ts";
 import { testWith } from "../../../core/test-support/needs.ts";
 import { startCluster, startSentinel } from "../../test-support/redis-groups.ts";
 import { noPostgres, noRedis, startPostgres, startRedis } from "../../test-support/servers.ts";
@@ -18,7 +18,7 @@ async function used(
   backend?: "postgres",
 ): Promise<unknown> {
   const inbox = bullmqInbox({ connection, backend, logger: false });
-  const { put, work, end } = createBench(inbox, patienceMs);
+  const { put, work, end } = createInboxFixture(inbox, patienceMs);
   await inbox.open();
   const id = await put({ signature: randomUUID() });
   await work("verify", valid);

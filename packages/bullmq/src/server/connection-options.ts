@@ -34,30 +34,30 @@ const refusedOfRedis: Options = {
 /** Checks the option `connection`; throws a TypeError that says what to give instead, and no password. */
 export function targetOf(connection: unknown, asked: Backend | undefined): Target {
   if (asked !== undefined && asked !== "redis" && asked !== "postgres") {
-    wrong("backend", 'must be "redis" or "postgres"');
+    failOption("backend", 'must be "redis" or "postgres"');
   }
   if (typeof connection === "string") {
     const { backend, options } = readUrl("connection", connection, asked);
     return { backend, connection: named(backend, connection), place: placeOf(backend, options) };
   }
   if (typeof connection !== "object" || connection === null || Array.isArray(connection)) {
-    wrong("connection", "must be a URL like redis://127.0.0.1:6379, or an object of options");
+    failOption("connection", "must be a URL like redis://127.0.0.1:6379, or an object of options");
   }
   const given = connection as Options;
   const isClient = ["on", "connect", "duplicate", "query"].some(
     (name) => typeof given[name] === "function",
   );
   if (isClient) {
-    wrong(
+    failOption(
       "connection",
       "is a client, and an inbox opens its own: give what the client was made with, its URL or its options",
     );
   }
-  if ("href" in given) wrong("connection", "is a URL object: give its href");
+  if ("href" in given) failOption("connection", "is a URL object: give its href");
   const name = given["connectionString"] === undefined ? "url" : "connectionString";
   const text = given[name];
   if (text !== undefined && typeof text !== "string") {
-    wrong(`connection.${name}`, "must be a URL as text");
+    failOption(`connection.${name}`, "must be a URL as text");
   }
   const read = text === undefined ? null : readUrl(`connection.${name}`, text, asked);
   const backend = read?.backend ?? asked ?? "redis";
@@ -81,9 +81,9 @@ function readUrl(
   const url = [text, text.replace("@/", "@localhost/")].find((one) => URL.canParse(one));
   const { protocol, hostname, port, pathname, username, searchParams } = new URL(url ?? "none:");
   const backend = protocols[protocol];
-  if (backend === undefined) return wrong(option, ways);
+  if (backend === undefined) return failOption(option, ways);
   if (asked !== undefined && asked !== backend) {
-    wrong("backend", `is "${asked}", but the URL of the connection is for ${backend}`);
+    failOption("backend", `is "${asked}", but the URL of the connection is for ${backend}`);
   }
   const isLeftOut = url !== text;
   const path = decoded(option, pathname.slice(1));
@@ -106,7 +106,7 @@ function decoded(option: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return wrong(option, "has a percent sign that encodes nothing");
+    return failOption(option, "has a percent sign that encodes nothing");
   }
 }
 
@@ -117,12 +117,12 @@ function placeOf(backend: Backend, options: Options): string {
 
 function placeOfRedis(options: Options): string {
   for (const [name, why] of Object.entries(refusedOfRedis)) {
-    if (options[name]) wrong(`connection.${name}`, String(why));
+    if (options[name]) failOption(`connection.${name}`, String(why));
   }
   const { sentinels, name, path, host = "127.0.0.1", port = 6379, db } = options;
   const database = Number(db) === 0 || db === undefined ? "" : `/${db}`;
   if (Array.isArray(sentinels)) {
-    if (typeof name !== "string") wrong("connection.name", "must name the Sentinels' primary");
+    if (typeof name !== "string") failOption("connection.name", "must name the Sentinels' primary");
     const all = sentinels.map((one: Options) => `${one["host"]}:${one["port"] ?? 26_379}`);
     return `redis+sentinel://${all.sort().join(",")}/${name}${database}`;
   }
@@ -146,6 +146,6 @@ function hostOf(host: unknown): string {
 }
 
 /** Throws the TypeError of a wrong option. */
-export function wrong(option: string, what: string): never {
+export function failOption(option: string, what: string): never {
   throw new TypeError(`bullmqInbox: ${option} ${what}`);
 }

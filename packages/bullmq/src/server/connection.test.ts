@@ -1,14 +1,14 @@
 import { expect } from "vitest";
 import { testWith } from "../../../core/test-support/needs.ts";
 import { noPostgres, startPostgres } from "../../test-support/servers.ts";
-import { openEngine, openMs, postgresConnection } from "./connection.ts";
-import { settingsOf } from "./settings.ts";
+import { openConnection, openMs, postgresConnection } from "./connection.ts";
+import { bullmqSettingsOf } from "./settings.ts";
 
 testWith(noPostgres)(
   "a server that ends takes no process with it that has a connection in use",
   async () => {
     const server = await startPostgres();
-    const { connection } = settingsOf({ connection: server.url, logger: false });
+    const { connection } = bullmqSettingsOf({ connection: server.url, logger: false });
     const { pool } = postgresConnection(connection);
     try {
       // As BullMQ has it: taken out of the pool, where nobody listens for an error.
@@ -26,13 +26,13 @@ testWith(noPostgres)(
 
 testWith(noPostgres)("tables may take longer to be made than a connection", async () => {
   const server = await startPostgres();
-  const settings = settingsOf({ connection: server.url, logger: false });
+  const settings = bullmqSettingsOf({ connection: server.url, logger: false });
   const connection = postgresConnection(settings.connection);
   const other = await connection.pool.connect();
   try {
     // What BullMQ has others wait for while one of them makes the tables.
     await other.query("SELECT pg_advisory_lock(x'42554c4c'::int, hashtext('bullmq'))");
-    const opening = openEngine(settings);
+    const opening = openConnection(settings);
     const late = new Promise((resolve) => setTimeout(resolve, openMs + 500, "waits"));
     expect(await Promise.race([opening, late])).toBe("waits");
     await other.query("SELECT pg_advisory_unlock_all()");

@@ -7,11 +7,11 @@ import {
   Queue,
   Worker,
 } from "bullmq";
-import { explain } from "./errors.ts";
-import type { Settings } from "./settings.ts";
+import { serverErrorOf } from "./errors.ts";
+import type { BullmqSettings } from "./settings.ts";
 
 /** BullMQ on one connection: what its queues and workers are made with. */
-export interface Engine {
+export interface Connection {
   /** Shares the connection with all others. */
   queue(name: string): Queue;
   /** Has connections of its own, to wait on; takes jobs up by hand. */
@@ -56,7 +56,7 @@ const toldMs = 10_000;
 const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
-export async function openEngine(settings: Settings): Promise<Engine> {
+export async function openConnection(settings: BullmqSettings): Promise<Connection> {
   const {
     backend: base,
     readyMs,
@@ -79,7 +79,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
   } catch (error) {
     void closeAll();
     // That it did not answer says less than what it said.
-    throw explain(told?.error ?? error, settings.place);
+    throw serverErrorOf(told?.error ?? error, settings.place);
   }
   return {
     queue: (name) =>
@@ -111,7 +111,7 @@ export async function openEngine(settings: Settings): Promise<Engine> {
   };
 }
 
-interface Base extends Pick<Engine, "setting" | "forget"> {
+interface Base extends Pick<Connection, "setting" | "forget"> {
   readonly backend: IQueueBackend;
   readonly readyMs: number;
 }
@@ -121,7 +121,7 @@ const always = {
   retryStrategy: (times: number) => Math.min(times * 100, 1_000),
 };
 
-function onRedis({ connection }: Settings): Base {
+function onRedis({ connection }: BullmqSettings): Base {
   // What can't be sent now must fail now: it is answered 503, and must not be kept for later.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
@@ -143,7 +143,7 @@ interface RedisConfig {
   config(command: "GET", name: string): Promise<readonly string[]>;
 }
 
-function onPostgres({ connection }: Settings): Base {
+function onPostgres({ connection }: BullmqSettings): Base {
   const options = { connectionTimeoutMillis: openMs, query_timeout: answerMs, migrate: true };
   const pool = postgresConnection({ ...options, ...connection });
   const backend = new PostgresQueueBackend(pool, "reporthook", { connection });
@@ -175,7 +175,7 @@ export function postgresConnection(options: Record<string, unknown>): PostgresCo
   return connection;
 }
 
-function workerConnection({ backend, connection }: Settings): Record<string, unknown> {
+function workerConnection({ backend, connection }: BullmqSettings): Record<string, unknown> {
   return backend === "redis"
     ? { ...always, socketTimeout: silenceMs, ...connection, maxRetriesPerRequest: null }
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };

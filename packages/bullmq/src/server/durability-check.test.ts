@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { testWith } from "../../../core/test-support/needs.ts";
 import { noPostgres, noRedis, startPostgres, startRedis } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
-import { weaknesses } from "./durability-check.ts";
+import { checkDurability } from "./durability-check.ts";
 
 /** The settings that an inbox names at its start. */
 async function named(url: string): Promise<Record<string, unknown>[]> {
@@ -19,7 +19,7 @@ async function named(url: string): Promise<Record<string, unknown>[]> {
   return lines;
 }
 
-describe("weaknesses", () => {
+describe("checkDurability", () => {
   testWith(noRedis)("names nothing on a Redis that loses nothing", async () => {
     const server = await startRedis();
     expect(await named(server.url)).toEqual([]);
@@ -57,7 +57,7 @@ describe("weaknesses", () => {
 
   it("says so when the server does not tell", async () => {
     const setting = () => Promise.reject(new Error("NOPERM"));
-    const found = await weaknesses("redis", { setting });
+    const found = await checkDurability("redis", { setting });
     expect(found.map(({ value }) => value)).toEqual(["unknown", "unknown", "unknown"]);
   });
 });

@@ -1,8 +1,8 @@
-import type { Engine } from "./connection.ts";
-import type { Settings } from "./settings.ts";
+import type { Connection } from "./connection.ts";
+import type { BullmqSettings } from "./settings.ts";
 
 /** A setting of the server that may lose what was acknowledged. */
-export interface Weakness {
+export interface DurabilityRisk {
   readonly setting: string;
   readonly value: string;
   /** What may be lost, and the setting that mends it. */
@@ -15,7 +15,7 @@ interface Rule {
   readonly message: (value: string) => string;
 }
 
-const rules: Readonly<Record<Settings["backend"], readonly Rule[]>> = {
+const rules: Readonly<Record<BullmqSettings["backend"], readonly Rule[]>> = {
   redis: [
     {
       setting: "appendonly",
@@ -55,13 +55,13 @@ const rules: Readonly<Record<Settings["backend"], readonly Rule[]>> = {
 };
 
 /** What the server's settings may lose, in the order of how much. */
-export async function weaknesses(
-  backend: Settings["backend"],
-  engine: Pick<Engine, "setting">,
-): Promise<Weakness[]> {
-  const found: Weakness[] = [];
+export async function checkDurability(
+  backend: BullmqSettings["backend"],
+  connection: Pick<Connection, "setting">,
+): Promise<DurabilityRisk[]> {
+  const found: DurabilityRisk[] = [];
   for (const { setting, good, message } of rules[backend]) {
-    const value = await engine.setting(setting).catch(() => null);
+    const value = await connection.setting(setting).catch(() => null);
     if (value === null) {
       const unknown = `The server does not tell ${setting}: see to it that it is ${good[0]}, or what was acknowledged may be lost.`;
       found.push({ setting, value: "unknown", message: unknown });

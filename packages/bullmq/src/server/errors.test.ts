@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { explain } from "./errors.ts";
+import { serverErrorOf } from "./errors.ts";
 
-describe("explain()", () => {
+describe("serverErrorOf()", () => {
   it.each([
     ["NOAUTH Authentication required.", "another password"],
     ["WRONGPASS invalid username-password pair", "another password"],
@@ -18,7 +18,7 @@ describe("explain()", () => {
     ["Stream isn't writeable and enableOfflineQueue options is false", "start it, or wait"],
     ["connect ECONNREFUSED 127.0.0.1:6379", "start it, or wait"],
   ])("says what to do about %s", (words, way) => {
-    const { code, message } = explain(new Error(words), "redis at a:6379");
+    const { code, message } = serverErrorOf(new Error(words), "redis at a:6379");
     expect(code).toBe("inbox_failed");
     expect(message).toContain(way);
     expect(message).toContain(words);
@@ -27,7 +27,7 @@ describe("explain()", () => {
   it("carries nothing of the command that failed", () => {
     const args = ["3", "AUTH", "default", "a-password", "a-signature"];
     const error = Object.assign(new Error("ERR wrong"), { command: { name: "hello", args } });
-    const shown = inspect(explain(error, "redis at a:6379"), { depth: 9, showHidden: true });
+    const shown = inspect(serverErrorOf(error, "redis at a:6379"), { depth: 9, showHidden: true });
     expect(shown).toContain("The inbox at redis at a:6379: Error: ERR wrong");
     expect(shown).not.toMatch(/a-password|a-signature/);
   });

@@ -31,7 +31,7 @@ const ways: readonly (readonly [RegExp, string])[] = [
  * What to tell of a failure of the server at `place`: the way out, and its own words. Not the error itself, which carries
  * the command that failed, and in it a password, a signature or a body.
  */
-export function explain(error: unknown, place: string): ReporthookError {
+export function serverErrorOf(error: unknown, place: string): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const words = describe(error);
   const way = ways.find(([said]) => said.test(words))?.[1];

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox } from "../index.ts";
-import { settingsOf } from "./settings.ts";
+import { bullmqSettingsOf } from "./settings.ts";
 
-describe("settingsOf", () => {
+describe("bullmqSettingsOf", () => {
   it.each([
     [{}, /connection must be a URL/],
     [{ connection: "" }, /connection must be a URL that begins with redis:/],
@@ -33,16 +33,16 @@ describe("settingsOf", () => {
     [{ connection: "redis://h", leaseMs: 0 }, /leaseMs must be a positive number/],
     [{ connection: "redis://h", retention: { parkedMs: -1 } }, /retention.parkedMs must be/],
     [{ connection: "redis://h", queue: "x" }, /queue is no option; these are: connection/],
-  ])("settingsOf() refuses %o", (options, message) => {
+  ])("bullmqSettingsOf() refuses %o", (options, message) => {
     const make = () => bullmqInbox(options as BullmqInboxOptions);
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
     expect(make).toThrow(/^((?!hidden).)*$/);
   });
 
-  it("settingsOf() tells the engine by the URL, and the place without a password", () => {
+  it("bullmqSettingsOf() tells the engine by the URL, and the place without a password", () => {
     const of = (connection: BullmqInboxOptions["connection"], rest = {}) => {
-      const { backend, place } = settingsOf({ connection, ...rest });
+      const { backend, place } = bullmqSettingsOf({ connection, ...rest });
       return [backend, place];
     };
     expect(of("redis://u:hidden@h/3")).toEqual(["redis", "redis://h:6379/3"]);
@@ -55,9 +55,9 @@ describe("settingsOf", () => {
     expect(of({ host: "h", database: "d" }, postgres)).toEqual(["postgres", "postgres://h:5432/d"]);
   });
 
-  it("settingsOf() tells where the server really is", () => {
+  it("bullmqSettingsOf() tells where the server really is", () => {
     const of = (connection: unknown, backend?: "postgres") =>
-      settingsOf({ connection, backend } as BullmqInboxOptions).place;
+      bullmqSettingsOf({ connection, backend } as BullmqInboxOptions).place;
     const same = ["redis://h", "redis://h/", "redis://h/0", "rediss://h:6379", { host: "h" }];
     for (const one of [
       ...same,
@@ -66,10 +66,12 @@ describe("settingsOf", () => {
     ])
       expect(of(one)).toBe("redis://h:6379");
     expect(of({})).toBe("redis://127.0.0.1:6379");
-    const { connection } = settingsOf({ connection: { url: "postgres://h/d", max: 2 } });
+    const { connection } = bullmqSettingsOf({ connection: { url: "postgres://h/d", max: 2 } });
     expect(connection).toMatchObject({ connectionString: "postgres://h/d", max: 2 });
     expect(of({ connectionString: undefined, url: "redis://h" })).toBe("redis://h:6379");
-    expect(settingsOf({ connection: { connectionString: "redis://h" } }).connection).toMatchObject({
+    expect(
+      bullmqSettingsOf({ connection: { connectionString: "redis://h" } }).connection,
+    ).toMatchObject({
       url: "redis://h",
     });
     expect(of({ url: "redis://:hidden@/2", host: "h" })).toBe("redis://h:6379/2");

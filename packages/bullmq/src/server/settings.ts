@@ -1,11 +1,11 @@
 import type { Logger } from "@reporthook/core";
 import {
-  onlyKnown,
+  assertKnownKeys,
   type Retention,
   type RetentionOptions,
   retentionOf,
 } from "@reporthook/core/store";
-import { type Target, targetOf, wrong } from "./connection-options.ts";
+import { failOption, type Target, targetOf } from "./connection-options.ts";
 
 /** Options of {@link bullmqInbox}. */
 export interface BullmqInboxOptions {
@@ -27,7 +27,7 @@ export interface BullmqInboxOptions {
 }
 
 /** What an inbox was made with, checked. */
-export interface Settings extends Target {
+export interface BullmqSettings extends Target {
   readonly prefix: string;
   readonly retention: Retention;
   readonly leaseMs: number;
@@ -37,12 +37,12 @@ export interface Settings extends Target {
 const names = ["connection", "backend", "prefix", "retention", "leaseMs", "logger"];
 
 /** Checks the options and fills in what was left out; throws a TypeError that names the wrong one, and no password. */
-export function settingsOf(options: BullmqInboxOptions): Settings {
-  onlyKnown("bullmqInbox", options, names);
+export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
+  assertKnownKeys("bullmqInbox", options, names);
   const { connection, backend, prefix = "reporthook", retention, leaseMs = 15_000 } = options;
   // With a hyphen, the queues of two inboxes might have one name.
   if (!/^[\w.]{1,64}$/.test(prefix)) {
-    wrong("prefix", "must be 1 to 64 letters, digits, dots or underscores");
+    failOption("prefix", "must be 1 to 64 letters, digits, dots or underscores");
   }
   return {
     ...targetOf(connection, backend),
@@ -55,12 +55,12 @@ export function settingsOf(options: BullmqInboxOptions): Settings {
   };
 }
 
-function loggerOf(logger: BullmqInboxOptions["logger"]): Settings["logger"] {
+function loggerOf(logger: BullmqInboxOptions["logger"]): BullmqSettings["logger"] {
   if (logger === false) return { warn() {} };
   return logger ?? { warn: (fields, message) => console.warn(`reporthook: ${message}`, fields) };
 }
 
 function positive(value: number, option: string): number {
   if (typeof value === "number" && value > 0) return value;
-  return wrong(option, `must be a positive number, not ${String(value)}`);
+  return failOption(option, `must be a positive number, not ${String(value)}`);
 }

@@ -12,7 +12,7 @@ import {
 } from "../inbox/source.ts";
 import { dashboardPort } from "../lib/environment.ts";
 import { pairs } from "../lib/layout.ts";
-import { listen, untilEnd } from "../lib/listen.ts";
+import { startListening, untilEnd } from "../lib/listen.ts";
 import { integer, jsonOption, loopback, receiverName, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -63,7 +63,7 @@ async function show(
   const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
   const server = createServer(onNode(page));
   try {
-    const url = `${await listen(server, port, host)}/`;
+    const url = `${await startListening(server, port, host)}/`;
     // Listen for signals before the URL is printed.
     const ended = untilEnd();
     terminal.emit({ url });

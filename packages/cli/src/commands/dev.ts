@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { type Command, Option } from "commander";
-import { type Happening, type Playground, startPlayground } from "../dev/playground.ts";
+import { type Playground, type PlaygroundEvent, startPlayground } from "../dev/playground.ts";
 import { happeningLines, letters, type Setting, welcome } from "../dev/view.ts";
 import {
   emulatorKey,
@@ -9,7 +9,7 @@ import {
   playgroundFile,
   playgroundPort,
 } from "../lib/environment.ts";
-import { endingOf, Failure, UsageError } from "../lib/errors.ts";
+import { CommandFailed, exitStatusOf, UsageError } from "../lib/errors.ts";
 import { isLoopback, untilEnd } from "../lib/listen.ts";
 import { file, integer, jsonOption, url, withExamples } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -61,7 +61,7 @@ async function dev(terminal: Terminal, { port, host, forward, db }: DevOptions):
   if (forward === undefined && db === undefined) makeFolder();
   const to = forward === undefined ? { db: db ?? playgroundFile } : { forward };
   const apiKey = emulatorKey();
-  const tell = (happening: Happening): void => {
+  const tell = (happening: PlaygroundEvent): void => {
     terminal.emit({ at: new Date(), ...happening });
     for (const line of happeningLines(happening, { apiKey, to }, terminal)) terminal.print(line);
   };
@@ -112,7 +112,7 @@ function listenTo(
   };
   input.on("line", (line) => {
     act(line.trim()).catch((error: unknown) =>
-      terminal.print(terminal.clean(endingOf(error).message)),
+      terminal.print(terminal.clean(exitStatusOf(error).message)),
     );
   });
   return input;
@@ -127,6 +127,6 @@ function makeFolder(): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const problem = `The folder ${folder} can't be created here (${code})`;
-    throw new Failure("no_folder", `${problem}: name the inbox file with --db <file>`);
+    throw new CommandFailed("no_folder", `${problem}: name the inbox file with --db <file>`);
   }
 }

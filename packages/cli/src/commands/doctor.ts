@@ -11,15 +11,15 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { type Asked, checkService } from "../doctor/service.ts";
-import { checkSigned, type Service } from "../doctor/signed.ts";
+import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
+import { checkSigned, type SigningService } from "../doctor/signed.ts";
 import {
   clientFromEnvironment,
   emulatorFromEnvironment,
   emulatorKey,
   program,
 } from "../lib/environment.ts";
-import { Failure } from "../lib/errors.ts";
+import { CommandFailed } from "../lib/errors.ts";
 import { hang } from "../lib/layout.ts";
 import { integer, jsonOption, url, withExamples } from "../lib/options.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
@@ -102,7 +102,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
       for (const check of found) note(check);
     }
   }
-  conclude(terminal, { to, checks, times });
+  report(terminal, { to, checks, times });
 }
 
 interface Findings {
@@ -111,13 +111,13 @@ interface Findings {
   readonly times: Times | null;
 }
 
-function conclude(terminal: Terminal, findings: Findings): void {
+function report(terminal: Terminal, findings: Findings): void {
   const of = (result: Check["result"]): number =>
     findings.checks.filter((check) => check.result === result).length;
   const [failed, warned] = [of("fail"), of("warn")];
   if (failed > 0) {
     const message = `${failed} of ${findings.checks.length} checks failed: ${findings.to} cannot receive notifications yet`;
-    throw new Failure("endpoint_unfit", message, { ...findings });
+    throw new CommandFailed("endpoint_unfit", message, { ...findings });
   }
   terminal.emit(findings);
   const warnings = warned === 0 ? "" : ` (${warned} ${warned === 1 ? "warning" : "warnings"})`;
@@ -126,7 +126,7 @@ function conclude(terminal: Terminal, findings: Findings): void {
 
 function announcement(
   { to, requests, signed }: DoctorOptions,
-  asked: Asked | null,
+  asked: ServiceUnderTest | null,
   terminal: Terminal,
 ): string[] {
   const also = signed ? "then a signed report, a second copy, and a forged one" : "nothing signed";
@@ -145,13 +145,13 @@ function checkLines({ name, result, says, fix, type }: Check, terminal: Terminal
 }
 
 /** The service of the environment, if it has an address and a key. */
-function serviceNamed(): Asked | null {
+function serviceNamed(): ServiceUnderTest | null {
   const { REPORTS_URL: baseUrl = "", REPORTS_API_KEY: key = "" } = process.env;
   return baseUrl === "" || key === "" ? null : { client: clientFromEnvironment(), baseUrl };
 }
 
 /** Checks that the service is an emulator that knows our signature. */
-async function emulatorAsked(terminal: Terminal): Promise<Service & Asked> {
+async function emulatorAsked(terminal: Terminal): Promise<SigningService & ServiceUnderTest> {
   const { client, baseUrl } = emulatorFromEnvironment();
   const apiKey = emulatorKey();
   const { headers } = createEmulator({ apiKey }).notification("report");
@@ -160,7 +160,7 @@ async function emulatorAsked(terminal: Terminal): Promise<Service & Asked> {
   if ((await terminal.during(`Asking ${baseUrl}`, ask)) === "valid") {
     return { client, baseUrl, apiKey };
   }
-  throw new Failure(
+  throw new CommandFailed(
     "no_emulator",
     `--signed needs an emulator with our API key, and ${baseUrl} is not one: start ${program()} dev, or omit --signed`,
   );

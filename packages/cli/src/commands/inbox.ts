@@ -2,25 +2,25 @@ import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import {
   type DiscardOptions,
-  discard,
   type OfReceiver,
   type ReleaseOptions,
-  release,
-  retry,
+  runDiscard,
+  runRelease,
+  runRetry,
 } from "../inbox/actions.ts";
 import { type ExportOptions, exportFixture } from "../inbox/export.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
 import {
   type ListOptions,
-  list,
   type OfOne,
   type PruneOptions,
-  prune,
-  show,
-  stats,
+  runList,
+  runPrune,
+  runShow,
+  runStats,
 } from "../inbox/look.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
-import { type WatchOptions, watch } from "../inbox/watch.ts";
+import { runWatch, type WatchOptions } from "../inbox/watch.ts";
 import { type Example, integer, jsonOption, receiverName, withExamples } from "../lib/options.ts";
 import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -78,9 +78,9 @@ export function addInbox(program: Command, terminal: Terminal): void {
     .option("--newest-first", "the newest first")
     .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
     .option("--after <id>", "only deliveries after this one")
-    .action((options: ListOptions) => list(terminal, options));
+    .action((options: ListOptions) => runList(terminal, options));
   add("show <id>", "Show a delivery in full: body, headers, attempts.", [shown]).action(
-    (id: string, options: InboxSource) => show(terminal, id, options),
+    (id: string, options: InboxSource) => runShow(terminal, id, options),
   );
   forMany(
     add(
@@ -101,7 +101,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
       ),
   )
     .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((ids: string[], options: ReleaseOptions) => release(terminal, ids, options));
+    .action((ids: string[], options: ReleaseOptions) => runRelease(terminal, ids, options));
   forMany(
     add("retry [ids...]", "Retry waiting deliveries immediately.", [
       ["the service is back", "reporthook inbox retry --all"],
@@ -109,7 +109,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     ]),
   )
     .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((ids: string[], options: OfReceiver) => retry(terminal, ids, options));
+    .action((ids: string[], options: OfReceiver) => runRetry(terminal, ids, options));
   forMany(
     add("discard [ids...]", "Delete held or dead deliveries.", [
       ["a useless one", "reporthook inbox discard 01m7qk2v"],
@@ -117,7 +117,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     ]).addOption(reasonOption("all deliveries")),
   )
     .option("--receiver <name>", ofReceiver, receiverName)
-    .action((ids: string[], options: DiscardOptions) => discard(terminal, ids, options));
+    .action((ids: string[], options: DiscardOptions) => runDiscard(terminal, ids, options));
   withFilters(
     add("watch", "Show deliveries as they come and change, until Ctrl-C.", [
       ["while you try something out", "reporthook inbox watch"],
@@ -129,7 +129,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     "only deliveries",
   )
     .option("--receiver <name>", ofReceiver, receiverName)
-    .action((options: WatchOptions) => watch(terminal, options));
+    .action((options: WatchOptions) => runWatch(terminal, options));
   add("export <id>", "Print a delivery as a fixture for trigger --from, without secrets.", [
     ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
     [
@@ -144,7 +144,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
     ["for a script", "reporthook inbox stats --json --db inbox.db"],
   ])
     .option("--receiver <name>", ofReceiver, receiverName)
-    .action((options: OfOne) => stats(terminal, options));
+    .action((options: OfOne) => runStats(terminal, options));
   add("prune", "Delete expired deliveries; a running app does this by itself.", [
     [
       "also deliveries handled over a day ago",
@@ -153,7 +153,7 @@ export function addInbox(program: Command, terminal: Terminal): void {
   ])
     .option("--handled-days <days>", "how long to keep handled ones", integer(1, 36_500), 7)
     .option("--parked-days <days>", "how long to keep held and dead ones", integer(1, 36_500), 30)
-    .action((options: PruneOptions) => prune(terminal, options));
+    .action((options: PruneOptions) => runPrune(terminal, options));
   withExamples(inbox, [
     parked,
     shown,

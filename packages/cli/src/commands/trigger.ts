@@ -2,7 +2,7 @@ import { createEmulator, type NotificationName, type SignatureKind } from "@repo
 import { Argument, type Command, Option } from "commander";
 import { undelivered } from "../lib/advice.ts";
 import { emulatorKey, playgroundPort, program, webhookPath } from "../lib/environment.ts";
-import { Failure, UsageError } from "../lib/errors.ts";
+import { CommandFailed, UsageError } from "../lib/errors.ts";
 import { exchange, isDelivered, parsed } from "../lib/exchange.ts";
 import { assertNotification, type Fixture, fixtureIn } from "../lib/fixture.ts";
 import { milliseconds } from "../lib/layout.ts";
@@ -80,7 +80,7 @@ async function trigger(
     exchange(to, { headers, body: sent }),
   );
   if (to === ofPlayground && "error" in answer && answer.isRefused) {
-    throw new Failure(
+    throw new CommandFailed(
       "not_delivered",
       `${to}: no playground is running: start one with ${program()} dev, or name your app's webhook with --to`,
     );

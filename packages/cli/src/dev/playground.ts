@@ -13,27 +13,27 @@ import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Delivery } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { dashboardPath, webhookPath } from "../lib/environment.ts";
-import { isLoopback, listen } from "../lib/listen.ts";
+import { isLoopback, startListening } from "../lib/listen.ts";
 import { type Ask, createAsks } from "./asks.ts";
 import {
+  type ForwardedNotification,
   forwardTo,
   type Handle,
   idIn,
   nameIn,
-  type Sent,
   serveFetch,
   signatureHeader,
 } from "./serve.ts";
 
 /** An event in the playground. */
-export type Happening =
+export type PlaygroundEvent =
   /** A step of a notification in the playground's receiver. */
   | {
       readonly what: "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
       readonly entry: Entry;
     }
   /** A notification was sent to an app. */
-  | { readonly what: "sent"; readonly sent: Sent }
+  | { readonly what: "sent"; readonly sent: ForwardedNotification }
   /** A program called the service with another API key. */
   | { readonly what: "refused"; readonly path: string }
   /** An app asked the service about a notification, or did not in time. */
@@ -47,7 +47,7 @@ export interface PlaygroundOptions {
   readonly apiKey: string;
   /** The target of notifications: an app, or the playground's receiver with an inbox in a file. */
   readonly to: { readonly forward: string } | { readonly db: string };
-  readonly tell: (happening: Happening) => void;
+  readonly tell: (happening: PlaygroundEvent) => void;
 }
 
 /** The emulated service and a webhook on one port. */
@@ -158,7 +158,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   };
   try {
     await receiver?.start();
-    const url = await listen(server, options.port, options.host);
+    const url = await startListening(server, options.port, options.host);
     const isShown = receiver !== null && isLoopback(new URL(url).hostname);
     return Object.assign(playground, {
       url,
@@ -176,7 +176,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
 function createOwnReceiver(
   client: Client,
   db: string,
-  tell: (happening: Happening) => void,
+  tell: (happening: PlaygroundEvent) => void,
   isBroken: () => boolean,
 ): Receiver {
   const step = (what: "received" | "handled" | "failed" | "parked") => (entry: Entry) =>

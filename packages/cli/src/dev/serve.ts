@@ -9,7 +9,7 @@ import type { Asks } from "./asks.ts";
 export type Handle = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /** A notification sent to an app, with the result. */
-export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
+export interface ForwardedNotification extends Pick<Delivery, "url" | "status" | "durationMs"> {
   readonly name: string;
   readonly error?: string;
   /** The id of the delivery in the app's inbox, if the answer has one. */
@@ -19,7 +19,7 @@ export interface Sent extends Pick<Delivery, "url" | "status" | "durationMs"> {
 /** The header of the signature. */
 export const signatureHeader = "x-svc-authorization";
 
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 const passedOnBy = "x-reporthook-passed-on-by";
 // Hop-by-hop headers: they belong to one connection.
 const ofTheConnection = new Set([
@@ -53,7 +53,11 @@ export function serveFetch(fetch: typeof globalThis.fetch): Handle {
 }
 
 /** Forwards each notification to an app, returns its answer, and reports both. A request that it sent itself is answered 508. */
-export function forwardTo(url: string, asks: Asks, tell: (sent: Sent) => void): Handle {
+export function forwardTo(
+  url: string,
+  asks: Asks,
+  tell: (sent: ForwardedNotification) => void,
+): Handle {
   const own = randomUUID();
   return async (req, res) => {
     try {
@@ -96,7 +100,12 @@ function breakOff(req: IncomingMessage, res: ServerResponse, error: unknown): vo
 
 class TooLarge extends Error {}
 
-function sentOf(url: string, name: string, answer: Exchange, id: string | null): Sent {
+function sentOf(
+  url: string,
+  name: string,
+  answer: Exchange,
+  id: string | null,
+): ForwardedNotification {
   const { status, ms: durationMs } = answer;
   const error = status === null && { error: answer.error };
   return { url, name, status, durationMs, ...error, ...(id !== null && { id }) };
@@ -134,8 +143,8 @@ async function bytesOf(req: IncomingMessage): Promise<Uint8Array> {
   for await (const chunk of req as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     // Reads the rest: if it closed earlier, the sender could not read the answer.
-    if (size <= mostBytes) chunks.push(chunk);
+    if (size <= maxBytes) chunks.push(chunk);
   }
-  if (size > mostBytes) throw new TooLarge(`The body has more than ${mostBytes} bytes`);
+  if (size > maxBytes) throw new TooLarge(`The body has more than ${maxBytes} bytes`);
   return Buffer.concat(chunks);
 }

@@ -1,11 +1,11 @@
 import { playgroundPort, program } from "../lib/environment.ts";
 import { isDelivered } from "../lib/exchange.ts";
-import { cut, duration, hang, milliseconds, pairs, quoted } from "../lib/layout.ts";
+import { duration, hang, milliseconds, pairs, quoted, truncate } from "../lib/layout.ts";
 import { publicKey } from "../lib/redact.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 import { type Ask, askMs } from "./asks.ts";
-import { attempts, completeMs, type Happening, type Playground } from "./playground.ts";
-import type { Sent } from "./serve.ts";
+import { attempts, completeMs, type Playground, type PlaygroundEvent } from "./playground.ts";
+import type { ForwardedNotification } from "./serve.ts";
 
 /** The settings of a playground. */
 export interface Setting {
@@ -14,7 +14,7 @@ export interface Setting {
   readonly to: { readonly forward: string } | { readonly db: string };
 }
 
-const styles: Readonly<Record<Happening["what"], Style>> = {
+const styles: Readonly<Record<PlaygroundEvent["what"], Style>> = {
   received: "cyan",
   verified: "cyan",
   handled: "green",
@@ -29,7 +29,7 @@ const styles: Readonly<Record<Happening["what"], Style>> = {
 };
 
 /** Maximum characters of an address: anybody can request a report with a longer one. */
-const mostUrl = 200;
+const maxUrl = 200;
 
 /** The lines printed when the playground is ready. */
 export function welcome({ playground, apiKey, to }: Setting, terminal: Terminal): string[] {
@@ -82,7 +82,7 @@ export function letters(forwards: boolean): string[] {
 
 /** The lines for one event. */
 export function happeningLines(
-  happening: Happening,
+  happening: PlaygroundEvent,
   { apiKey, to: setting }: Omit<Setting, "playground">,
   terminal: Terminal,
 ): string[] {
@@ -105,7 +105,7 @@ function refusedText(apiKey: string): string {
 }
 
 function textOf(
-  happening: Exclude<Happening, { readonly what: "refused" }>,
+  happening: Exclude<PlaygroundEvent, { readonly what: "refused" }>,
   terminal: Terminal,
 ): string {
   if (happening.what === "warning") return happening.message;
@@ -116,8 +116,8 @@ function textOf(
 }
 
 function stepText(
-  what: Exclude<Happening["what"], "warning" | "sent" | "refused" | Ask["what"]>,
-  entry: (Happening & { readonly what: "received" })["entry"],
+  what: Exclude<PlaygroundEvent["what"], "warning" | "sent" | "refused" | Ask["what"]>,
+  entry: (PlaygroundEvent & { readonly what: "received" })["entry"],
 ): string {
   const { type, reportId, reason, lastError, nextAttemptAt } = entry;
   switch (what) {
@@ -145,13 +145,16 @@ function askText(ask: Ask): string {
   return `${about}: the app did not ask this service within ${seconds} s; start it with REPORTS_URL as above`;
 }
 
-function sentText({ url, name, status, durationMs, error, id }: Sent, terminal: Terminal): string {
+function sentText(
+  { url, name, status, durationMs, error, id }: ForwardedNotification,
+  terminal: Terminal,
+): string {
   const answer =
     status === null ? (error ?? "no answer") : `${status} in ${milliseconds(durationMs)}`;
   const stored = id === undefined ? "" : `, ${id}`;
-  return `${name} to ${cut(terminal.clean(url), mostUrl)}: ${answer}${stored}`;
+  return `${name} to ${truncate(terminal.clean(url), maxUrl)}: ${answer}${stored}`;
 }
 
-function isLost(happening: Happening): boolean {
+function isLost(happening: PlaygroundEvent): boolean {
   return happening.what === "sent" && !isDelivered(happening.sent);
 }

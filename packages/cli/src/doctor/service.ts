@@ -5,7 +5,7 @@ import { withVariables } from "../lib/errors.ts";
 import { type Check, pass } from "./checks.ts";
 
 /** A service and its client. */
-export interface Asked {
+export interface ServiceUnderTest {
   readonly client: Client;
   readonly baseUrl: string;
 }
@@ -16,7 +16,7 @@ const wrongService: Advice = {
 };
 
 /** Checks that the service answers 406 to a made-up signature. */
-export async function checkService({ client, baseUrl }: Asked): Promise<Check> {
+export async function checkService({ client, baseUrl }: ServiceUnderTest): Promise<Check> {
   const name = "service";
   try {
     const verdict = await client.authorize(`made-up-${randomUUID()}`);

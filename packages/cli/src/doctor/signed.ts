@@ -5,7 +5,7 @@ import { codeOf, type Exchange, exchange, isDelivered, parsedBody } from "../lib
 import { type Check, pass, statusOf } from "./checks.ts";
 
 /** The emulator that signs the notifications. */
-export interface Service {
+export interface SigningService {
   readonly baseUrl: string;
   readonly apiKey: string;
 }
@@ -15,7 +15,10 @@ const patienceMs = 15_000;
 const paceMs = 100;
 
 /** Sends a genuine notification, the same again, and a forged one; first checks whether the app verifies with the right key. */
-export async function checkSigned(to: string, { baseUrl, apiKey }: Service): Promise<Check[]> {
+export async function checkSigned(
+  to: string,
+  { baseUrl, apiKey }: SigningService,
+): Promise<Check[]> {
   const emulator = createEmulator({ apiKey });
   const delivered = (name: string, answer: Exchange, what: string): Check =>
     checkDelivered({ name, what, to, baseUrl }, answer);

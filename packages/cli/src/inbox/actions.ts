@@ -1,13 +1,13 @@
 import { type Entry, type Inbox, ReporthookError, type State } from "@reporthook/core";
-import { Failure, UsageError } from "../lib/errors.ts";
+import { CommandFailed, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type Filters, isFiltered, queryOf } from "./filters.ts";
+import { type FilterOptions, isFiltered, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
 import { allOf, onMany, type Verb } from "./many.ts";
 import { type InboxSource, noSuch, warnOfOthers, withInbox, withOpenInbox } from "./source.ts";
 
 /** Options that choose many deliveries. */
-interface ManyOptions extends InboxSource, Filters {
+interface ManyOptions extends InboxSource, FilterOptions {
   readonly all?: true;
   readonly yes?: true;
 }
@@ -35,7 +35,7 @@ const discarding: Verb = {
 };
 
 /** Runs `inbox release`: releases the named deliveries, or all that the filters find. */
-export async function release(
+export async function runRelease(
   terminal: Terminal,
   ids: readonly string[],
   options: ReleaseOptions,
@@ -50,7 +50,7 @@ export async function release(
         await inbox.release({ receiver, id, now }).catch((error: unknown) => {
           if (!(error instanceof ReporthookError) || !waits) throw error;
           const message = `${error.message}; inbox retry retries a waiting delivery`;
-          throw new Failure(error.code, message);
+          throw new CommandFailed(error.code, message);
         });
         return id;
       });
@@ -64,7 +64,7 @@ export async function release(
 }
 
 /** Runs `inbox retry`: retries the named deliveries, or all that the filters find, immediately. */
-export async function retry(
+export async function runRetry(
   terminal: Terminal,
   ids: readonly string[],
   options: OfReceiver,
@@ -91,7 +91,7 @@ export async function retry(
 }
 
 /** Runs `inbox discard`: deletes the named deliveries, or all that the filters find. */
-export async function discard(
+export async function runDiscard(
   terminal: Terminal,
   ids: readonly string[],
   options: DiscardOptions,
@@ -158,7 +158,7 @@ async function mustFind(
   if ((await inbox.get(id)) === null) throw noSuch(id, source);
   const found = await inbox.get(id, receiver);
   if (found !== null) return found;
-  throw new Failure(
+  throw new CommandFailed(
     "not_found",
     `${id} does not belong to receiver ${receiver}: name its receiver with --receiver`,
   );
@@ -184,5 +184,5 @@ async function each(
   }
   if (failed.length === 0) return terminal.emit({ [done]: succeeded });
   const message = failed.map((one) => one.message).join("; ");
-  throw new Failure(`not_${done}`, message, { [done]: succeeded, failed });
+  throw new CommandFailed(`not_${done}`, message, { [done]: succeeded, failed });
 }

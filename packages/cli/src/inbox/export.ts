@@ -1,5 +1,5 @@
 import { dashboard, ofInbox } from "@reporthook/dashboard";
-import { Failure } from "../lib/errors.ts";
+import { CommandFailed } from "../lib/errors.ts";
 import { fixtureText } from "../lib/fixture.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { findId } from "./find.ts";
@@ -25,7 +25,10 @@ export async function exportFixture(
     const address = `http://127.0.0.1/api/deliveries/${id}/body`;
     const answer = await page(new Request(address), { peer: "127.0.0.1" });
     if (details.body === null || !answer.ok) {
-      throw new Failure("no_body", `The body of ${id} is no longer kept: export a newer delivery`);
+      throw new CommandFailed(
+        "no_body",
+        `The body of ${id} is no longer kept: export a newer delivery`,
+      );
     }
     const contentType = details.headers["content-type"];
     const text = fixtureText({ type: details.type, contentType, body: await answer.text() });

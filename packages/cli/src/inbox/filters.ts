@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, type Option } from "commander";
 import { choiceOption } from "../lib/suggest.ts";
 
 /** Filters for deliveries. */
-export interface Filters {
+export interface FilterOptions {
   readonly reason?: ReasonCode;
   readonly type?: EventType;
   readonly reportId?: string;
@@ -41,12 +41,12 @@ export function reasonOption(only: string, ...more: readonly ReasonCode[]): Opti
 }
 
 /** The query of an inbox for filters. */
-export function queryOf({ reason, type, reportId, since }: Filters): InboxQuery {
+export function queryOf({ reason, type, reportId, since }: FilterOptions): InboxQuery {
   return { reason, type, reportId, from: since };
 }
 
 /** Whether anything is filtered. */
-export function isFiltered(filters: Filters): boolean {
+export function isFiltered(filters: FilterOptions): boolean {
   return Object.values(queryOf(filters)).some((value) => value !== undefined);
 }
 

@@ -1,9 +1,9 @@
 import type { Inbox } from "@reporthook/core";
-import { Failure } from "../lib/errors.ts";
+import { CommandFailed } from "../lib/errors.ts";
 import { type InboxSource, noSuch } from "./source.ts";
 
 const idLength = 26;
-const mostNamed = 5;
+const maxNamed = 5;
 
 /**
  * Finds the id with this beginning.
@@ -13,13 +13,13 @@ const mostNamed = 5;
 export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
   const idPrefix = given.toLowerCase();
   if (idPrefix.length >= idLength) return idPrefix;
-  const found = idPrefix === "" ? [] : await inbox.list({ idPrefix, limit: mostNamed + 1 });
+  const found = idPrefix === "" ? [] : await inbox.list({ idPrefix, limit: maxNamed + 1 });
   const [first, second] = found.map(({ id }) => id);
   if (first === undefined) throw noSuch(given, source);
   if (second === undefined) return first;
-  const named = found.slice(0, mostNamed).map(({ id }) => id);
-  const more = found.length > mostNamed ? " and others" : "";
-  throw new Failure(
+  const named = found.slice(0, maxNamed).map(({ id }) => id);
+  const more = found.length > maxNamed ? " and others" : "";
+  throw new CommandFailed(
     "ambiguous_id",
     `Several ids begin with ${given}: ${named.join(", ")}${more}; type more of the one you mean`,
   );

@@ -3,9 +3,9 @@ import type { Inbox, State } from "@reporthook/core";
 import { isKeyRefused } from "@reporthook/core/store";
 import { hang } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type Filters, queryOf } from "./filters.ts";
+import { type FilterOptions, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
-import { type InboxSource, noSuch, sizeOf, warnOfOthers, withInbox } from "./source.ts";
+import { fileSize, type InboxSource, noSuch, warnOfOthers, withInbox } from "./source.ts";
 import { entryLines, entryTable, nextSteps, statsLines } from "./view.ts";
 
 const dayMs = 86_400_000;
@@ -16,7 +16,7 @@ export interface OfOne extends InboxSource {
 }
 
 /** Options of `inbox list`. */
-export interface ListOptions extends OfOne, Filters {
+export interface ListOptions extends OfOne, FilterOptions {
   readonly state?: State | "parked";
   readonly limit: number;
   readonly after?: string;
@@ -24,7 +24,7 @@ export interface ListOptions extends OfOne, Filters {
 }
 
 /** Runs `inbox list`: prints a line for each delivery, and commands for the parked ones. */
-export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
+export async function runList(terminal: Terminal, options: ListOptions): Promise<void> {
   await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
     const { limit, state, receiver, newestFirst } = options;
     const after = options.after && (await findId(inbox, options.after, source));
@@ -50,7 +50,7 @@ export async function list(terminal: Terminal, options: ListOptions): Promise<vo
 }
 
 /** Runs `inbox show`: prints a delivery in full. */
-export async function show(terminal: Terminal, given: string, from: InboxSource): Promise<void> {
+export async function runShow(terminal: Terminal, given: string, from: InboxSource): Promise<void> {
   await withInbox(terminal, from, "Reading the inbox", async (inbox, source) => {
     const id = await findId(inbox, given, source);
     const details = await inbox.get(id);
@@ -61,7 +61,7 @@ export async function show(terminal: Terminal, given: string, from: InboxSource)
 }
 
 /** Runs `inbox stats`: counts deliveries by state and reason. */
-export async function stats(terminal: Terminal, options: OfOne): Promise<void> {
+export async function runStats(terminal: Terminal, options: OfOne): Promise<void> {
   const { receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox, source) => {
     const { db } = source;
@@ -71,7 +71,7 @@ export async function stats(terminal: Terminal, options: OfOne): Promise<void> {
     const { parked: reasons, oldest } = await inbox.summary({ receiver, from: now, until: now });
     const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
     const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
-    const bytes = db === undefined ? null : sizeOf(db) + sizeOf(`${realpathSync(db)}-wal`);
+    const bytes = db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
     const result = { counts, reasons, oldestWaitingMs, bytes };
     terminal.emit(result);
     for (const line of statsLines(result, terminal)) terminal.print(line);
@@ -86,7 +86,7 @@ export interface PruneOptions extends OfOne {
 }
 
 /** Runs `inbox prune`: deletes expired deliveries. */
-export async function prune(
+export async function runPrune(
   terminal: Terminal,
   { handledDays, parkedDays, ...source }: PruneOptions,
 ): Promise<void> {

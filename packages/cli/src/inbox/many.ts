@@ -1,6 +1,6 @@
 import type { Entry, Inbox, InboxQuery } from "@reporthook/core";
 import { ask, canAsk } from "../lib/ask.ts";
-import { Failure, UsageError } from "../lib/errors.ts";
+import { CommandFailed, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** An action on deliveries, in the words of messages. */
@@ -14,7 +14,7 @@ export interface Verb {
 
 const pageSize = 1_000;
 const atOnce = 100;
-const mostToldFailed = 10;
+const maxToldFailed = 10;
 
 /** Lists all entries that queries find, page by page. */
 export async function allOf(inbox: Inbox, ...queries: readonly InboxQuery[]): Promise<Entry[]> {
@@ -51,7 +51,7 @@ export async function onMany(
     }
     const question = `${verb[0]?.toUpperCase()}${verb.slice(1)} ${many}?`;
     if (!(await ask(terminal.clean(note === undefined ? question : `${question} ${note}`)))) {
-      throw new Failure("not_confirmed", `Nothing is ${done}`);
+      throw new CommandFailed("not_confirmed", `Nothing is ${done}`);
     }
   }
   const failed: { id: string; message: string }[] = [];
@@ -69,9 +69,9 @@ export async function onMany(
   const succeeded = count - failed.length;
   terminal.print(`${done[0]?.toUpperCase()}${done.slice(1)} ${succeeded}.`);
   if (failed.length === 0) return terminal.emit({ [done]: succeeded });
-  const told = failed.slice(0, mostToldFailed).map(({ message }) => message);
+  const told = failed.slice(0, maxToldFailed).map(({ message }) => message);
   const message = `${failed.length} failed: ${told.join("; ")}${told.length < failed.length ? "; …" : ""}`;
-  throw new Failure(`not_${done}`, message, { [done]: succeeded, failed });
+  throw new CommandFailed(`not_${done}`, message, { [done]: succeeded, failed });
 }
 
 /** The number of each reason, else of each event, in brackets. */

@@ -4,7 +4,7 @@ import type { Retention } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile } from "../lib/environment.ts";
-import { Failure, UsageError } from "../lib/errors.ts";
+import { CommandFailed, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** The inbox of a command: a file, or the queues at a URL. */
@@ -38,7 +38,7 @@ export function nameOf({ db, inbox = fromEnvironment() }: InboxSource): string {
 /** Completes the source with the first default file that exists, and prints its name, if no inbox is named. */
 export function sourceMeant(terminal: Terminal, source: InboxSource): InboxSource {
   if ((source.db ?? source.inbox ?? fromEnvironment()) !== undefined) return source;
-  const db = usualFiles.find((file) => sizeOf(file) > 0);
+  const db = usualFiles.find((file) => fileSize(file) > 0);
   if (db === undefined) {
     const looked = usualFiles.join(" nor ");
     throw new UsageError(
@@ -99,8 +99,8 @@ async function made(
       throw new UsageError(error.message.replace("bullmqInbox: ", "--"));
     }
   }
-  if (db === undefined || db === "" || sizeOf(db) === 0) {
-    throw new Failure(
+  if (db === undefined || db === "" || fileSize(db) === 0) {
+    throw new CommandFailed(
       "no_inbox",
       `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: name the file that the app opens with sqliteInbox`,
     );
@@ -113,7 +113,7 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
     return (await import("@reporthook/bullmq")).bullmqInbox;
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new Failure(
+    throw new CommandFailed(
       "not_installed",
       "--inbox needs packages: npm install @reporthook/bullmq bullmq, and ioredis for Redis or pg for PostgreSQL",
     );
@@ -158,8 +158,8 @@ async function openedFor(
 }
 
 /** The failure for an unknown id. */
-export function noSuch(id: string, source: InboxSource): Failure {
-  return new Failure(
+export function noSuch(id: string, source: InboxSource): CommandFailed {
+  return new CommandFailed(
     "not_found",
     `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,
   );
@@ -185,12 +185,12 @@ export async function warnOfOthers(
  *
  * @throws Failure `no_inbox` if it can't be accessed
  */
-export function sizeOf(file: string): number {
+export function fileSize(file: string): number {
   try {
     return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Failure(
+    throw new CommandFailed(
       "no_inbox",
       `${file} can't be accessed (${code}): name another file, or run this as a user who can read and write it`,
     );

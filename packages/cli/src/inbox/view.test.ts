@@ -18,9 +18,9 @@ function attemptsShown(...history: readonly Attempt[]): string[] {
 
 it("entryLines() tells how long each attempt took and what came of it", () => {
   const shown = attemptsShown(
-    { stage: "verify", at, ms: 2, outcome: "again", error: "503" },
+    { stage: "verify", at, ms: 2, outcome: "retry", error: "503" },
     { stage: "verify", at, ms: 1, outcome: "verified", error: null },
-    { stage: "handle", at, ms: 1, outcome: "again", error: "Error: boom" },
+    { stage: "handle", at, ms: 1, outcome: "retry", error: "Error: boom" },
     { stage: "handle", at, ms: 12, outcome: "dead", error: "Error: boom" },
     { stage: "handle", at, ms: 3, outcome: "handled", error: null },
   );

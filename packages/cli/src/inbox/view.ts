@@ -74,7 +74,7 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
 function attemptText({ stage, ms, outcome, error }: Attempt): string {
   const took = milliseconds(ms);
   const failed = stage === "verify" ? "no verdict after" : "failed in";
-  const what = outcome === "again" ? `${failed} ${took}, retried` : `${outcome} in ${took}`;
+  const what = outcome === "retry" ? `${failed} ${took}, retried` : `${outcome} in ${took}`;
   return `${what}${error === null ? "" : `: ${error}`}`;
 }
 

@@ -4,18 +4,18 @@ import { isChosen, isParked } from "@reporthook/core/store";
 import { hang } from "../lib/layout.ts";
 import { untilEnd } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type Filters, queryOf } from "./filters.ts";
+import { type FilterOptions, queryOf } from "./filters.ts";
 import { type InboxSource, nameOf, warnOfOthers, withOpenInbox } from "./source.ts";
 import { paintState, whyOf } from "./view.ts";
 
 /** Options of `inbox watch`. */
-export interface WatchOptions extends InboxSource, Filters {
+export interface WatchOptions extends InboxSource, FilterOptions {
   readonly state?: State | "parked";
   readonly receiver?: string;
 }
 
 /** A change of an entry between two looks. */
-export interface Change {
+export interface EntryChange {
   readonly what: "new" | "changed" | "deleted";
   readonly entry: Entry;
 }
@@ -25,7 +25,7 @@ const everyMs = 1_000;
 const most = 500;
 
 /** Runs `inbox watch`: prints a line for each new, changed or deleted entry, until Ctrl-C. */
-export async function watch(terminal: Terminal, options: WatchOptions): Promise<void> {
+export async function runWatch(terminal: Terminal, options: WatchOptions): Promise<void> {
   const { state, receiver } = options;
   await withOpenInbox(terminal, options, async (inbox, source) => {
     const look = watcher(inbox, { ...queryOf(options), receiver });
@@ -50,7 +50,7 @@ export async function watch(terminal: Terminal, options: WatchOptions): Promise<
 }
 
 /** Creates a look at an inbox: each call resolves to the changes since the call before. */
-function watcher(inbox: Inbox, query: InboxQuery): () => Promise<Change[]> {
+function watcher(inbox: Inbox, query: InboxQuery): () => Promise<EntryChange[]> {
   let known = new Map<string, Entry>();
   return async () => {
     const newest = { ...query, newestFirst: true, limit: most };
@@ -59,7 +59,7 @@ function watcher(inbox: Inbox, query: InboxQuery): () => Promise<Change[]> {
       inbox.list({ ...newest, state: "parked" }),
     ]);
     const found = new Map(lists.flat().map((entry) => [entry.id, entry]));
-    const deleted: Change[] = [];
+    const deleted: EntryChange[] = [];
     // Older ones that may still change.
     const left = [...known.values()].filter(
       ({ id, state }) =>
@@ -71,7 +71,7 @@ function watcher(inbox: Inbox, query: InboxQuery): () => Promise<Change[]> {
       else found.set(before.id, withoutDetails(details));
     }
     const inOrder = [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-    const changes = inOrder.flatMap((entry): Change[] => {
+    const changes = inOrder.flatMap((entry): EntryChange[] => {
       const before = known.get(entry.id);
       if (before === undefined) return [{ what: "new", entry }];
       return signOf(before) === signOf(entry) ? [] : [{ what: "changed", entry }];
@@ -91,7 +91,7 @@ function withoutDetails(details: EntryDetails): Entry {
   return entry;
 }
 
-function changeLines({ what, entry }: Change, terminal: Terminal): string[] {
+function changeLines({ what, entry }: EntryChange, terminal: Terminal): string[] {
   const time = new Date().toTimeString().slice(0, 8);
   const label =
     what === "deleted" ? terminal.paint("dim", what) : paintState(entry.state, terminal);

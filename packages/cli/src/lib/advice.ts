@@ -1,5 +1,5 @@
 import { program } from "./environment.ts";
-import { Failure } from "./errors.ts";
+import { CommandFailed } from "./errors.ts";
 import { codeOf, type Exchange, parsed } from "./exchange.ts";
 
 /** How to fix a problem. */
@@ -70,8 +70,8 @@ function targetOf(to: string, location: string | null): string {
 }
 
 /** The failure for a notification that was not delivered. */
-export function undelivered(url: string, answer: Exchange): Failure {
-  if (answer.status === null) return new Failure("not_delivered", `${url}: ${answer.error}`);
+export function undelivered(url: string, answer: Exchange): CommandFailed {
+  if (answer.status === null) return new CommandFailed("not_delivered", `${url}: ${answer.error}`);
   const { status, ms, body } = answer;
   const done = { to: url, status, ms, body: parsed(body) };
   const { fix, type } = adviceFor(url, answer);
@@ -79,5 +79,5 @@ export function undelivered(url: string, answer: Exchange): Failure {
   // The user has just typed that.
   const line = type.includes(" trigger ") ? "" : `, ${type}`;
   const message = `${url} answered ${status}, not 2xx: ${advice}${line}`;
-  return new Failure("not_delivered", message, done);
+  return new CommandFailed("not_delivered", message, done);
 }

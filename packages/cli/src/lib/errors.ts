@@ -7,7 +7,7 @@ export class UsageError extends Error {
 }
 
 /** The command failed: exit code 1. */
-export class Failure extends Error {
+export class CommandFailed extends Error {
   override readonly name: string = "Failure";
   readonly code: string;
   /** Partial results, shown beside the error with `--json`. */
@@ -21,7 +21,7 @@ export class Failure extends Error {
 }
 
 /** The exit code and error of a command that did not succeed. */
-export interface Ending {
+export interface ExitStatus {
   /** 1 failed, 2 usage; 0 if only help or the version was requested. */
   readonly exitCode: number;
   readonly code: string;
@@ -34,10 +34,10 @@ export interface Ending {
 }
 
 /** Converts a thrown value to an exit code and a message, never with a stack trace. */
-export function endingOf(thrown: unknown): Ending {
+export function exitStatusOf(thrown: unknown): ExitStatus {
   if (thrown instanceof CommanderError) return usage(thrown);
   if (thrown instanceof UsageError) return { exitCode: 2, code: "usage", message: thrown.message };
-  if (thrown instanceof Failure) {
+  if (thrown instanceof CommandFailed) {
     const { code, message, done } = thrown;
     return { exitCode: 1, code, message, done };
   }
@@ -61,7 +61,7 @@ export function withVariables(message: string): string {
     .replaceAll(/\bapiKey\b/g, "REPORTS_API_KEY");
 }
 
-function usage({ exitCode, code, message }: CommanderError): Ending {
+function usage({ exitCode, code, message }: CommanderError): ExitStatus {
   if (exitCode === 0) return { exitCode, code, message: "" };
   if (code === "commander.help") {
     return { exitCode: 2, code: "usage", message: "Name a command; --help lists them" };

@@ -26,7 +26,7 @@ export interface Outgoing {
 
 /** The service's limit for an answer (the service's document, section Limits), in milliseconds. */
 const answerTimeMs = 5_000;
-const mostBytes = 65_536;
+const maxBytes = 65_536;
 
 /** Sends one request; it never rejects. Redirects are not followed: a 3xx is not 2xx. */
 export async function exchange(url: string, outgoing: Outgoing): Promise<Exchange> {
@@ -78,7 +78,7 @@ export function parsedBody(answer: Exchange): Record<string, unknown> {
 async function textOf(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  let left = mostBytes;
+  let left = maxBytes;
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes.subarray(0, left), { stream: true });
     left -= bytes.byteLength;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Failure, UsageError } from "./errors.ts";
+import { CommandFailed, UsageError } from "./errors.ts";
 
 /** A recorded notification. */
 export interface Fixture {
@@ -56,7 +56,7 @@ function textOf(file: string): string {
     return readFileSync(file, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Failure(
+    throw new CommandFailed(
       "no_file",
       `${file} can't be read (${code}): name the file of a notification`,
     );

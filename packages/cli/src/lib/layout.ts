@@ -37,7 +37,7 @@ export function table<Row>(
   }
   return [...rows.keys(), rows.length].map((index) =>
     filled
-      .map((column) => cut(column.cells[index] ?? "", column.width).padEnd(column.width))
+      .map((column) => truncate(column.cells[index] ?? "", column.width).padEnd(column.width))
       .join(gap)
       .trimEnd(),
   );
@@ -95,7 +95,7 @@ function longest(texts: readonly string[]): number {
 }
 
 /** Truncates text to a width. */
-export function cut(text: string, width: number): string {
+export function truncate(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 

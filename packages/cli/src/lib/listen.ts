@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Failure } from "./errors.ts";
+import { CommandFailed } from "./errors.ts";
 
 const elsewhere = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
 
@@ -10,20 +10,23 @@ const elsewhere = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
  *
  * @throws Failure `port_unavailable` or `host_unavailable` if it can't listen there
  */
-export async function listen(server: Server, port: number, host: string): Promise<string> {
+export async function startListening(server: Server, port: number, host: string): Promise<string> {
   try {
     server.listen(port, host);
     await once(server, "listening");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (elsewhere.has(code ?? "")) {
-      throw new Failure(
+      throw new CommandFailed(
         "host_unavailable",
         `${host} is not an address of this machine (${code}): choose another with --host`,
       );
     }
     const problem = code === "EADDRINUSE" ? "is in use" : `on ${host} is unavailable (${code})`;
-    throw new Failure("port_unavailable", `Port ${port} ${problem}: choose another with --port`);
+    throw new CommandFailed(
+      "port_unavailable",
+      `Port ${port} ${problem}: choose another with --port`,
+    );
   }
   const named = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   const shown = named.includes(":") ? `[${named}]` : named;

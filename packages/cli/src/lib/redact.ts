@@ -5,7 +5,7 @@ export const publicKey = "test-api-key";
  * Redacts an API key (plain, percent-encoded and JSON-escaped), tokens of callback URLs, and passwords in URLs (up to the
  * last @, as in the URL syntax).
  */
-export function createRedactor(apiKey: string | undefined): (text: string) => string {
+export function createTextRedactor(apiKey: string | undefined): (text: string) => string {
   if (apiKey === undefined || apiKey === "" || apiKey === publicKey) return withoutOthers;
   const forms = new Set([apiKey, encoded(apiKey), JSON.stringify(apiKey).slice(1, -1)]);
   // The longest first: a form may be part of another.

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { printable } from "@reporthook/core/store";
 import ora from "ora";
-import { createRedactor } from "./redact.ts";
+import { createTextRedactor } from "./redact.ts";
 
 /** A text style. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
@@ -32,7 +32,7 @@ export interface Terminal {
 }
 
 const longMs = 1_000;
-const leastColumns = 40;
+const minColumns = 40;
 
 /** Creates the terminal of this process. */
 export function createTerminal(
@@ -40,14 +40,14 @@ export function createTerminal(
   env: Readonly<Record<string, string | undefined>>,
 ): Terminal {
   const { stdout, stderr } = process;
-  const redact = createRedactor(env["REPORTS_API_KEY"]);
+  const redact = createTextRedactor(env["REPORTS_API_KEY"]);
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && stream.hasColors();
   const write = (stream: NodeJS.WriteStream, text: string): void => {
     stream.write(`${redact(text)}\n`);
   };
   const terminal: Terminal = {
     json,
-    columns: stdout.isTTY && stdout.columns > 0 ? Math.max(leastColumns, stdout.columns) : 80,
+    columns: stdout.isTTY && stdout.columns > 0 ? Math.max(minColumns, stdout.columns) : 80,
     print: (text = "") => json || write(stdout, text),
     emit(value) {
       if (!json) return;

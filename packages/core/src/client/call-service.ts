@@ -40,7 +40,7 @@ export interface ServiceCall {
 }
 
 /** An expected answer: its status, and its body (parsed JSON, else text) without the API key. */
-export interface Answer {
+export interface ExpectedAnswer {
   readonly status: number;
   readonly body: unknown;
 }
@@ -63,7 +63,7 @@ interface Exchange extends BodyText {
  *
  * @throws ServiceError for every other answer, none, or none in time; `signal.reason` if the caller aborts.
  */
-export async function callService(call: ServiceCall): Promise<Answer> {
+export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
   const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
   const exchange: Exchange = { waitingFor, text: "" };
   const timedOut = () => {

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { InvalidReportRequestError } from "../errors.ts";
-import { cleanerOf } from "../lib/redact.ts";
+import { redactorOf } from "../lib/redact.ts";
 import { type ClientOptions, createClient, type Fetch } from "./client.ts";
 
 interface Recorded {
@@ -355,15 +355,15 @@ describe("createClient()", () => {
   });
 
   it("createClient() makes known which key it sent last, so that others' errors don't show it", async () => {
-    const clean = (of: object) => cleanerOf(of)("first-key, second-key, not-yet-sent");
-    expect(clean(client({ apiKey: "first-key" }))).toBe("[api key], second-key, not-yet-sent");
+    const redact = (of: object) => redactorOf(of)("first-key, second-key, not-yet-sent");
+    expect(redact(client({ apiKey: "first-key" }))).toBe("[api key], second-key, not-yet-sent");
     const keys = ["first-key", "second-key"];
     const rotating = client({ apiKey: async () => keys.shift() ?? "" });
-    expect(clean(rotating)).toBe("first-key, second-key, not-yet-sent");
+    expect(redact(rotating)).toBe("first-key, second-key, not-yet-sent");
     await rotating.authorize("s");
-    expect(clean(rotating)).toBe("[api key], second-key, not-yet-sent");
+    expect(redact(rotating)).toBe("[api key], second-key, not-yet-sent");
     await rotating.authorize("s");
-    expect(clean({ ...rotating })).toBe("[api key], [api key], not-yet-sent");
+    expect(redact({ ...rotating })).toBe("[api key], [api key], not-yet-sent");
   });
 
   it("createClient() keeps the key out when the client is inspected or serialised", async () => {

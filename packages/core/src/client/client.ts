@@ -1,6 +1,6 @@
 import { split } from "../callback-urls/callback-url.ts";
-import { createCleaner, read, type Secrets } from "../lib/redact.ts";
-import { onlyKnown } from "../lib/validate.ts";
+import { createKeyRedactor, type Secrets, safeGet } from "../lib/redact.ts";
+import { assertKnownKeys } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
 import {
   carriedOverHttp,
@@ -107,11 +107,11 @@ const verdicts: ReadonlyMap<number, Verdict> = new Map([
  * const verdict = await client.authorize(request.headers.get("X-svc-authorization") ?? "");
  */
 export function createClient(options: ClientOptions): Client {
-  onlyKnown("createClient", options, known);
+  assertKnownKeys("createClient", options, known);
   const baseUrl = checkBaseUrl(options.baseUrl);
   const timeoutMs = checkTimeoutMs(options.timeoutMs);
   const reportAuth = checkReportAuth(options.reportAuth);
-  const { used, carried } = createCleaner();
+  const { used, carried } = createKeyRedactor();
   const apiKey = keySource(options.apiKey, used);
   if (options.fetch !== undefined && typeof options.fetch !== "function") {
     throw new TypeError("fetch must be a function");
@@ -206,7 +206,7 @@ function keySource(apiKey: unknown, used: (key: string) => void): () => string |
 
 /** The name of what was thrown, if it looks like an error's: it may hold anything, even the key. */
 function errorName(thrown: unknown): string {
-  const name = read(thrown, "name");
+  const name = safeGet(thrown, "name");
   return typeof name === "string" && /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name)
     ? name
     : "something";

@@ -33,7 +33,7 @@ export function overHttpOf(client: object): string | undefined {
 }
 
 // What is looked for in every error has to be a pattern, and of longer ones none can be made.
-const mostKeyLength = 2_048;
+const maxKeyLength = 2_048;
 
 /** The API key, if it can be one. A `TypeError` names the option and never quotes the key. */
 export function checkApiKey(value: unknown): string {
@@ -49,8 +49,8 @@ export function checkApiKey(value: unknown): string {
   if (/^(?:\[.*\]|\{.*\}|<.*>)$/s.test(value)) {
     throw new TypeError("apiKey is still wrapped in brackets: write the key without them");
   }
-  if (value.length > mostKeyLength) {
-    throw new TypeError(`apiKey is longer than ${mostKeyLength} characters: is it the key?`);
+  if (value.length > maxKeyLength) {
+    throw new TypeError(`apiKey is longer than ${maxKeyLength} characters: is it the key?`);
   }
   if (!value.isWellFormed()) {
     throw new TypeError("apiKey is no well-formed text: check that it was copied whole");

@@ -1,4 +1,4 @@
-import { mustBeThere } from "../lib/is-promise.ts";
+import { assertNoPromise } from "../lib/is-promise.ts";
 import type { ReportStatus } from "./events.ts";
 
 /** A JSON object as it came. */
@@ -69,7 +69,7 @@ export function recognize(
     return { type: "test_webhook_endpoint", payload, reportId: null };
   }
   const parsed = parse?.({ body, headers }) ?? null;
-  mustBeThere("parse", parsed);
+  assertNoPromise("parse", parsed);
   if (parsed !== null) return checked(parsed);
   const candidates = [body, ...places.map((place) => own(body, place)).filter(isObject)];
   for (const candidate of candidates) {

@@ -18,7 +18,7 @@ export type ProblemCode =
   | "not_handled";
 
 /** What was decided on a request: stored (or handled), or refused. */
-export type Decision =
+export type ReceiveResult =
   | { readonly status: "accepted" | "duplicate"; readonly id: string }
   | { readonly refused: ProblemCode; readonly id?: string };
 
@@ -67,7 +67,7 @@ const problems: Record<ProblemCode, Problem> = {
 };
 
 /** The answer to a decision: the only place that picks a status code. On a shared connection it never ends that. */
-export function acknowledge(decision: Decision, isShared = false): Answer {
+export function acknowledge(decision: ReceiveResult, isShared = false): Answer {
   if ("refused" in decision) return problem(decision.refused, isShared);
   return {
     status: 200,

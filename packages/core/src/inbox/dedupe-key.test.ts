@@ -1,30 +1,30 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { fingerprint, type Identity } from "./dedupe-key.ts";
+import { type DedupeInput, dedupeKey } from "./dedupe-key.ts";
 
-const base: Identity = {
+const base: DedupeInput = {
   receiver: "reports",
   signature: "s",
   url: "/hook",
   body: new TextEncoder().encode("{}"),
 };
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
-const of = async (parts: Partial<Identity> = {}): Promise<string> =>
-  hex(await fingerprint({ ...base, ...parts }));
+const of = async (parts: Partial<DedupeInput> = {}): Promise<string> =>
+  hex(await dedupeKey({ ...base, ...parts }));
 
 afterEach(() => {
   vi.restoreAllMocks();
   vi.resetModules();
 });
 
-describe("fingerprint", () => {
-  it("fingerprint() gives the same 24 bytes for the same delivery", async () => {
+describe("dedupeKey", () => {
+  it("dedupeKey() gives the same 24 bytes for the same delivery", async () => {
     expect(await of()).toBe(await of({ body: new Uint8Array(base.body) }));
-    expect((await fingerprint(base)).byteLength).toBe(24);
+    expect((await dedupeKey(base)).byteLength).toBe(24);
   });
 
-  it("fingerprint() keeps its first half when only url or body differ", async () => {
+  it("dedupeKey() keeps its first half when only url or body differ", async () => {
     const half = (await of()).slice(0, 24);
     for (const parts of [{ url: "/hook?" }, { body: new Uint8Array() }]) {
       const other = await of(parts);
@@ -33,35 +33,35 @@ describe("fingerprint", () => {
     }
   });
 
-  it("fingerprint() keeps its second half when only the signature differs", async () => {
+  it("dedupeKey() keeps its second half when only the signature differs", async () => {
     const [one, other] = [await of(), await of({ signature: "t" })];
     expect(other.slice(24)).toBe(one.slice(24));
     expect(other.slice(0, 24)).not.toBe(one.slice(0, 24));
   });
 
-  it("fingerprint() shares no half between receivers", async () => {
+  it("dedupeKey() shares no half between receivers", async () => {
     const [one, other] = [await of(), await of({ receiver: "other" })];
     expect(other.slice(0, 24)).not.toBe(one.slice(0, 24));
     expect(other.slice(24)).not.toBe(one.slice(24));
   });
 
-  it("fingerprint() differs whenever a part does", async () => {
+  it("dedupeKey() differs whenever a part does", async () => {
     const identity = fc.record({
       receiver: fc.string({ maxLength: 3 }),
       signature: fc.string({ maxLength: 3 }),
       url: fc.string({ maxLength: 3 }),
       body: fc.uint8Array({ maxLength: 3 }),
     });
-    const text = ({ body, ...rest }: Identity): string => JSON.stringify([rest, [...body]]);
+    const text = ({ body, ...rest }: DedupeInput): string => JSON.stringify([rest, [...body]]);
     await fc.assert(
       fc.asyncProperty(identity, identity, async (one, other) => {
-        const equal = hex(await fingerprint(one)) === hex(await fingerprint(other));
+        const equal = hex(await dedupeKey(one)) === hex(await dedupeKey(other));
         expect(equal).toBe(text(one) === text(other));
       }),
     );
   });
 
-  it("fingerprint() is made of SHA-256 as it was when the keys in people's inboxes were made", async () => {
+  it("dedupeKey() is made of SHA-256 as it was when the keys in people's inboxes were made", async () => {
     const sha = (...parts: (string | Uint8Array)[]): string => {
       const hash = createHash("sha256");
       for (const part of parts) hash.update(part);
@@ -76,11 +76,11 @@ describe("fingerprint", () => {
     }
   });
 
-  it("fingerprint() gives the same where there is only the web's crypto", async () => {
+  it("dedupeKey() gives the same where there is only the web's crypto", async () => {
     vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
     vi.resetModules();
     const web = await import("./dedupe-key.ts");
-    expect(web.fingerprint).not.toBe(fingerprint);
-    expect(hex(await web.fingerprint(base))).toBe(await of());
+    expect(web.dedupeKey).not.toBe(dedupeKey);
+    expect(hex(await web.dedupeKey(base))).toBe(await of());
   });
 });

@@ -14,7 +14,7 @@ const nothing = new Uint8Array();
 const scratch = new Uint8Array(8_192);
 
 /** The parts that make two signed deliveries one and the same. */
-export interface Identity {
+export interface DedupeInput {
   readonly receiver: string;
   readonly signature: string;
   readonly url: string;
@@ -25,7 +25,7 @@ export interface Identity {
  * The 24 bytes that stand for a signed delivery: 12 of SHA-256 over receiver and signature, 12 of SHA-256 over
  * receiver, path, query and body. The first half alone tells a signature that comes again with other bytes.
  */
-export function fingerprint(identity: Identity): Uint8Array | Promise<Uint8Array> {
+export function dedupeKey(identity: DedupeInput): Uint8Array | Promise<Uint8Array> {
   const { receiver, signature, url, body } = identity;
   const name = `${receiver.length}:${receiver}`;
   const head = `${name}${url.length}:${url}`;

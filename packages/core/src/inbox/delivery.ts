@@ -92,30 +92,36 @@ export type Outcome =
       /** Says so when no handler ran. */
       readonly error?: string;
     } & Partial<Recognized>)
-  | Left
-  | Again;
+  | Parked
+  | Rejected
+  | Retry;
 
-/** The delivery is parked or rejected. */
-export interface Left extends Partial<Recognized> {
-  readonly to: "held" | "rejected" | "dead";
+/** The outcome that parks a delivery. */
+export interface Parked extends Partial<Recognized> {
+  readonly to: "held" | "dead";
   readonly reason: Reason;
   readonly verification?: Verification;
   /** What the attempt failed with. */
   readonly error: string | null;
 }
 
-/** The stage did not come to an end: work on it again. */
-export interface Again extends Partial<Recognized> {
-  readonly to: "again";
+/** The outcome that rejects a delivery. */
+export interface Rejected extends Omit<Parked, "to"> {
+  readonly to: "rejected";
+}
+
+/** The outcome of a stage that has to run again. */
+export interface Retry extends Partial<Recognized> {
+  readonly to: "retry";
   /** Milliseconds from now. */
   readonly afterMs: number;
   readonly error: string;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
-  readonly counts: boolean;
+  readonly countsAsAttempt: boolean;
   /** Served after all others of its stage; as before when left out. */
-  readonly giveWay?: boolean;
+  readonly lowPriority?: boolean;
   /** Handed back with the next {@link Job} of this stage. */
-  readonly memo?: string;
+  readonly retryState?: string;
 }
 
 /** One attempt of a stage. */
@@ -167,8 +173,8 @@ export interface Job extends Entry {
   readonly verification: Verification | null;
   /** A person has released it: it may run whatever its verification says. */
   readonly released: boolean;
-  /** What the last {@link Again} of this stage wanted remembered. */
-  readonly memo: string | null;
+  /** What the last {@link Retry} of this stage wanted remembered. */
+  readonly retryState: string | null;
   /** The earlier delivery with this signature and other bytes, as `add` found it. */
   readonly sameSignatureAs: string | null;
 }
@@ -177,7 +183,7 @@ export interface Job extends Entry {
 export const signatureLifetimeMs = 300_000;
 
 /** Anybody can send what has no signature: so many are held, and of those handled and those dead the latest so many kept. */
-export const mostUnsigned = 1_000;
+export const maxUnsigned = 1_000;
 
 /** Whether work is to come. */
 export function isWaiting(state: State): boolean {
@@ -189,26 +195,31 @@ export function isParked(state: State): state is "held" | "dead" {
   return state === "held" || state === "dead";
 }
 
-/** The outcome "work on it again". */
-export function again(
+/** Makes the outcome that runs a stage again. */
+export function retryIn(
   afterMs: number,
   error: string,
-  rest: Pick<Again, "counts" | "giveWay" | "memo">,
-): Again {
-  return { to: "again", afterMs, error, ...rest };
+  rest: Pick<Retry, "countsAsAttempt" | "lowPriority" | "retryState">,
+): Retry {
+  return { to: "retry", afterMs, error, ...rest };
 }
 
 /** The outcome of work that a shutdown cut off. */
-export const stopped: Again = again(0, "stopped", { counts: false });
+export const stopped: Retry = retryIn(0, "stopped", { countsAsAttempt: false });
 
-/** The outcome "leave it, for this reason". */
-export function leave<To extends "held" | "rejected" | "dead">(
+/** Makes the outcome that parks a delivery for a reason. */
+export function park<To extends "held" | "dead">(
   to: To,
   code: ReasonCode,
   message: string,
   error: string | null = null,
-): Left & { readonly to: To } {
+): Parked & { readonly to: To } {
   return { to, reason: { code, message }, error };
+}
+
+/** Makes the outcome that rejects a delivery for a reason. */
+export function reject(code: ReasonCode, message: string): Rejected {
+  return { to: "rejected", reason: { code, message }, error: null };
 }
 
 /** Start of a delivery's last error when the service refused the API key. */

@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
 import { gate, setUp, turns } from "../../test-support/receiver-setup.ts";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import { noCounts } from "./query.ts";
+import { zeroCounts } from "./query.ts";
 
 describe("health()", () => {
   it("tells how long the oldest has waited, never less than no time", async () => {
-    const { now, ...timers } = virtualClock();
+    const { now, ...timers } = manualClock();
     let setBackMs = 0;
     const clock = { ...timers, now: () => now() - setBackMs };
     const { receiver, send } = setUp({ clock, autostart: false });
@@ -40,7 +40,7 @@ describe("health()", () => {
   });
 
   it("is not ready when the inbox gives no answer within 4 seconds", async () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const health = (): Promise<never> => new Promise(() => {});
     const { receiver } = setUp({ inbox: Object.assign(memoryInbox(), { health }), clock });
     const asked = receiver.health();
@@ -50,7 +50,7 @@ describe("health()", () => {
   });
 
   it("is ready while it takes longer to count, and tells what was counted last", async () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver, send } = setUp({ inbox, clock, autostart: false });
     await send("report");
@@ -58,7 +58,7 @@ describe("health()", () => {
     const at = new Date(clock.now()).toISOString();
     const late = `It takes over 4000 ms to count: counts are of ${at}`;
     const slow = gate();
-    const counts = vi.spyOn(inbox, "counts").mockImplementation(() => slow.opened.then(noCounts));
+    const counts = vi.spyOn(inbox, "counts").mockImplementation(() => slow.opened.then(zeroCounts));
     for (const oldestWaitingMs of [4_000, 8_000]) {
       const asked = receiver.health();
       await turns();
@@ -81,7 +81,7 @@ describe("health()", () => {
   });
 
   it("is not ready when counting fails, except to those who came while it went on", async () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver } = setUp({ inbox, clock });
     const none = { inbox: { ok: true, error: expect.stringMatching("none are known") } };
@@ -109,7 +109,7 @@ describe("health()", () => {
   });
 
   it("gives up a count that never ends after a minute, and says nothing once it is closed", async () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver, send } = setUp({ inbox, clock, autostart: false });
     await send("report");

@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { settlesWithin, withTimeout } from "../lib/timeout.ts";
 import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
-import { noCounts } from "./query.ts";
+import { zeroCounts } from "./query.ts";
 
 /** How a receiver is doing. */
 export interface Health {
@@ -54,7 +54,7 @@ export function watchHealth(
   },
   status: Readonly<Status> = newStatus(),
 ): () => Promise<Health> {
-  let counted: Counted = { at: null, oldest: null, counts: noCounts() };
+  let counted: Counted = { at: null, oldest: null, counts: zeroCounts() };
   let counting: Promise<void> | undefined;
 
   async function count(): Promise<void> {
@@ -107,5 +107,5 @@ function outdated(at: number | null): string {
 }
 
 function failing(inbox: InboxHealth, service: Health["service"]): Health {
-  return { ready: false, inbox, service, oldestWaitingMs: null, counts: noCounts() };
+  return { ready: false, inbox, service, oldestWaitingMs: null, counts: zeroCounts() };
 }

@@ -14,7 +14,7 @@ import type {
 } from "./delivery.ts";
 
 /** What became of a delivery handed to {@link Inbox.add}. */
-export type Added =
+export type AddResult =
   | {
       readonly status: "added";
       readonly id: string;
@@ -24,7 +24,7 @@ export type Added =
   | { readonly status: "duplicate"; readonly id: string };
 
 /** What the owner of a stage asks of an inbox. */
-export interface Policy {
+export interface ConsumeOptions {
   /** Only deliveries of this receiver. */
   readonly receiver: string;
   /** How many at once. */
@@ -47,13 +47,13 @@ export interface Consumer {
 }
 
 /** Work on one job; a rejection makes it come again after a second. */
-export type Work = (job: Job, signal: StopSignal) => Promise<Outcome>;
+export type Processor = (job: Job, signal: StopSignal) => Promise<Outcome>;
 
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;
 
 /** How full an inbox is: exact for what this process did, at most a second old for the rest. */
-export interface Load {
+export interface Backlog {
   /** `received` and `verified`. */
   readonly waiting: number;
   /** `received`, without those that give way. */
@@ -164,12 +164,12 @@ export interface Inbox {
   /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves, or reject. */
   open(): Promise<void>;
   /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
-  add(delivery: NewDelivery, arrival: Arrival): Promise<Added>;
+  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult>;
   /**
    * Hands out entries of a stage, leased, and records what became of them. Of those without a signature the latest 1,000
    * handled and the latest 1,000 dead are kept.
    */
-  consume(stage: Stage, work: Work, policy: Policy): Consumer;
+  consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer;
   get(id: string, receiver?: string): Promise<EntryDetails | null>;
   /** Oldest first, unless told. */
   list(query?: InboxQuery): Promise<Entry[]>;
@@ -177,7 +177,7 @@ export interface Inbox {
   summary(query: SummaryQuery): Promise<Summary>;
   counts(receiver?: string): Promise<Counts>;
   /** Without waiting: asked before every body is read. */
-  load(receiver: string): Load;
+  backlog(receiver: string): Backlog;
   /** When the oldest waiting delivery was received, or null. */
   oldestWaiting(receiver: string): Promise<Date | null>;
   /** Runs parked or handled entries again, attempts from zero unless it is a retry; resolves to how many. Rejects `not_found`, `not_releasable` for an id. */

@@ -1,56 +1,56 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { idAt } from "./id.ts";
-import { idRange, lookFor, minuteOf, noCounts, sumUp } from "./query.ts";
-import { type Kept, newKept } from "./stored-delivery.ts";
+import { filterEntries, idRange, minuteOf, summarize, zeroCounts } from "./query.ts";
+import { newStoredDelivery, type StoredDelivery } from "./stored-delivery.ts";
 
 const minuteMs = 60_000;
 
 /** One that was received at a moment, the `nth` of it. */
-function keptAt(ms: number, nth = 0, parts: Partial<Kept> = {}): Kept {
+function keptAt(ms: number, nth = 0, parts: Partial<StoredDelivery> = {}): StoredDelivery {
   const id = `${idAt(ms)}${String(nth).padStart(16, "0")}`;
   const source = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
   const delivery = { ...source, id, receivedAt: ms, ackMs: 1, key: null, signature: "s" };
-  return { ...newKept(delivery, { to: "received" }, null), ...parts };
+  return { ...newStoredDelivery(delivery, { to: "received" }, null), ...parts };
 }
 
-const idsOf = (all: readonly Kept[]): string[] => all.map(({ id }) => id);
+const idsOf = (all: readonly StoredDelivery[]): string[] => all.map(({ id }) => id);
 
-describe("lookFor", () => {
-  it("lookFor() finds in the order of ids, whatever the order in which they came", () => {
+describe("filterEntries", () => {
+  it("filterEntries() finds in the order of ids, whatever the order in which they came", () => {
     const moments = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 12 });
     fc.assert(
       fc.property(moments, fc.integer({ min: 0, max: 13 }), (times, limit) => {
         const all = times.map((ms, index) => keptAt(ms, index));
         const ids = idsOf(all).sort();
-        expect(idsOf(lookFor(all, {}))).toEqual(ids);
-        expect(idsOf(lookFor(all, { limit }))).toEqual(ids.slice(0, limit));
+        expect(idsOf(filterEntries(all, {}))).toEqual(ids);
+        expect(idsOf(filterEntries(all, { limit }))).toEqual(ids.slice(0, limit));
         const newestFirst = [...ids].reverse().slice(0, limit);
-        expect(idsOf(lookFor(all, { newestFirst: true, limit }))).toEqual(newestFirst);
+        expect(idsOf(filterEntries(all, { newestFirst: true, limit }))).toEqual(newestFirst);
       }),
     );
   });
 
-  it("lookFor() gives 100 unless told", () => {
+  it("filterEntries() gives 100 unless told", () => {
     const all = Array.from({ length: 101 }, (_, nth) => keptAt(1, nth));
-    expect(lookFor(all, {})).toEqual(all.slice(0, 100));
+    expect(filterEntries(all, {})).toEqual(all.slice(0, 100));
   });
 
-  it("lookFor() goes on after an id, in either direction", () => {
+  it("filterEntries() goes on after an id, in either direction", () => {
     const all = [1, 2, 3].map((ms) => keptAt(ms));
     const [first, second, third] = idsOf(all) as [string, string, string];
-    expect(idsOf(lookFor(all, { after: second }))).toEqual([third]);
-    expect(idsOf(lookFor(all, { after: second, newestFirst: true }))).toEqual([first]);
+    expect(idsOf(filterEntries(all, { after: second }))).toEqual([third]);
+    expect(idsOf(filterEntries(all, { after: second, newestFirst: true }))).toEqual([first]);
   });
 
-  it("lookFor() finds the ids that begin alike, and those of a span of time without its end", () => {
+  it("filterEntries() finds the ids that begin alike, and those of a span of time without its end", () => {
     const all = [31, 32, 33, 64].map((ms) => keptAt(ms));
     const ids = idsOf(all);
-    expect(idsOf(lookFor(all, { idPrefix: "000000001" }))).toEqual(ids.slice(1, 3));
-    expect(idsOf(lookFor(all, { idPrefix: ids[1] as string }))).toEqual([ids[1]]);
+    expect(idsOf(filterEntries(all, { idPrefix: "000000001" }))).toEqual(ids.slice(1, 3));
+    expect(idsOf(filterEntries(all, { idPrefix: ids[1] as string }))).toEqual([ids[1]]);
     const span = { from: new Date(32), until: new Date(64) };
-    expect(idsOf(lookFor(all, span))).toEqual(ids.slice(1, 3));
-    expect(idsOf(lookFor(all, { ...span, idPrefix: "000000000" }))).toEqual([]);
+    expect(idsOf(filterEntries(all, span))).toEqual(ids.slice(1, 3));
+    expect(idsOf(filterEntries(all, { ...span, idPrefix: "000000000" }))).toEqual([]);
   });
 
   it("idRange() has everything between its ends when nothing is asked for", () => {
@@ -58,31 +58,31 @@ describe("lookFor", () => {
   });
 });
 
-describe("sumUp", () => {
+describe("summarize", () => {
   const always = { from: new Date(0), until: new Date(10 * minuteMs) };
 
-  it("sumUp() has the minutes in order, each with its counts and percentiles", () => {
+  it("summarize() has the minutes in order, each with its counts and percentiles", () => {
     const all = [
       keptAt(2 * minuteMs + 1, 0, { ackMs: 5 }),
       keptAt(minuteMs, 0, { ackMs: 9, state: "handled" }),
       keptAt(2 * minuteMs, 0, { ackMs: 1 }),
       keptAt(10 * minuteMs),
     ];
-    expect(sumUp(all, always).minutes).toEqual([
+    expect(summarize(all, always).minutes).toEqual([
       {
         at: new Date(minuteMs),
-        counts: { ...noCounts(), handled: 1 },
+        counts: { ...zeroCounts(), handled: 1 },
         ackMs: { p50: 9, p99: 9 },
       },
       {
         at: new Date(2 * minuteMs),
-        counts: { ...noCounts(), received: 2 },
+        counts: { ...zeroCounts(), received: 2 },
         ackMs: { p50: 1, p99: 5 },
       },
     ]);
   });
 
-  it("sumUp() has the oldest of each state, and what is parked by reason, of all times", () => {
+  it("summarize() has the oldest of each state, and what is parked by reason, of all times", () => {
     const reason = { code: "unsigned", message: "" } as const;
     const all = [
       keptAt(20 * minuteMs),
@@ -95,7 +95,7 @@ describe("sumUp", () => {
         reason: { ...reason, code: "forged" as never },
       }),
     ];
-    const { oldest, parked, minutes } = sumUp(all, always);
+    const { oldest, parked, minutes } = summarize(all, always);
     expect(oldest).toEqual({
       ...{ verified: null, handled: null, dead: null, received: new Date(11 * minuteMs) },
       ...{ held: new Date(13 * minuteMs), rejected: new Date(15 * minuteMs) },
@@ -104,15 +104,15 @@ describe("sumUp", () => {
     expect(minutes).toEqual([]);
   });
 
-  it("sumUp() leaves other receivers out when it is asked for one", () => {
+  it("summarize() leaves other receivers out when it is asked for one", () => {
     const all = [keptAt(1), keptAt(2, 0, { receiver: "b" })];
-    expect(sumUp(all, { ...always, receiver: "b" }).oldest.received).toEqual(new Date(2));
-    expect(sumUp(all, always).minutes[0]?.counts.received).toBe(2);
+    expect(summarize(all, { ...always, receiver: "b" }).oldest.received).toEqual(new Date(2));
+    expect(summarize(all, always).minutes[0]?.counts.received).toBe(2);
   });
 
   it("minuteOf() takes percentiles by number, not by text", () => {
     const ackMs = Array.from({ length: 100 }, (_, index) => 100 - index);
-    expect(minuteOf(0, noCounts(), ackMs).ackMs).toEqual({ p50: 50, p99: 99 });
-    expect(minuteOf(0, noCounts(), []).ackMs).toEqual({ p50: 0, p99: 0 });
+    expect(minuteOf(0, zeroCounts(), ackMs).ackMs).toEqual({ p50: 50, p99: 99 });
+    expect(minuteOf(0, zeroCounts(), []).ackMs).toEqual({ p50: 0, p99: 0 });
   });
 });

@@ -1,7 +1,7 @@
 import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import { idAt } from "./id.ts";
 import type { Counts, InboxQuery, Minute, Summary, SummaryQuery } from "./inbox.ts";
-import type { Kept } from "./stored-delivery.ts";
+import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** A minute in milliseconds. */
 export const minuteMs = 60_000;
@@ -22,10 +22,10 @@ export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
 }
 
 /** Those of all that a query finds, in its order. */
-export function lookFor(all: Iterable<Kept>, query: InboxQuery): Kept[] {
+export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery): StoredDelivery[] {
   const { receiver, state, type, reportId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
-  const found: Kept[] = [];
+  const found: StoredDelivery[] = [];
   for (const kept of all) {
     const fits =
       isChosen(kept.state, state) &&
@@ -42,7 +42,10 @@ export function lookFor(all: Iterable<Kept>, query: InboxQuery): Kept[] {
 }
 
 /** All in numbers. */
-export function sumUp(all: Iterable<Kept>, { receiver, from, until }: SummaryQuery): Summary {
+export function summarize(
+  all: Iterable<StoredDelivery>,
+  { receiver, from, until }: SummaryQuery,
+): Summary {
   const parked: Partial<Record<ReasonCode, number>> = {};
   const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
     State,
@@ -58,7 +61,7 @@ export function sumUp(all: Iterable<Kept>, { receiver, from, until }: SummaryQue
     }
     if (id < first || id >= below) continue;
     const at = receivedAt - (receivedAt % minuteMs);
-    const minute = minutes.get(at) ?? { counts: noCounts(), ackMs: [] };
+    const minute = minutes.get(at) ?? { counts: zeroCounts(), ackMs: [] };
     minute.counts[state]++;
     minute.ackMs.push(ackMs);
     minutes.set(at, minute);
@@ -78,6 +81,6 @@ export function minuteOf(at: number, counts: Counts, ackMs: readonly number[]): 
 }
 
 /** Counts of nothing, to be counted up. */
-export function noCounts(): Record<State, number> {
+export function zeroCounts(): Record<State, number> {
   return { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
 }

@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import { check, onlyKnown } from "../lib/validate.ts";
+import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
 import type { Counts, Inbox, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
 
@@ -46,7 +46,7 @@ export function receiverInbox(
     },
     counts: () => kept(() => inbox.counts(name)),
     summary: async (query) => {
-      onlyKnown("summary", query, ["from", "until"]);
+      assertKnownKeys("summary", query, ["from", "until"]);
       checkDate("summary: from", query.from);
       checkDate("summary: until", query.until);
       return kept(() => inbox.summary({ ...query, receiver: name }));
@@ -76,18 +76,18 @@ const asked: readonly string[] = [
 ];
 
 function checkList(query: Omit<InboxQuery, "receiver">): void {
-  onlyKnown("list", query, asked);
+  assertKnownKeys("list", query, asked);
   const { state = "parked", limit = 1 } = query;
   const isState = state === "parked" || states.includes(state);
-  check("list: state", `parked or one of ${states.join(", ")}`, state, isState);
+  assertOption("list: state", `parked or one of ${states.join(", ")}`, state, isState);
   const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
-  check("list: limit", "an integer from 1, or Infinity", limit, isCount && limit >= 1);
+  assertOption("list: limit", "an integer from 1, or Infinity", limit, isCount && limit >= 1);
   for (const date of ["from", "until"] as const) {
     if (query[date] !== undefined) checkDate(`list: ${date}`, query[date]);
   }
   const { newestFirst = false } = query;
   const isChoice = typeof newestFirst === "boolean";
-  check("list: newestFirst", "true or false", newestFirst, isChoice);
+  assertOption("list: newestFirst", "true or false", newestFirst, isChoice);
   for (const text of ["type", "reportId", "reason", "idPrefix", "after"] as const) {
     checkText(`list: ${text}`, query[text] ?? "");
   }
@@ -96,9 +96,9 @@ function checkList(query: Omit<InboxQuery, "receiver">): void {
 function checkDate(name: string, date: unknown): void {
   // Not by instanceof: it may be of another realm, as in Jest.
   const isDate = Object.prototype.toString.call(date) === "[object Date]";
-  check(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
+  assertOption(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
 }
 
 function checkText(name: string, given: unknown): void {
-  check(name, "a string", given, typeof given === "string");
+  assertOption(name, "a string", given, typeof given === "string");
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { loggerOf } from "../lib/log.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import { type Holder, takeName } from "./receiver-names.ts";
+import { type Holder, reserveName } from "./receiver-names.ts";
 
 const silent = loggerOf("", {});
 const durable = { ...memoryInbox().guarantees, durability: "fsync" } as const;
@@ -13,44 +13,46 @@ const onFile = (identity: string) => holderOf({ identity, guarantees: durable })
 
 afterEach(() => void vi.unstubAllEnvs());
 
-describe("takeName()", () => {
+describe("reserveName()", () => {
   it("throws when the name is taken on the same store, by whatever object", () => {
-    takeName(onFile("/data/inbox.db"), "reports", false, silent);
-    expect(() => takeName(onFile("/data/inbox.db"), "reports", false, silent)).toThrow(TypeError);
-    takeName(onFile("/data/inbox.db"), "others", false, silent);
-    takeName(holderOf(), "reports", false, silent);
+    reserveName(onFile("/data/inbox.db"), "reports", false, silent);
+    expect(() => reserveName(onFile("/data/inbox.db"), "reports", false, silent)).toThrow(
+      TypeError,
+    );
+    reserveName(onFile("/data/inbox.db"), "others", false, silent);
+    reserveName(holderOf(), "reports", false, silent);
   });
 
   it("throws when somebody chose the name twice, on whatever store, until it is given back", () => {
-    const first = takeName(holderOf(), "chosen", true, silent);
-    expect(() => takeName(holderOf(), "chosen", true, silent)).toThrow(
+    const first = reserveName(holderOf(), "chosen", true, silent);
+    expect(() => reserveName(holderOf(), "chosen", true, silent)).toThrow(
       'createReceiver: name "chosen" is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make()',
     );
-    takeName(holderOf(), "chosen", false, silent);
-    first.giveBack();
-    takeName(holderOf(), "chosen", true, silent);
+    reserveName(holderOf(), "chosen", false, silent);
+    first.release();
+    reserveName(holderOf(), "chosen", true, silent);
   });
 
   it("takes it over in development, on the same store alone", () => {
     vi.stubEnv("NODE_ENV", "development");
     const [one, two, other] = [onFile("/a.db"), onFile("/a.db"), onFile("/b.db")];
-    const first = takeName(one, "saved", true, silent);
-    expect(() => takeName(other, "saved", true, silent)).toThrow(/"saved" is taken/);
-    const second = takeName(two, "saved", true, silent);
+    const first = reserveName(one, "saved", true, silent);
+    expect(() => reserveName(other, "saved", true, silent)).toThrow(/"saved" is taken/);
+    const second = reserveName(two, "saved", true, silent);
     expect(one.close).toHaveBeenCalledOnce();
     expect([first.successor, second.successor]).toEqual([two, undefined]);
-    first.giveBack();
+    first.release();
     vi.unstubAllEnvs();
-    expect(() => takeName(onFile("/a.db"), "saved", false, silent)).toThrow(/"saved" is taken/);
-    second.giveBack();
-    takeName(onFile("/a.db"), "saved", false, silent);
+    expect(() => reserveName(onFile("/a.db"), "saved", false, silent)).toThrow(/"saved" is taken/);
+    second.release();
+    reserveName(onFile("/a.db"), "saved", false, silent);
   });
 
   it("takes it over in development from one in memory, which is made with its module", () => {
     vi.stubEnv("NODE_ENV", "development");
     const one = holderOf();
-    takeName(one, "in memory", true, silent);
-    takeName(holderOf(), "in memory", true, silent);
+    reserveName(one, "in memory", true, silent);
+    reserveName(holderOf(), "in memory", true, silent);
     expect(one.close).toHaveBeenCalledOnce();
   });
 });

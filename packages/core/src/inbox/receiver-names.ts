@@ -10,10 +10,10 @@ export interface Holder {
 }
 
 /** That a receiver has its name. */
-export interface TakenName<Of extends Holder> {
+export interface ReservedName<Of extends Holder> {
   /** The receiver that took over from this one. */
   readonly successor: Of | undefined;
-  giveBack(): void;
+  release(): void;
 }
 
 interface Place<Of extends Holder> {
@@ -37,12 +37,12 @@ const everywhere = key;
  *
  * @throws TypeError when another receiver of this process has it
  */
-export function takeName<Of extends Holder>(
+export function reserveName<Of extends Holder>(
   holder: Of,
   name: string,
   isChosen: boolean,
   logger: Logger,
-): TakenName<Of> {
+): ReservedName<Of> {
   const { identity } = holder.inbox;
   const scopes = isChosen ? [identity, everywhere] : [identity];
   const earlier = scopes
@@ -72,7 +72,7 @@ export function takeName<Of extends Holder>(
     get successor() {
       return place.successor;
     },
-    giveBack: () => forget(name, place),
+    release: () => forget(name, place),
   };
 }
 

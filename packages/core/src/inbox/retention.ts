@@ -1,6 +1,6 @@
-import { checkPositive, onlyKnown } from "../lib/validate.ts";
+import { assertKnownKeys, assertPositive } from "../lib/validate.ts";
 import { isWaiting } from "./delivery.ts";
-import type { Kept } from "./stored-delivery.ts";
+import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
 export interface RetentionOptions {
@@ -16,10 +16,10 @@ export interface RetentionOptions {
  * @throws TypeError that names what is wrong or unknown
  */
 export function retentionOf(whose: string, given: RetentionOptions = {}): Retention {
-  onlyKnown(whose, given, ["handledMs", "parkedMs"], "retention.");
+  assertKnownKeys(whose, given, ["handledMs", "parkedMs"], "retention.");
   const { handledMs = 7 * dayMs, parkedMs = 30 * dayMs } = given;
-  checkPositive(`${whose}: retention.handledMs`, " of milliseconds", handledMs);
-  checkPositive(`${whose}: retention.parkedMs`, " of milliseconds", parkedMs);
+  assertPositive(`${whose}: retention.handledMs`, " of milliseconds", handledMs);
+  assertPositive(`${whose}: retention.parkedMs`, " of milliseconds", parkedMs);
   return { handledMs, parkedMs };
 }
 
@@ -27,7 +27,7 @@ export function retentionOf(whose: string, given: RetentionOptions = {}): Retent
 export function isUnsigned({
   verification,
   released,
-}: Pick<Kept, "verification" | "released">): boolean {
+}: Pick<StoredDelivery, "verification" | "released">): boolean {
   return verification === "unsigned" && !released;
 }
 
@@ -38,7 +38,11 @@ export interface Retention {
 }
 
 /** Whether a delivery is kept no longer. */
-export function isOver(kept: Kept, { handledMs, parkedMs }: Retention, now: number): boolean {
+export function isOver(
+  kept: StoredDelivery,
+  { handledMs, parkedMs }: Retention,
+  now: number,
+): boolean {
   const { state, endedAt } = kept;
   if (isWaiting(state)) return false;
   const short = state === "rejected" || isUnsigned(kept);

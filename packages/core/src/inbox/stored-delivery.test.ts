@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NewDelivery } from "./delivery.ts";
-import { entryOf, jobAt, newKept } from "./stored-delivery.ts";
+import { entryOf, jobAt, newStoredDelivery } from "./stored-delivery.ts";
 
 const body = new TextEncoder().encode("{}");
 const receivedAt = new Date(1_000);
@@ -11,7 +11,7 @@ const delivery: NewDelivery = {
 const job = {
   ...{ id: "a", url: "/hook", headers: { traceparent: "00" }, body, receivedAt, ackMs: 3 },
   ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: receivedAt },
-  ...{ lastError: null, released: false, memo: null, sameSignatureAs: null },
+  ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
 };
 const reason = { code: "unsigned", message: "It has no signature." } as const;
 
@@ -42,7 +42,7 @@ describe("entryOf()", () => {
       { reason, type: null, nextAttemptAt: null },
     ],
   ] as const)("shows one that arrived as %o", (arrival, expected) => {
-    expect(entryOf(newKept(delivery, arrival, null))).toEqual({
+    expect(entryOf(newStoredDelivery(delivery, arrival, null))).toEqual({
       ...{ id: "a", state: arrival.to, receivedAt, reportId: null, attempts: 0 },
       ...{ nextAttemptAt: receivedAt, lastError: null, ackMs: 3, ...expected },
     });

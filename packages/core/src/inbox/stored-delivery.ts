@@ -11,10 +11,10 @@ import {
 } from "./delivery.ts";
 
 /** A delivery as it is kept. */
-export interface Kept {
+export interface StoredDelivery {
   readonly id: string;
   /** Where its store keeps more of it, or -1. */
-  readonly place: number;
+  readonly slot: number;
   readonly receiver: string;
   readonly receivedAt: number;
   readonly context: string | null;
@@ -32,8 +32,8 @@ export interface Kept {
   released: boolean;
   attempts: number;
   dueAt: number;
-  giveWay: boolean;
-  memo: string | null;
+  lowPriority: boolean;
+  retryState: string | null;
   sameSignatureAs: string | null;
   lastError: string | null;
   endedAt: number;
@@ -44,17 +44,17 @@ const emptyBytes = new Uint8Array();
 const noAttempts: readonly Attempt[] = [];
 
 /** What is kept of a new delivery. */
-export function newKept(
+export function newStoredDelivery(
   delivery: NewDelivery,
   arrival: Arrival,
   sameSignatureAs: string | null,
-  place = -1,
-): Kept {
+  slot = -1,
+): StoredDelivery {
   const { id, receiver, receivedAt, url, context, headers, ackMs, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
-    place,
+    slot,
     receiver,
     receivedAt,
     url,
@@ -72,8 +72,8 @@ export function newKept(
     released: false,
     attempts: 0,
     dueAt: receivedAt,
-    giveWay: false,
-    memo: null,
+    lowPriority: false,
+    retryState: null,
     sameSignatureAs,
     lastError: null,
     endedAt: receivedAt,
@@ -81,8 +81,13 @@ export function newKept(
   };
 }
 
+/** Reads the outcome of a stored attempt: older versions wrote `again` for `retry`. */
+export function attemptOutcome(stored: string): Attempt["outcome"] {
+  return stored === "again" ? "retry" : (stored as Attempt["outcome"]);
+}
+
 /** It, as a list shows it. */
-export function entryOf(kept: Kept): Entry {
+export function entryOf(kept: StoredDelivery): Entry {
   return {
     id: kept.id,
     state: kept.state,
@@ -98,7 +103,7 @@ export function entryOf(kept: Kept): Entry {
 }
 
 /** It in full. */
-export function detailsOf(kept: Kept): EntryDetails {
+export function detailsOf(kept: StoredDelivery): EntryDetails {
   const { body, headers, history, verification } = kept;
   return {
     ...entryOf(kept),
@@ -108,7 +113,7 @@ export function detailsOf(kept: Kept): EntryDetails {
 }
 
 /** It, as work is given it. */
-export function jobOf(kept: Kept): Job {
+export function jobOf(kept: StoredDelivery): Job {
   return {
     id: kept.id,
     signature: kept.signature,
@@ -128,12 +133,12 @@ export function jobOf(kept: Kept): Job {
     ackMs: kept.ackMs,
     verification: kept.verification,
     released: kept.released,
-    memo: kept.memo,
+    retryState: kept.retryState,
     sameSignatureAs: kept.sameSignatureAs,
   };
 }
 
 /** A delivery as work, before it is kept: to be verified, unless it arrives verified. */
 export function jobAt(delivery: NewDelivery, arrival: Arrival = { to: "received" }): Job {
-  return jobOf(newKept(delivery, arrival, null));
+  return jobOf(newStoredDelivery(delivery, arrival, null));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Arrival, type NewDelivery, type State, states } from "./delivery.ts";
-import { newKept } from "./stored-delivery.ts";
+import { newStoredDelivery } from "./stored-delivery.ts";
 import { applyOutcome, assertParked, assertReleasable, reopen } from "./transitions.ts";
 
 const body = new TextEncoder().encode("{}");
@@ -25,13 +25,13 @@ describe("applyOutcome()", () => {
     ["what was handled", signed, { to: "handled" }, all],
     ["what is dead without a signature", unsigned, dead, all],
   ] as const)("says what is kept of %s", (_what, arrival, outcome, expected) => {
-    const kept = newKept(delivery, arrival, null);
+    const kept = newStoredDelivery(delivery, arrival, null);
     applyOutcome(kept, outcome, 1_000, 1_000);
     expect(kept).toMatchObject(expected);
   });
 
   it("keeps all of what was handled because somebody released it", () => {
-    const kept = newKept(delivery, unsigned, null);
+    const kept = newStoredDelivery(delivery, unsigned, null);
     kept.released = true;
     applyOutcome(kept, { to: "handled" }, 1_000, 1_000);
     expect(kept).toMatchObject(all);
@@ -62,7 +62,7 @@ describe("a state", () => {
       "verified",
     ],
   ])("is %s after reopen()", (_what, arrival, state) => {
-    const kept = newKept(delivery, arrival, null);
+    const kept = newStoredDelivery(delivery, arrival, null);
     reopen(kept, 5_000);
     expect(kept).toMatchObject({ state, released: true, reason: null, attempts: 0, dueAt: 5_000 });
   });

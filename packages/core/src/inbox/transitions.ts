@@ -12,14 +12,19 @@
 import { ReporthookError } from "../errors.ts";
 import { type Attempt, isParked, type Outcome, type State } from "./delivery.ts";
 import { isUnsigned } from "./retention.ts";
-import type { Kept } from "./stored-delivery.ts";
+import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfStage = 20;
 
 /**
  * Applies the outcome of an attempt. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
  */
-export function applyOutcome(kept: Kept, outcome: Outcome, startedAt: number, now: number): void {
+export function applyOutcome(
+  kept: StoredDelivery,
+  outcome: Outcome,
+  startedAt: number,
+  now: number,
+): void {
   const { stage } = kept;
   const error = ("error" in outcome && outcome.error) || null;
   const at = new Date(startedAt);
@@ -28,11 +33,11 @@ export function applyOutcome(kept: Kept, outcome: Outcome, startedAt: number, no
   kept.reportId = outcome.reportId ?? kept.reportId;
   kept.lastError = error;
   kept.endedAt = now;
-  if (outcome.to === "again") {
-    kept.attempts += outcome.counts ? 1 : 0;
+  if (outcome.to === "retry") {
+    kept.attempts += outcome.countsAsAttempt ? 1 : 0;
     kept.dueAt = now + outcome.afterMs;
-    kept.giveWay = outcome.giveWay ?? kept.giveWay;
-    kept.memo = outcome.memo ?? kept.memo;
+    kept.lowPriority = outcome.lowPriority ?? kept.lowPriority;
+    kept.retryState = outcome.retryState ?? kept.retryState;
     return;
   }
   kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
@@ -41,8 +46,8 @@ export function applyOutcome(kept: Kept, outcome: Outcome, startedAt: number, no
   kept.reason = "reason" in outcome ? outcome.reason : null;
   kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
   kept.dueAt = now;
-  kept.giveWay = false;
-  kept.memo = null;
+  kept.lowPriority = false;
+  kept.retryState = null;
   const isOver = kept.state === "rejected" || kept.state === "handled";
   if (kept.verification !== null || isOver) kept.signature = null;
   if (kept.state === "rejected" || (kept.state === "handled" && isUnsigned(kept))) {
@@ -52,7 +57,7 @@ export function applyOutcome(kept: Kept, outcome: Outcome, startedAt: number, no
 }
 
 /** Reopens a delivery: to be verified while its signature is kept and has no verdict, else to be handled. */
-export function reopen(kept: Kept, now: number): void {
+export function reopen(kept: StoredDelivery, now: number): void {
   const unverified = kept.verification === null && kept.signature !== null;
   kept.state = unverified ? "received" : "verified";
   kept.stage = unverified ? "verify" : "handle";
@@ -60,11 +65,11 @@ export function reopen(kept: Kept, now: number): void {
   kept.released = true;
   kept.attempts = 0;
   kept.dueAt = now;
-  kept.giveWay = false;
-  kept.memo = null;
+  kept.lowPriority = false;
+  kept.retryState = null;
 }
 
-function remember(kept: Kept, attempt: Attempt): void {
+function remember(kept: StoredDelivery, attempt: Attempt): void {
   const ofStage = kept.history.filter(({ stage }) => stage === attempt.stage);
   const dropped = ofStage.length === historyOfStage ? ofStage[0] : undefined;
   kept.history = [...kept.history.filter((one) => one !== dropped), attempt];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import type { Clock } from "./clock.ts";
 import { Deadline } from "./deadline.ts";
 
 const never = <T>(): Promise<T> => new Promise(() => {});
 
 function begin(ms = 5_000) {
-  const clock = virtualClock(1_000);
+  const clock = manualClock(1_000);
   return { clock, deadline: new Deadline(clock, clock.now(), ms) };
 }
 

@@ -1,25 +1,25 @@
-import { read } from "./redact.ts";
+import { safeGet } from "./redact.ts";
 
 // Of errors that join others, which may join themselves: how deep, and how many of each.
-const mostJoined = 5;
+const maxJoined = 5;
 
-/** One line of text for a log or an entry: name and message as `clean` leaves them, cut at 500 characters. */
-export function describe(error: unknown, clean = (text: string): string => text): string {
-  return lineOf(error, clean, mostJoined);
+/** One line of text for a log or an entry: name and message redacted, cut at 500 characters. */
+export function describe(error: unknown, redact = (text: string): string => text): string {
+  return lineOf(error, redact, maxJoined);
 }
 
-function lineOf(error: unknown, clean: (text: string) => string, joined: number): string {
+function lineOf(error: unknown, redact: (text: string) => string, joined: number): string {
   let text = typeof error === "string" ? error : headOf(error);
-  const errors = textOf(error, "name") === "AggregateError" ? read(error, "errors") : null;
+  const errors = textOf(error, "name") === "AggregateError" ? safeGet(error, "errors") : null;
   try {
     if (Array.isArray(errors) && joined > 0) {
-      const lines = errors.slice(0, mostJoined).map((each) => lineOf(each, clean, joined - 1));
+      const lines = errors.slice(0, maxJoined).map((each) => lineOf(each, redact, joined - 1));
       text += `: ${lines.join("; ")}`;
     }
   } catch {
     // A list that can't be read is left out.
   }
-  const shown = clean(text);
+  const shown = redact(text);
   return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
 }
 
@@ -38,6 +38,6 @@ function headOf(error: unknown): string {
 
 /** Empty where there is none, for anything may have been thrown. */
 function textOf(error: unknown, name: "name" | "message"): string {
-  const text = read(error, name);
+  const text = safeGet(error, name);
   return typeof text === "string" ? text : "";
 }

@@ -9,7 +9,7 @@ let waiting: (() => void)[] = [];
  * Resolves at the end of this turn of the event loop, for all who wait at once: answers that are written together wake the
  * other side once, not each. At once where the runtime has no such moment.
  */
-export function endOfTurn(): Promise<void> | undefined {
+export function endOfTick(): Promise<void> | undefined {
   if (nextTurn === undefined) return undefined;
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) nextTurn(resume);

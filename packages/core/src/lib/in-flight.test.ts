@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Running } from "./in-flight.ts";
+import { InFlight } from "./in-flight.ts";
 
-describe("Running", () => {
+describe("InFlight", () => {
   it("has what was added and not deleted, and gives a place again", () => {
-    const running = new Running<string>();
+    const running = new InFlight<string>();
     const [one, two] = [running.add("one"), running.add("two")];
     running.delete(one);
     const three = running.add("three");

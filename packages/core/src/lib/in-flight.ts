@@ -2,7 +2,7 @@
  * What runs, each for a while. A `Set` or `Map` would keep what has ended: V8 links every table that one of them has outgrown to
  * the next, and takes for alive, until the next major collection, what hangs on a table that has grown old.
  */
-export class Running<T> {
+export class InFlight<T> {
   /** Each at its place; undefined where one has ended. */
   readonly items: (T | undefined)[] = [];
   readonly #free: number[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { setUp } from "../../test-support/receiver-setup.ts";
 
-describe("mustBeThere()", () => {
+describe("assertNoPromise()", () => {
   it("has a promise of signature answered 503, with a line that names the option", async () => {
     const { send, lines, seeAll } = setUp({
       signature: () => Promise.reject(new Error("later")) as never,

@@ -1,7 +1,7 @@
 /**
  * @throws TypeError for a promise that a function of the options gives, which must answer at once
  */
-export function mustBeThere(option: string, value: unknown): void {
+export function assertNoPromise(option: string, value: unknown): void {
   if (!isPromise(value)) return;
   value.then(undefined, () => {});
   throw new TypeError(`createReceiver: ${option} must answer at once, not with a promise`);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { consoleLogger, loggerOf, oncePerMinute, oncePerMinuteEach } from "./log.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -83,7 +83,7 @@ describe("loggerOf()", () => {
 
 describe("oncePerMinute", () => {
   it("oncePerMinute() writes at once, then a line a minute with the count of those left out", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const write = vi.fn();
     const line = oncePerMinute(clock, write);
     line({ id: 1 }, "one");
@@ -100,7 +100,7 @@ describe("oncePerMinute", () => {
 
 describe("oncePerMinuteEach", () => {
   it("oncePerMinuteEach() does so for each error, and forgets them all after eight others", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const write = vi.fn();
     const line = oncePerMinuteEach(clock, write, "error");
     const written = () => write.mock.calls.splice(0).map(([{ error, count }]) => [error, count]);

@@ -67,7 +67,7 @@ export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn
   };
 }
 
-const mostValues = 8;
+const maxValues = 8;
 
 /** The same for each value of a field by itself; of many at a time, the first ones are forgotten. */
 export function oncePerMinuteEach(
@@ -78,7 +78,7 @@ export function oncePerMinuteEach(
   const lines = new Map<unknown, Logger["warn"]>();
   return (fields, message) => {
     const value = fields[field];
-    if (lines.size >= mostValues && !lines.has(value)) lines.clear();
+    if (lines.size >= maxValues && !lines.has(value)) lines.clear();
     const line = lines.get(value) ?? oncePerMinute(clock, write);
     lines.set(value, line);
     line(fields, message);

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cleanerOf, createCleaner, createRedactor, without } from "./redact.ts";
+import { createKeyRedactor, createRedactor, redactorOf, redactSecrets } from "./redact.ts";
 
 const lower = (text: string) => text.replace(/%../g, (encoded) => encoded.toLowerCase());
 const form = (text: string) => new URLSearchParams({ k: text }).toString().slice(2);
@@ -142,45 +142,45 @@ describe("createRedactor()", () => {
   });
 });
 
-describe("without()", () => {
+describe("redactSecrets()", () => {
   it("takes secrets out in any form, also one that is no well-formed text, and no pattern", () => {
-    expect(without("see $&-secret.*, $&-secret.*", { token: "$&-secret.*" })).toBe(
+    expect(redactSecrets("see $&-secret.*, $&-secret.*", { token: "$&-secret.*" })).toBe(
       "see [token], [token]",
     );
-    expect(without("\ud800-secret", { token: "\ud800-secret" })).toBe("[token]");
-    expect(without("12345678 1234567", { eight: "12345678", seven: "1234567" })).toBe(
+    expect(redactSecrets("\ud800-secret", { token: "\ud800-secret" })).toBe("[token]");
+    expect(redactSecrets("12345678 1234567", { eight: "12345678", seven: "1234567" })).toBe(
       "[eight] 1234567",
     );
-    expect(without("a%C3%BC-secret", { token: "aü-secret" })).toBe("[token]");
+    expect(redactSecrets("a%C3%BC-secret", { token: "aü-secret" })).toBe("[token]");
   });
 });
 
-describe("cleanerOf()", () => {
+describe("redactorOf()", () => {
   it("takes the last two keys that were sent out of a text, in any form", () => {
-    const { used, carried } = createCleaner();
-    const clean = cleanerOf({ ...carried });
+    const { used, carried } = createKeyRedactor();
+    const redact = redactorOf({ ...carried });
     const [one, two, three] = ["key/canary-1", "key/canary-2", "key/canary-3"];
-    expect(clean(one)).toBe(one);
+    expect(redact(one)).toBe(one);
     used(one);
-    expect(clean(`now ${one} or ${encodeURIComponent(one)}`)).toBe("now [api key] or [api key]");
+    expect(redact(`now ${one} or ${encodeURIComponent(one)}`)).toBe("now [api key] or [api key]");
     for (const key of [two, two, three]) used(key);
-    expect(clean(`${one} ${two} ${three}`)).toBe(`${one} [api key] [api key]`);
+    expect(redact(`${one} ${two} ${three}`)).toBe(`${one} [api key] [api key]`);
   });
 
   it("leaves a text as it is when the key is shorter than 8 characters, or the client unknown", () => {
-    const { used, carried } = createCleaner();
+    const { used, carried } = createKeyRedactor();
     used("failed!");
-    expect(cleanerOf(carried)("It failed!")).toBe("It failed!");
-    expect(cleanerOf({})("key/canary")).toBe("key/canary");
+    expect(redactorOf(carried)("It failed!")).toBe("It failed!");
+    expect(redactorOf({})("key/canary")).toBe("key/canary");
   });
 
   it("looks at no more of a text than is ever shown, and cuts no key in two", () => {
-    const { used, carried } = createCleaner();
+    const { used, carried } = createKeyRedactor();
     const key = "k".repeat(2_048);
     used(key);
-    const shown = cleanerOf(carried)(key.repeat(100));
+    const shown = redactorOf(carried)(key.repeat(100));
     expect(shown).not.toContain("kk");
-    expect(cleanerOf(carried)(`${"x".repeat(65_000)}${key}`)).toMatch(/^x{65000}(\[api key\])?$/);
-    expect(cleanerOf(carried)("x".repeat(10_000_000)).length).toBe(65_536);
+    expect(redactorOf(carried)(`${"x".repeat(65_000)}${key}`)).toMatch(/^x{65000}(\[api key\])?$/);
+    expect(redactorOf(carried)("x".repeat(10_000_000)).length).toBe(65_536);
   });
 });

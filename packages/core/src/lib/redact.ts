@@ -17,28 +17,28 @@ export type Secrets = Readonly<Record<string, string>>;
 const placeholder = "[api key]";
 const maxCauses = 4;
 // What is shorter is anybody's guess, and taken out it would leave holes in every text.
-const shortestSecret = 8;
+const minSecretLength = 8;
 
 /**
  * The text without secrets, as they are, percent-encoded, in a form and in JSON. Anybody may have sent one, so that no
  * pattern is made of it: that could be made to cost much.
  */
-export function without(text: string, secrets: Secrets): string {
+export function redactSecrets(text: string, secrets: Secrets): string {
   let shown = text;
   for (const [name, secret] of Object.entries(secrets)) {
-    if (secret.length < shortestSecret) continue;
+    if (secret.length < minSecretLength) continue;
     for (const form of formsOf(secret)) shown = shown.replaceAll(form, () => `[${name}]`);
   }
   return shown;
 }
 
-/** Creates the {@link Redactor} of a key; it knows the key and the others as {@link without} does. */
+/** Creates the {@link Redactor} of a key; it knows the key and the others as {@link redactSecrets} does. */
 export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   const literals = formsOf(apiKey).map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   const pattern = new RegExp(literals.join("|"), "g");
 
   const text = (given: string, limit: number = Number.POSITIVE_INFINITY): string => {
-    const input = without(given, others);
+    const input = redactSecrets(given, others);
     let end = limit;
     for (const match of input.matchAll(pattern)) {
       // A key that straddles the cut would be left in part, which no pattern finds.
@@ -59,14 +59,14 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   };
 
   const error = (thrown: unknown, depth = 1): Error => {
-    const message = typeof thrown === "string" ? thrown : read(thrown, "message");
-    const cause = read(thrown, "cause");
+    const message = typeof thrown === "string" ? thrown : safeGet(thrown, "message");
+    const cause = safeGet(thrown, "cause");
     const copy = new Error(
       typeof message === "string" ? text(message, 500) : `Thrown value of type ${typeof thrown}`,
       cause === undefined || depth === maxCauses ? undefined : { cause: error(cause, depth + 1) },
     );
     for (const name of ["name", "code"]) {
-      const shown = read(thrown, name);
+      const shown = safeGet(thrown, name);
       if (typeof shown === "string") {
         const enumerable = name === "code";
         Object.defineProperty(copy, name, { value: text(shown, 100), enumerable });
@@ -89,32 +89,32 @@ export function withoutAddresses(text: string): string {
   });
 }
 
-const cleaner: unique symbol = Symbol.for("reporthook.cleaner");
+const keyRedactor: unique symbol = Symbol.for("reporthook.cleaner");
 // Far more than is shown of an error, and so little that looking through it holds up nobody.
-const mostCleaned = 65_536;
+const maxRedactedLength = 65_536;
 
 /**
- * What a client carries, for {@link cleanerOf} to find also in a copy of the client and from another copy of this package:
+ * What a client carries, for {@link redactorOf} to find also in a copy of the client and from another copy of this package:
  * it shows no key. `used` is to be called with each key that is sent; the last two are taken out.
  */
-export function createCleaner(): {
+export function createKeyRedactor(): {
   readonly used: (key: string) => void;
   readonly carried: object;
 } {
   let keys: readonly string[] = [];
   let redactors: readonly Redactor[] = [];
-  const clean = (text: string): string =>
+  const redact = (text: string): string =>
     redactors.reduce(
-      (shown, redactor) => redactor.text(shown, mostCleaned),
-      text.slice(0, 2 * mostCleaned),
+      (shown, redactor) => redactor.text(shown, maxRedactedLength),
+      text.slice(0, 2 * maxRedactedLength),
     );
   return {
     used(key) {
-      if (key.length < shortestSecret || keys.includes(key)) return;
+      if (key.length < minSecretLength || keys.includes(key)) return;
       keys = [key, ...keys].slice(0, 2);
       redactors = keys.map((each) => createRedactor(each));
     },
-    carried: { [cleaner]: clean },
+    carried: { [keyRedactor]: redact },
   };
 }
 
@@ -122,8 +122,8 @@ export function createCleaner(): {
  * What takes the API key that a client sent last, and the one before, out of a text that a handler or hook has thrown. A
  * text stays as it is when `createClient` did not make the client, and when the key is as short as a word.
  */
-export function cleanerOf(client: object): (text: string) => string {
-  return (client as { [cleaner]?: (text: string) => string })[cleaner] ?? ((text) => text);
+export function redactorOf(client: object): (text: string) => string {
+  return (client as { [keyRedactor]?: (text: string) => string })[keyRedactor] ?? ((text) => text);
 }
 
 /**
@@ -144,7 +144,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** A property of something unknown, whose getter may throw. */
-export function read(of: unknown, name: string): unknown {
+export function safeGet(of: unknown, name: string): unknown {
   try {
     return (of as Record<string, unknown> | null | undefined)?.[name];
   } catch {

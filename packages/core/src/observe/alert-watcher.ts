@@ -26,7 +26,7 @@ const soonMs = 5_000;
 const sendMs = 10_000;
 const answerMs = 4_000;
 const endMs = 2_000;
-const mostUnsettled = 10;
+const maxUnsettled = 10;
 
 /** Looks at a receiver again and again, and has a message sent at each beginning and end. */
 export class AlertWatcher implements Watcher {
@@ -104,7 +104,7 @@ export class AlertWatcher implements Watcher {
     const error = inbox.error ?? "";
     const count = counts.received + counts.verified;
     const oldestMs = oldestWaitingMs ?? 0;
-    this.#seen = { count, oldestMs, error: this.#clean(error) };
+    this.#seen = { count, oldestMs, error: this.#redact(error) };
     this.#lasting.get("inbox")?.look(!inbox.ok, now);
     const refused = service === "refused" ? true : service === "ok" ? false : null;
     this.#lasting.get("refused")?.look(refused, now);
@@ -160,13 +160,13 @@ export class AlertWatcher implements Watcher {
     const { clock } = this.#watched;
     const late = `send took over ${sendMs / 1_000} s`;
     try {
-      if (this.#unsettled >= mostUnsettled) {
-        throw new Error(`${mostUnsettled} earlier calls of send have not settled`);
+      if (this.#unsettled >= maxUnsettled) {
+        throw new Error(`${maxUnsettled} earlier calls of send have not settled`);
       }
       await withTimeout({ clock, ms: sendMs, late }, ({ signal }) => this.#call(alert, signal));
       return true;
     } catch (error) {
-      const fields = { kind: alert.kind, error: this.#clean(describe(error)) };
+      const fields = { kind: alert.kind, error: this.#redact(describe(error)) };
       this.#failed(fields, "An alert could not be sent. Trying again.");
       return false;
     }
@@ -182,7 +182,7 @@ export class AlertWatcher implements Watcher {
   }
 
   /** An error's text, as others may see it. */
-  #clean(text: string): string {
-    return printable(withoutAddresses(this.#watched.clean(text).slice(0, 500)));
+  #redact(text: string): string {
+    return printable(withoutAddresses(this.#watched.redact(text).slice(0, 500)));
   }
 }

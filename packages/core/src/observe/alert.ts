@@ -21,7 +21,7 @@ export interface Alert {
 }
 
 /** What the sentences of an alert say. */
-export interface Told extends Pick<Alert, "kind" | "state" | "receiver" | "reason"> {
+export interface AlertFacts extends Pick<Alert, "kind" | "state" | "receiver" | "reason"> {
   readonly since: number;
   readonly now: number;
   /** How many deliveries were parked, or wait. */
@@ -33,7 +33,7 @@ export interface Told extends Pick<Alert, "kind" | "state" | "receiver" | "reaso
 }
 
 /** Writes the sentences. */
-export function alertOf(told: Told): Alert {
+export function alertOf(told: AlertFacts): Alert {
   const { kind, state, receiver, reason, since, now } = told;
   const [first, second] = state === "firing" ? firing(told) : [over(told), ""];
   const after = state === "firing" ? "" : `resolved after ${duration(now - since)}: `;
@@ -42,7 +42,7 @@ export function alertOf(told: Told): Alert {
   return { kind, state, receiver, reason, since: new Date(since), title, text };
 }
 
-function firing({ kind, reason, count, oldestMs, error }: Told): [string, string] {
+function firing({ kind, reason, count, oldestMs, error }: AlertFacts): [string, string] {
   if (kind === "parked") {
     const parked = `${deliveries(count, "was", "were")} parked as ${reason}`;
     return [parked, `Look: npx reporthook inbox list --reason ${reason}`];
@@ -59,7 +59,7 @@ function firing({ kind, reason, count, oldestMs, error }: Told): [string, string
   return ["the inbox fails, notifications are answered 503", error];
 }
 
-function over({ kind, reason, count }: Told): string {
+function over({ kind, reason, count }: AlertFacts): string {
   if (kind === "parked") return `no delivery is parked as ${reason} any more`;
   if (kind === "refused") return "the service accepts the API key again";
   if (kind === "backlog") return deliveries(count, "waits", "wait");

@@ -1,4 +1,4 @@
-import { check, kindOf, onlyKnown, shown, wrong } from "../lib/validate.ts";
+import { assertKnownKeys, assertOption, fail, inspect, typeName } from "../lib/validate.ts";
 import type { Alert, AlertKind } from "./alert.ts";
 import { type AlertSettings, AlertWatcher } from "./alert-watcher.ts";
 import type { Observe } from "./hooks.ts";
@@ -44,14 +44,14 @@ export const alertDefaults: Omit<AlertSettings, "send"> = {
  * });
  */
 export function alerts(options: AlertsOptions): Observe {
-  onlyKnown("alerts", options, ["send", ...Object.keys(alertDefaults)]);
+  assertKnownKeys("alerts", options, ["send", ...Object.keys(alertDefaults)]);
   if (typeof options.send !== "function") {
-    wrong("alerts: send", "a function", kindOf(options.send));
+    fail("alerts: send", "a function", typeName(options.send));
   }
   const { on = alertDefaults.on } = options;
-  check("alerts: on", `an array of ${kinds.join(", ")}`, on, Array.isArray(on));
+  assertOption("alerts: on", `an array of ${kinds.join(", ")}`, on, Array.isArray(on));
   for (const kind of on) {
-    if (!kinds.includes(kind)) wrong("alerts: on", `of ${kinds.join(", ")}`, shown(kind));
+    if (!kinds.includes(kind)) fail("alerts: on", `of ${kinds.join(", ")}`, inspect(kind));
   }
   const settings: AlertSettings = {
     send: options.send,
@@ -69,6 +69,11 @@ function number(
   options: AlertsOptions,
 ): number {
   const { [name]: given = alertDefaults[name] } = options;
-  check(`alerts: ${name}`, "an integer from 1", given, Number.isSafeInteger(given) && given >= 1);
+  assertOption(
+    `alerts: ${name}`,
+    "an integer from 1",
+    given,
+    Number.isSafeInteger(given) && given >= 1,
+  );
   return given;
 }

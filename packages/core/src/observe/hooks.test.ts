@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { type Entry, type Job, leave, type Outcome } from "../inbox/delivery.ts";
-import { observe, tell } from "./hooks.ts";
+import { type Entry, type Job, type Outcome, park, reject } from "../inbox/delivery.ts";
+import { callHook, notifyHooks } from "./hooks.ts";
 
 const job: Job = {
   ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
@@ -12,7 +12,7 @@ const job: Job = {
     headers: {},
     verification: null,
     released: false,
-    memo: null,
+    retryState: null,
     sameSignatureAs: null,
   },
   body: new Uint8Array(),
@@ -35,12 +35,12 @@ function told(given: Job, outcome: Outcome): Record<string, Entry> {
   };
   const names = ["acknowledged", "verified", "handled", "failed", "parked"];
   const hooks = Object.fromEntries(names.map((name) => [name, hook(name)]));
-  observe(hooks, given, outcome, 1_000, noError);
+  notifyHooks(hooks, given, outcome, 1_000, noError);
   return calls;
 }
 
-describe("observe", () => {
-  it("observe() tells of a verdict, with the entry as it goes on", () => {
+describe("notifyHooks", () => {
+  it("notifyHooks() tells of a verdict, with the entry as it goes on", () => {
     const entry = {
       state: "verified",
       attempts: 0,
@@ -49,24 +49,24 @@ describe("observe", () => {
       ...found,
     };
     expect(told(job, verified)).toMatchObject({ verified: { id: "1", ...entry } });
-    const rejected = leave("rejected", "invalid_signature", "no");
+    const rejected = reject("invalid_signature", "no");
     expect(Object.keys(told(job, rejected))).toEqual(["verified"]);
   });
 
-  it("observe() tells of what is parked", () => {
-    const expired = { ...leave("held", "expired", "late"), verification: "expired" } as const;
+  it("notifyHooks() tells of what is parked", () => {
+    const expired = { ...park("held", "expired", "late"), verification: "expired" } as const;
     expect(Object.keys(told(job, expired))).toEqual(["verified", "parked"]);
-    const dead = leave("dead", "do_not_retry", "no", "DoNotRetry: no");
+    const dead = park("dead", "do_not_retry", "no", "DoNotRetry: no");
     const calls = told(handling, dead);
     expect(Object.keys(calls).sort()).toEqual(["failed", "parked"]);
     const entry = { state: "dead", attempts: 3, reason: dead.reason, lastError: "DoNotRetry: no" };
     expect(calls["parked"]).toMatchObject({ ...entry, ...found });
   });
 
-  it("observe() tells of success, and of an attempt that failed", () => {
+  it("notifyHooks() tells of success, and of an attempt that failed", () => {
     const { handled } = told(handling, { to: "handled", ...found });
     expect(handled).toMatchObject({ state: "handled", attempts: 3, lastError: null });
-    const again = { to: "again", afterMs: 500, error: "no", counts: true } as const;
+    const again = { to: "retry", afterMs: 500, error: "no", countsAsAttempt: true } as const;
     const { failed } = told(handling, again);
     expect(failed).toMatchObject({
       state: "verified",
@@ -74,25 +74,25 @@ describe("observe", () => {
       nextAttemptAt: new Date(1_500),
     });
     expect(told(job, again)).toEqual({});
-    expect(told(handling, { ...again, counts: false })).toEqual({});
-    expect(Object.keys(told(handling, leave("held", "no_handler", "no")))).toEqual(["parked"]);
+    expect(told(handling, { ...again, countsAsAttempt: false })).toEqual({});
+    expect(Object.keys(told(handling, park("held", "no_handler", "no")))).toEqual(["parked"]);
   });
 
-  it("observe() needs no hook", () => {
-    expect(() => observe({}, job, verified, 0, noError)).not.toThrow();
+  it("notifyHooks() needs no hook", () => {
+    expect(() => notifyHooks({}, job, verified, 0, noError)).not.toThrow();
   });
 });
 
-describe("tell", () => {
-  it("tell() hands on what a hook throws, at once or later", async () => {
+describe("callHook", () => {
+  it("callHook() hands on what a hook throws, at once or later", async () => {
     const onError = vi.fn();
     const broken = new Error("broken");
     const throwing = () => {
       throw broken;
     };
-    tell(throwing, job, onError);
+    callHook(throwing, job, onError);
     const rejecting: () => void = () => Promise.reject(broken);
-    tell(rejecting, job, onError);
+    callHook(rejecting, job, onError);
     await new Promise((resolve) => setImmediate(resolve));
     expect(onError.mock.calls).toEqual([[broken], [broken]]);
   });

@@ -30,7 +30,7 @@ export function watchedBy(hooks: Observe, watcher: Watcher | undefined): Observe
 }
 
 /** Tells the hooks that fit an outcome. */
-export function observe(
+export function notifyHooks(
   hooks: Observe,
   job: Job,
   outcome: Outcome,
@@ -39,16 +39,16 @@ export function observe(
 ): void {
   const handling = job.stage === "handle";
   const call = (hook: ((entry: Entry) => void) | undefined, fits: boolean): void => {
-    if (hook && fits) tell(hook, entryAfter(job, outcome, now), onError);
+    if (hook && fits) callHook(hook, entryAfter(job, outcome, now), onError);
   };
   call(hooks.verified, !handling && hasVerdict(outcome));
   call(hooks.handled, handling && outcome.to === "handled");
   call(hooks.failed, handling && attemptFailed(outcome));
-  call(hooks.parked, outcome.to !== "again" && isParked(outcome.to as Entry["state"]));
+  call(hooks.parked, outcome.to !== "retry" && isParked(outcome.to as Entry["state"]));
 }
 
 /** Calls one hook. */
-export function tell(
+export function callHook(
   hook: (entry: Entry) => void,
   entry: Entry,
   onError: (error: unknown) => void,
@@ -67,16 +67,16 @@ function hasVerdict(outcome: Outcome): boolean {
 }
 
 function attemptFailed(outcome: Outcome): boolean {
-  return outcome.to === "dead" || (outcome.to === "again" && outcome.counts);
+  return outcome.to === "dead" || (outcome.to === "retry" && outcome.countsAsAttempt);
 }
 
 function entryAfter(job: Job, outcome: Outcome, now: number): Entry {
-  const again = outcome.to === "again" ? outcome : null;
+  const again = outcome.to === "retry" ? outcome : null;
   const advances = outcome.to === "verified";
-  const counted = again === null || again.counts ? 1 : 0;
+  const counted = again === null || again.countsAsAttempt ? 1 : 0;
   return {
     id: job.id,
-    state: outcome.to === "again" ? job.state : outcome.to,
+    state: outcome.to === "retry" ? job.state : outcome.to,
     reason: "reason" in outcome ? outcome.reason : null,
     type: ("type" in outcome && outcome.type) || job.type,
     reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,

@@ -1,28 +1,28 @@
 import type { Authorization } from "../client/authorizer.ts";
-import type { Decision } from "../http/answer.ts";
+import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 
-/** The key under which `createReceiver` takes a {@link Seam}: a seam for telemetry, no option. */
-export const seam: unique symbol = Symbol.for("reporthook.seam");
+/** The key under which `createReceiver` takes an {@link Instrument}: for telemetry, no option of apps. */
+export const instrumentation: unique symbol = Symbol.for("reporthook.instrumentation");
 
 /** Called once for each receiver with what it may look at; gives what is put around its work. */
-export type Seam = (receiver: {
+export type Instrument = (receiver: {
   readonly name: string;
   health(): Promise<Health>;
   /** Takes the API key out of what others have thrown. */
-  clean(text: string): string;
-}) => Around;
+  redact(text: string): string;
+}) => Instrumentation;
 
 /** What is put around the work of one receiver. Whatever it wraps it has to run, once, and to pass on what comes of it. */
-export interface Around {
+export interface Instrumentation {
   /** One request, from its arrival to the decision; what it is run with is what is received. */
   receive(
     incoming: Incoming,
     id: string,
-    run: (incoming: Incoming) => Promise<Decision>,
-  ): Promise<Decision>;
+    run: (incoming: Incoming) => Promise<ReceiveResult>,
+  ): Promise<ReceiveResult>;
   /** One authorize call. */
   verify(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
   /** All handlers of one attempt; resolves to what they threw. */

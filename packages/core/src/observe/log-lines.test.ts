@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Decision } from "../http/answer.ts";
-import { again, type Job, leave, type Outcome } from "../inbox/delivery.ts";
+import type { ReceiveResult } from "../http/answer.ts";
+import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
 import { withError } from "../lib/thrown.ts";
 import { logAnswer, logOutcome } from "./log-lines.ts";
 
@@ -17,14 +17,21 @@ function noting(lines: Line[], info = true) {
 
 const job = (part: Partial<Job> = {}): Job => ({
   ...{ id: "a", url: "/", context: null, headers: {}, body: new Uint8Array(), signature: "s" },
-  ...{ state: "received", stage: "verify", reason: null, type: null, reportId: null, memo: null },
+  ...{
+    state: "received",
+    stage: "verify",
+    reason: null,
+    type: null,
+    reportId: null,
+    retryState: null,
+  },
   ...{ receivedAt: new Date(0), nextAttemptAt: null, lastError: null, ackMs: 0, attempts: 1 },
   ...{ verification: null, released: false, sameSignatureAs: null },
   ...part,
 });
 
 describe("logAnswer()", () => {
-  const answered = (decision: Decision, info = true): Line[] => {
+  const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
     logAnswer(noting(lines, info), "a", decision, { elapsedMs: 12 });
     return lines;
@@ -65,11 +72,11 @@ describe("logOutcome()", () => {
   const recognized = { type: "report.complete", reportId: null } as const;
   const verified = { to: "verified", verification: "valid", ...recognized } as const;
   const ids = { id: "a" };
-  const rejected = leave("rejected", "invalid_signature", "The service says no.");
-  const dead = leave("dead", "do_not_retry", "It said so.", "Error: no");
-  const held = leave("held", "expired", "Too late.");
-  const counted = again(7, "Error: no", { counts: true });
-  const cutOff = again(7, "Error: no", { counts: false });
+  const rejected = reject("invalid_signature", "The service says no.");
+  const dead = park("dead", "do_not_retry", "It said so.", "Error: no");
+  const held = park("held", "expired", "Too late.");
+  const counted = retryIn(7, "Error: no", { countsAsAttempt: true });
+  const cutOff = retryIn(7, "Error: no", { countsAsAttempt: false });
 
   /** A line, its level and message first. */
   const line = (level: Line[0], message: string, fields: LogFields): Line[] => [

@@ -1,4 +1,4 @@
-import type { Decision } from "../http/answer.ts";
+import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../lib/log.ts";
@@ -8,7 +8,7 @@ import { errField } from "../lib/thrown.ts";
 export function logAnswer(
   logger: Logger,
   id: string,
-  decision: Decision,
+  decision: ReceiveResult,
   deadline: Pick<Deadline, "elapsedMs">,
 ): void {
   if (logger.info === undefined) return;
@@ -39,21 +39,21 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
     logger.info?.({ id, attempt, reason }, "A delivery is rejected.");
   } else if (
     !keeps &&
-    (stage === "handle" || to === "again") &&
-    (to !== "again" || outcome.counts)
+    (stage === "handle" || to === "retry") &&
+    (to !== "retry" || outcome.countsAsAttempt)
   ) {
     const why =
       "reason" in outcome ? { reason: outcome.reason.code, error, ...err } : { error, ...err };
     logger.warn({ id, ...why }, "A notification was not handled: answered 503.");
-  } else if (keeps && to !== "again") {
+  } else if (keeps && to !== "retry") {
     const { code: reason, message: why } = outcome.reason;
     const fields = { id, reason, why, attempt, error, ...err };
     if (to === "held") logger.warn(fields, "A delivery is held: release it, or discard it.");
     else logger.warn(fields, "A delivery is dead: see why, then release it, or discard it.");
-  } else if (keeps && to === "again" && stage === "handle" && outcome.counts) {
+  } else if (keeps && to === "retry" && stage === "handle" && outcome.countsAsAttempt) {
     const fields = { id, attempt, error, afterMs: outcome.afterMs, ...err };
     logger.warn(fields, "A handler failed: it is tried again.");
-  } else if (keeps && to === "again") {
+  } else if (keeps && to === "retry") {
     const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };
     logger.info?.(fields, "A delivery waits for its next attempt.");
   }

@@ -1,10 +1,10 @@
 import type { Arrival, Entry, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
-import { entryOf, jobAt, newKept } from "../inbox/stored-delivery.ts";
+import { entryOf, jobAt, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
-import { type Observe, observe, tell } from "./hooks.ts";
-import type { Around } from "./instrumentation.ts";
+import { callHook, notifyHooks, type Observe } from "./hooks.ts";
+import type { Instrumentation } from "./instrumentation.ts";
 import { logOutcome } from "./log-lines.ts";
 
 /** What reporting needs. */
@@ -12,7 +12,7 @@ export interface ReporterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Removes the API key from a text. */
-  readonly clean: (text: string) => string;
+  readonly redact: (text: string) => string;
   readonly observe: Observe;
   readonly ack: "stored" | "handled";
 }
@@ -21,20 +21,20 @@ export interface ReporterOptions {
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #hooks: Observe;
-  readonly #around: Around | undefined;
+  readonly #instrumentation: Instrumentation | undefined;
 
-  constructor(options: ReporterOptions, around: Around | undefined) {
+  constructor(options: ReporterOptions, around: Instrumentation | undefined) {
     const { parked, ...withoutParked } = options.observe;
     this.#options = options;
     // Nothing is parked where nothing is kept.
     this.#hooks = options.ack === "stored" ? options.observe : withoutParked;
-    this.#around = around;
+    this.#instrumentation = around;
   }
 
   /** Logs what should not have failed; for what a hook throws, too. */
   readonly unexpected = (error: unknown): void => {
-    const { clean, logger } = this.#options;
-    logger.error(shownFields(error, clean), "Work on a delivery failed unexpectedly.");
+    const { redact, logger } = this.#options;
+    logger.error(shownFields(error, redact), "Work on a delivery failed unexpectedly.");
   };
 
   /** A delivery is stored; `outcome` is that of `verify: "before-ack"`, if it was asked. */
@@ -44,16 +44,16 @@ export class Reporter {
     if (arrival.to !== "held" || outcome?.to === "held") return;
     const fields = { id: delivery.id, reason: arrival.reason.code };
     this.#options.logger.info?.(fields, "A delivery is held on arrival.");
-    this.#around?.settled(jobAt(delivery), { ...arrival, error: null });
+    this.#instrumentation?.settled(jobAt(delivery), { ...arrival, error: null });
     this.#showNew(this.#hooks.parked, delivery, arrival);
   }
 
   /** A stage has ended with this outcome. */
   settled(job: Job, outcome: Outcome): void {
     const { ack, clock, logger } = this.#options;
-    observe(this.#hooks, job, outcome, clock.now(), this.unexpected);
+    notifyHooks(this.#hooks, job, outcome, clock.now(), this.unexpected);
     logOutcome(logger, ack === "stored", job, outcome);
-    this.#around?.settled(job, outcome);
+    this.#instrumentation?.settled(job, outcome);
   }
 
   #showNew(
@@ -61,6 +61,6 @@ export class Reporter {
     delivery: NewDelivery,
     arrival: Arrival,
   ): void {
-    if (hook) tell(hook, entryOf(newKept(delivery, arrival, null)), this.unexpected);
+    if (hook) callHook(hook, entryOf(newStoredDelivery(delivery, arrival, null)), this.unexpected);
   }
 }

@@ -17,7 +17,7 @@ export interface Watched {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Removes the API key from a text. */
-  readonly clean: (text: string) => string;
+  readonly redact: (text: string) => string;
   /** Has a function run in the async context of `createReceiver`. */
   readonly bind: Bind;
   readonly health: () => Promise<Health>;

@@ -6,7 +6,7 @@ import type { Inbox } from "../inbox/inbox.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Observe } from "../observe/hooks.ts";
-import type { Seam, seam } from "../observe/instrumentation.ts";
+import type { Instrument, instrumentation } from "../observe/instrumentation.ts";
 
 /** The `signature` option: a header's name, or a function that finds the signature. */
 export type SignatureSource =
@@ -111,5 +111,5 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   /** Hooks for metrics of your own. */
   readonly observe?: Observe | undefined;
   /** Not for apps: where telemetry is plugged in. */
-  readonly [seam]?: Seam;
+  readonly [instrumentation]?: Instrument;
 }

@@ -1,9 +1,9 @@
 import { DoNotRetry, RetryAfter } from "../errors.ts";
-import { again, type Job, leave, type Outcome } from "../inbox/delivery.ts";
+import { type Job, type Outcome, park, retryIn } from "../inbox/delivery.ts";
 import { describe } from "../lib/describe.ts";
-import { account } from "../lib/thrown.ts";
-import type { Settings } from "../options/settings.ts";
-import { handlerDelay } from "./backoff.ts";
+import { accountOf } from "../lib/thrown.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import { handlerBackoffMs } from "./backoff.ts";
 
 // A hundred years: no Date can store a later time.
 const waitMaxMs = 3_155_760_000_000;
@@ -16,19 +16,20 @@ export function afterFailure(
   job: Job,
   failures: readonly unknown[],
   failure: unknown,
-  { clean, clock, retry }: Pick<Settings, "clean" | "clock" | "retry">,
+  { redact, clock, retry }: Pick<ReceiverSettings, "redact" | "clock" | "retry">,
 ): Outcome {
-  const text = account(failure, clean);
+  const text = accountOf(failure, redact);
   const attempts = job.attempts + 1;
   const final = failures.find(DoNotRetry.is);
-  if (final !== undefined) return leave("dead", "do_not_retry", describe(final, clean), text);
+  if (final !== undefined) return park("dead", "do_not_retry", describe(final, redact), text);
   if (attempts >= retry.attempts) {
-    const message = `${attempts} attempts failed. Last: ${describe(failure, clean)}`;
-    return leave("dead", "attempts_used_up", message, text);
+    const message = `${attempts} attempts failed. Last: ${describe(failure, redact)}`;
+    return park("dead", "attempts_used_up", message, text);
   }
   const when = failures.find(RetryAfter.is)?.when;
-  const afterMs = when === undefined ? handlerDelay(attempts, retry) : msUntil(when, clock.now());
-  return again(afterMs, text, { counts: true });
+  const afterMs =
+    when === undefined ? handlerBackoffMs(attempts, retry) : msUntil(when, clock.now());
+  return retryIn(afterMs, text, { countsAsAttempt: true });
 }
 
 function msUntil(when: number | Date, now: number): number {

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { authorizeDelay, handlerDelay } from "./backoff.ts";
+import { authorizeBackoffMs, handlerBackoffMs } from "./backoff.ts";
 
 const minute = 60_000;
 
-describe("handlerDelay()", () => {
+describe("handlerBackoffMs()", () => {
   it("doubles from minMs to maxMs, less up to a quarter", () => {
     const retry = { attempts: 10, minMs: 1_000, maxMs: 3_600_000 };
     for (let attempts = 1; attempts < 2_000; attempts++) {
       const most = Math.min(1_000 * 2 ** (attempts - 1), 3_600_000);
-      const delay = handlerDelay(attempts, retry);
+      const delay = handlerBackoffMs(attempts, retry);
       expect(delay).toBeLessThanOrEqual(most);
       expect(delay).toBeGreaterThanOrEqual(most * 0.75);
     }
   });
 });
 
-describe("authorizeDelay()", () => {
+describe("authorizeBackoffMs()", () => {
   it("doubles from 1 s to 10 s while the signature may be valid, then grows to 5 minutes", () => {
     for (const [attempts, age, most] of [
       [1, 0, 1_000],
@@ -27,15 +27,15 @@ describe("authorizeDelay()", () => {
       [42, 7 * minute, 2 * minute],
       [60, 50 * minute, 5 * minute],
     ] as const) {
-      const delay = authorizeDelay(attempts, age, 0);
+      const delay = authorizeBackoffMs(attempts, age, 0);
       expect(delay).toBeLessThanOrEqual(most);
       expect(delay).toBeGreaterThanOrEqual(most * 0.75);
     }
   });
 
   it("waits as long as the service asks, within bounds", () => {
-    expect(authorizeDelay(1, 0, 30_000)).toBe(30_000);
-    expect(authorizeDelay(1, 0, 3_600_000)).toBe(minute);
-    expect(authorizeDelay(9, 50 * minute, 3_600_000)).toBe(5 * minute);
+    expect(authorizeBackoffMs(1, 0, 30_000)).toBe(30_000);
+    expect(authorizeBackoffMs(1, 0, 3_600_000)).toBe(minute);
+    expect(authorizeBackoffMs(9, 50 * minute, 3_600_000)).toBe(5 * minute);
   });
 });

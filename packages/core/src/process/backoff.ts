@@ -2,7 +2,7 @@ import { signatureLifetimeMs } from "../inbox/delivery.ts";
 import type { RetryOptions } from "../options/options.ts";
 
 /** Milliseconds until a handler's next attempt, after `attempts` have failed: exponential, less up to a quarter. */
-export function handlerDelay(attempts: number, { minMs, maxMs }: RetryOptions): number {
+export function handlerBackoffMs(attempts: number, { minMs, maxMs }: RetryOptions): number {
   return jitter(Math.min(minMs * 2 ** (attempts - 1), maxMs));
 }
 
@@ -10,7 +10,7 @@ export function handlerDelay(attempts: number, { minMs, maxMs }: RetryOptions): 
  * Milliseconds until authorize is asked again, `attempts` calls after a delivery that is `age` milliseconds old:
  * 1 s doubling to 10 s while its signature may be valid, then to 5 minutes.
  */
-export function authorizeDelay(attempts: number, age: number, retryAfterMs: number): number {
+export function authorizeBackoffMs(attempts: number, age: number, retryAfterMs: number): number {
   const young = age < signatureLifetimeMs;
   const delay = young
     ? Math.min(1_000 * 2 ** (attempts - 1), 10_000)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 
 const permitted = (breaker: CircuitBreaker): Permit => {
@@ -16,14 +16,14 @@ function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
 }
 
 function openByRefusals() {
-  const clock = virtualClock();
+  const clock = manualClock();
   const breaker = new CircuitBreaker(clock);
   refuse(breaker, "a");
   return { clock, breaker };
 }
 
 function openBySilence() {
-  const clock = virtualClock();
+  const clock = manualClock();
   const breaker = new CircuitBreaker(clock);
   const permits = Array.from({ length: 8 }, () => permitted(breaker));
   for (const permit of permits) breaker.silent(permit, 0);
@@ -33,7 +33,7 @@ function openBySilence() {
 describe("CircuitBreaker and refusals", () => {
   it("opens at the first refusal where no verdict ever came, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("refused");
-    const breaker = new CircuitBreaker(virtualClock());
+    const breaker = new CircuitBreaker(manualClock());
     breaker.judged(permitted(breaker));
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
@@ -43,7 +43,7 @@ describe("CircuitBreaker and refusals", () => {
   });
 
   it("starts to count again after a verdict", () => {
-    const breaker = new CircuitBreaker(virtualClock());
+    const breaker = new CircuitBreaker(manualClock());
     breaker.judged(permitted(breaker));
     const other = permitted(breaker);
     refuse(breaker, "a");
@@ -55,7 +55,7 @@ describe("CircuitBreaker and refusals", () => {
   });
 
   it("stays closed for 5 minutes after a verdict amid refusals", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.judged(permitted(breaker));
     refuse(breaker, "a");
@@ -85,7 +85,7 @@ describe("CircuitBreaker and refusals", () => {
   });
 
   it("probes each second at first where the key has worked", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.judged(permitted(breaker));
     refuse(breaker, "a", "b");
@@ -119,7 +119,7 @@ describe("CircuitBreaker and refusals", () => {
   });
 
   it("waits as long as the service asked, at most 5 minutes", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.refused(permitted(breaker), "a", 3_600_000);
     clock.advance(299_999);
@@ -133,7 +133,7 @@ describe("CircuitBreaker and refusals", () => {
   });
 
   it("does not lengthen a pause for calls under way when it opened", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     const late = permitted(breaker);
     refuse(breaker, "a");
@@ -144,7 +144,7 @@ describe("CircuitBreaker and refusals", () => {
   });
 
   it("probes in time when the clock is set back, and never once stopped", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     let offset = 0;
     const breaker = new CircuitBreaker({ ...clock, now: () => clock.now() + offset });
     refuse(breaker, "a");
@@ -158,7 +158,7 @@ describe("CircuitBreaker and refusals", () => {
 
 describe("CircuitBreaker and silence", () => {
   it("opens after five silent calls in a row, unless an answer came between", () => {
-    const breaker = new CircuitBreaker(virtualClock());
+    const breaker = new CircuitBreaker(manualClock());
     const permit = permitted(breaker);
     breaker.silent(permit, 0);
     breaker.answered(permit);
@@ -170,7 +170,7 @@ describe("CircuitBreaker and silence", () => {
   });
 
   it("stays closed for a minute after an answer amid silence", () => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.silent(permitted(breaker), 0);
     breaker.answered(permitted(breaker));

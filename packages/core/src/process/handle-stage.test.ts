@@ -16,7 +16,7 @@ describe("HandleStage", () => {
       const handling = handle.run(given, controller.signal);
       await Promise.resolve();
       controller.abort();
-      expect(await handling).toMatchObject({ to: "again", counts: false });
+      expect(await handling).toMatchObject({ to: "retry", countsAsAttempt: false });
     }
   });
 

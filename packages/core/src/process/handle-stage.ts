@@ -1,13 +1,13 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
-import { type Job, leave, type Outcome, type Recognized, stopped } from "../inbox/delivery.ts";
+import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { account, shownError, withError } from "../lib/thrown.ts";
+import { accountOf, shownError, withError } from "../lib/thrown.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import type { Around } from "../observe/instrumentation.ts";
-import type { Settings } from "../options/settings.ts";
+import type { Instrumentation } from "../observe/instrumentation.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { createNoHandler, type NoHandler } from "./no-handler.ts";
@@ -15,12 +15,12 @@ import { toEvent } from "./to-event.ts";
 
 type Needed =
   | ("clock" | "logger" | "parse" | "schemas" | "reusedSignature" | "retry")
-  | ("handlerTimeoutMs" | "clean");
+  | ("handlerTimeoutMs" | "redact");
 
 /** What handling needs. */
-export interface HandleOptions extends Pick<Settings, Needed> {
+export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
   readonly registrations: readonly Registration[];
-  readonly around?: Around | undefined;
+  readonly instrumentation?: Instrumentation | undefined;
 }
 
 /** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
@@ -54,20 +54,22 @@ export class HandleStage {
       return signal.aborted ? stopped : this.#notUnderstood(error);
     }
     if (event === null) {
-      return leave("dead", "not_understood", "The body is not a JSON object.");
+      return park("dead", "not_understood", "The body is not a JSON object.");
     }
     if (this.#isHeldForReuse(job)) {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
-      return leave("held", "reused_signature", message);
+      return park("held", "reused_signature", message);
     }
     const { type } = event;
     const recognized = { type, reportId: "reportId" in event ? event.reportId : null };
     const handlers = handlersFor(this.#options.registrations, event, job.released);
     if (handlers.length === 0) return this.#noHandler.outcomeOf(job, recognized);
-    const { around, clock, handlerTimeoutMs: timeoutMs } = this.#options;
+    const { instrumentation, clock, handlerTimeoutMs: timeoutMs } = this.#options;
     const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
     const run = () => dispatch(handlers, event, bounds);
-    const failures = await (around === undefined ? run() : around.handle(job, run));
+    const failures = await (instrumentation === undefined
+      ? run()
+      : instrumentation.handle(job, run));
     if (failures.length === 0) return { to: "handled", ...recognized };
     if (signal.aborted) return stopped;
     return this.#afterFailure(job, failures, recognized);
@@ -80,12 +82,12 @@ export class HandleStage {
   }
 
   #notUnderstood(error: unknown): Outcome {
-    const { clean } = this.#options;
-    const text = describe(error, clean);
+    const { redact } = this.#options;
+    const text = describe(error, redact);
     const isMismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
-    if (isMismatch) return leave("dead", "schema_mismatch", text, text);
-    const outcome = leave("dead", "not_understood", text, account(error, clean));
-    return withError(outcome, shownError(error, clean));
+    if (isMismatch) return park("dead", "schema_mismatch", text, text);
+    const outcome = park("dead", "not_understood", text, accountOf(error, redact));
+    return withError(outcome, shownError(error, redact));
   }
 
   #isHeldForReuse({ released, sameSignatureAs }: Job): boolean {
@@ -100,6 +102,6 @@ export class HandleStage {
     const failure =
       failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed");
     const outcome = { ...afterFailure(job, failures, failure, this.#options), ...recognized };
-    return withError(outcome, shownError(failure, this.#options.clean));
+    return withError(outcome, shownError(failure, this.#options.redact));
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../events/events.ts";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { type AnyHandler, dispatch, handlersFor, type Registration } from "./handlers.ts";
 
 const event: EventOf = {
@@ -9,7 +9,7 @@ const event: EventOf = {
 };
 
 function setUp(attempt = 1) {
-  const clock = virtualClock();
+  const clock = manualClock();
   const controller = new AbortController();
   const { signal } = controller;
   const run = (...handlers: AnyHandler[]): Promise<readonly unknown[]> =>

@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import { silentMs } from "../inbox/shared-inbox.ts";
+import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { realTimers } from "../lib/real-timers.ts";
 
 /** The receiver to wait for. */

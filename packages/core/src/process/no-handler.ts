@@ -1,7 +1,7 @@
 import { toObject } from "../events/recognize.ts";
-import { type Job, leave, type Outcome, type Recognized } from "../inbox/delivery.ts";
+import { type Job, type Outcome, park, type Recognized } from "../inbox/delivery.ts";
 import { oncePerMinuteEach } from "../lib/log.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Registration } from "./handlers.ts";
 
 /** Says that no handler is there, and decides what becomes of an event that none takes. */
@@ -17,7 +17,7 @@ export function createNoHandler({
   clock,
   logger,
   registrations,
-}: Pick<Settings, "clock" | "logger"> & {
+}: Pick<ReceiverSettings, "clock" | "logger"> & {
   readonly registrations: readonly Registration[];
 }): NoHandler {
   const unhandled = oncePerMinuteEach(clock, logger.warn, "type");
@@ -46,5 +46,5 @@ function held(job: Job): Outcome {
   const message =
     `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
     'register one for "unknown" or teach parse its shape, then release it.';
-  return { ...leave("held", "no_handler", message), type: "unknown", reportId: null };
+  return { ...park("held", "no_handler", message), type: "unknown", reportId: null };
 }

@@ -1,22 +1,22 @@
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Has the inbox delete what it no longer keeps. */
 export class Pruner {
-  readonly #settings: Pick<Settings, "ack" | "clean" | "clock" | "inbox">;
+  readonly #settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox">;
   readonly #failed: Logger["error"];
   #prunedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  constructor(settings: Pick<Settings, "ack" | "clean" | "clock" | "inbox" | "logger">) {
+  constructor(settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox" | "logger">) {
     this.#settings = settings;
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
   }
 
   /** Prunes, at most once in `everyMs` milliseconds. Never rejects. */
   async prune(everyMs = 60_000): Promise<void> {
-    const { ack, clean, clock, inbox } = this.#settings;
+    const { ack, redact, clock, inbox } = this.#settings;
     const now = clock.now();
     if (ack !== "stored" || this.#stopped || Math.abs(now - this.#prunedAt) < everyMs) return;
     this.#prunedAt = now;
@@ -24,7 +24,7 @@ export class Pruner {
       await inbox.prune(new Date(now));
     } catch (error) {
       if (this.#stopped) return;
-      const fields = { error: describe(error, clean) };
+      const fields = { error: describe(error, redact) };
       this.#failed(fields, "What is no longer kept could not be deleted. Trying again.");
     }
   }

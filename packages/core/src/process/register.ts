@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import { type EventName, eventNames } from "../events/events.ts";
-import { shown } from "../lib/validate.ts";
+import { inspect } from "../lib/validate.ts";
 import type { AnyHandler, Registration } from "./handlers.ts";
 
 /**
@@ -23,7 +23,9 @@ export function register(
   const names: readonly EventName[] = Array.isArray(given) ? [...given] : [given as EventName];
   for (const name of names) {
     if (eventNames.includes(name)) continue;
-    throw new TypeError(`on: ${shown(name)} is no event name; these are: ${eventNames.join(", ")}`);
+    throw new TypeError(
+      `on: ${inspect(name)} is no event name; these are: ${eventNames.join(", ")}`,
+    );
   }
   if (names.length === 0) throw new TypeError("on: give at least one event name");
   if (typeof handler !== "function") throw new TypeError("on: the handler must be a function");

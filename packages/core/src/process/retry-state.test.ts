@@ -3,13 +3,16 @@ import { retryStateOf, whyExpired } from "./retry-state.ts";
 
 describe("retryStateOf()", () => {
   it("reads what was remembered, nothing at first", () => {
-    expect(retryStateOf({ memo: null })).toEqual({});
-    expect(retryStateOf({ memo: '{"outage":true,"odd":2}' })).toEqual({ outage: true, odd: 2 });
+    expect(retryStateOf({ retryState: null })).toEqual({});
+    expect(retryStateOf({ retryState: '{"outage":true,"odd":2}' })).toEqual({
+      outage: true,
+      odd: 2,
+    });
   });
 });
 
 describe("whyExpired()", () => {
-  const received = { memo: null, receivedAt: new Date(1_000), attempts: 0 };
+  const received = { retryState: null, receivedAt: new Date(1_000), attempts: 0 };
   const never = Number.NEGATIVE_INFINITY;
   const silent = "The signature expired while the service was unavailable.";
   const refused =
@@ -18,10 +21,10 @@ describe("whyExpired()", () => {
   const old = "The signature was older than 5 minutes when authorize was asked.";
 
   it.each([
-    ["the service was silent", silent, { memo: '{"outage":true}', attempts: 3 }, 2_000],
+    ["the service was silent", silent, { retryState: '{"outage":true}', attempts: 3 }, 2_000],
     ["the key was refused meanwhile", refused, { attempts: 3 }, 1_001],
     ["the key was refused before it came", old, {}, 1_000],
-    ["attempts failed", failed, { attempts: 1, memo: '{"odd":1}' }, never],
+    ["attempts failed", failed, { attempts: 1, retryState: '{"odd":1}' }, never],
     ["it was old when it came", old, {}, never],
   ])("says so when %s", (_, message, job, refusedAt) => {
     expect(whyExpired({ ...received, ...job }, refusedAt)).toBe(message);

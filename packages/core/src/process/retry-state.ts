@@ -27,13 +27,13 @@ export interface ServiceState {
 const promptMs = 60_000;
 
 /** What was remembered of a delivery; nothing at first. */
-export function retryStateOf({ memo }: Pick<Job, "memo">): RetryState {
-  return memo === null ? {} : (JSON.parse(memo) as RetryState);
+export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryState {
+  return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
 }
 
 /** What is to be remembered after a call without a verdict, or when no call was made. */
 export function nextRetryState(
-  job: Pick<Job, "memo" | "receivedAt">,
+  job: Pick<Job, "retryState" | "receivedAt">,
   why: NoVerdict,
   { now, open, judgedAt }: ServiceState,
 ): RetryState {
@@ -59,7 +59,7 @@ export function isJudgedSince({ refusedAt }: RetryState, judgedAt: number): bool
 
 /** Why a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */
 export function whyExpired(
-  job: Pick<Job, "memo" | "receivedAt" | "attempts">,
+  job: Pick<Job, "retryState" | "receivedAt" | "attempts">,
   refusedAt: number,
 ): string {
   if (retryStateOf(job).outage === true) {

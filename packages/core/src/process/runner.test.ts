@@ -1,16 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gate, setUp, turns, until } from "../../test-support/receiver-setup.ts";
+import { gate, setUp, turns, turnUntil } from "../../test-support/receiver-setup.ts";
 import { DoNotRetry } from "../errors.ts";
-import type { Inbox, Policy } from "../inbox/inbox.ts";
+import type { ConsumeOptions, Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 
 const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);
 
 describe("pruning", () => {
   it("is done at the start, and then once a minute at most, when something is going on", async () => {
     const prune = vi.fn(async (_now: Date) => 0);
-    const clock = virtualClock();
+    const clock = manualClock();
     const { receiver, send } = setUp({ inbox: inboxWith({ prune }), clock });
     const began = clock.now();
     const pruned = () => prune.mock.calls.map(([now]) => now.getTime() - began);
@@ -30,7 +30,7 @@ describe("pruning", () => {
 
   it("is done again when the clock was set back", async () => {
     const prune = vi.fn(async () => 0);
-    const { now, ...timers } = virtualClock();
+    const { now, ...timers } = manualClock();
     let setBackMs = 0;
     const clock = { ...timers, now: () => now() - setBackMs };
     const { receiver } = setUp({ inbox: inboxWith({ prune }), clock });
@@ -81,13 +81,13 @@ describe("pruning", () => {
 
 describe("an inbox that fails at its work", () => {
   it("is one line a minute with their number, for each thing that it says", async () => {
-    const policies: Policy[] = [];
+    const policies: ConsumeOptions[] = [];
     const idle = { stop: async () => {}, abort: async () => {}, running: 0 };
     const consume: Inbox["consume"] = (_stage, _work, policy) => {
       policies.push(policy);
       return idle;
     };
-    const clock = virtualClock();
+    const clock = manualClock();
     const { receiver, lines, seeAll } = setUp({ inbox: inboxWith({ consume }), clock });
     seeAll();
     await receiver.start();
@@ -125,7 +125,7 @@ describe("idle()", () => {
       throw new Error("out of paper");
     });
     const { body } = await send("report.complete");
-    await until(async () => (await receiver.inbox.get(body.id))?.attempts === 1);
+    await turnUntil(async () => (await receiver.inbox.get(body.id))?.attempts === 1);
     await expect(receiver.idle(late)).rejects.toThrow(
       `: 0 received, 1 verified; for example ${body.id} (report.complete, last error: Error: out of paper)`,
     );
@@ -154,7 +154,7 @@ describe("opening the inbox", () => {
 
   it("is tried again after 1 second, then after twice as long each time, up to 30", async () => {
     const open = vi.fn(() => Promise.reject(new Error("locked")));
-    const clock = virtualClock();
+    const clock = manualClock();
     const { send, lines, seeAll } = setUp({ inbox: inboxWith({ open }), clock });
     seeAll();
     await send("report");
@@ -184,7 +184,7 @@ describe("opening the inbox", () => {
     const { receiver, emulator, lines, seeAll } = setUp({ inbox: inboxWith({ open }) });
     seeAll();
     receiver.mount();
-    await until(() => open.mock.calls.length === 1);
+    await turnUntil(() => open.mock.calls.length === 1);
     const closed = receiver.close();
     opened.open();
     await closed;

@@ -2,7 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
 import type { Consumer } from "../inbox/inbox.ts";
-import { silentMs } from "../inbox/shared-inbox.ts";
+import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
@@ -10,11 +10,11 @@ import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Watcher } from "../observe/watcher.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { FirstAttempts } from "./first-attempts.ts";
 import type { HandleStage } from "./handle-stage.ts";
 import type { Pruner } from "./pruner.ts";
 import type { VerifyStage } from "./verify-stage.ts";
-import type { FirstAttempts } from "./wait-until.ts";
 
 /** What the runner puts to work. */
 export interface RunnerParts {
@@ -31,7 +31,7 @@ const intervalMaxMs = 2_147_483_647;
 
 /** Runs the two stages of a receiver on its inbox: starts them, has outcomes reported, and ends them. */
 export class Runner {
-  readonly #settings: Settings;
+  readonly #settings: ReceiverSettings;
   readonly #parts: RunnerParts;
   readonly #aborted = new StopController();
   readonly #inboxFailed: Logger["warn"];
@@ -41,7 +41,7 @@ export class Runner {
   #retryTimer: unknown;
   #keepAlive: unknown;
 
-  constructor(settings: Settings, parts: RunnerParts) {
+  constructor(settings: ReceiverSettings, parts: RunnerParts) {
     this.#settings = settings;
     this.#parts = parts;
     this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
@@ -135,7 +135,7 @@ export class Runner {
   }
 
   #consume(stage: Stage): Consumer {
-    const { bind, clean, clock, concurrency, inbox, name } = this.#settings;
+    const { bind, redact, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
     const work = (job: Job, signal: StopSignal): Promise<Outcome> => stages[stage].run(job, signal);
     // Any request may have woken the inbox: nothing may run in its async context.
@@ -146,12 +146,12 @@ export class Runner {
       // Called for each delivery, or each second.
       onError: (error) =>
         this.#inboxFailed(
-          { error: describe(error, clean) },
+          { error: describe(error, redact) },
           "The inbox failed at its work on deliveries. Trying again.",
         ),
       onRecorded: bind((job: Job, outcome: Outcome) => {
         reporter.settled(job, outcome);
-        const goesOn = outcome.to === "verified" || outcome.to === "again";
+        const goesOn = outcome.to === "verified" || outcome.to === "retry";
         if (stage === "handle" || !goesOn) firstAttempts.settle(job.id);
         void pruner.prune();
       }),

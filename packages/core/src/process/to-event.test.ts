@@ -15,7 +15,12 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
       headers: { "user-agent": "x" },
       verification: "valid",
     },
-    ...{ released: false, memo: null, sameSignatureAs: null, body: new TextEncoder().encode(text) },
+    ...{
+      released: false,
+      retryState: null,
+      sameSignatureAs: null,
+      body: new TextEncoder().encode(text),
+    },
     ...rest,
   };
 }

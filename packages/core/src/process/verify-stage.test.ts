@@ -24,10 +24,10 @@ describe("VerifyStage", () => {
     expect(await hold.verify.run(hold.job({ released: true }), signal)).toMatchObject({
       ...{ to: "verified", verification: "expired" },
     });
-    const memo = JSON.stringify({ outage: true });
-    expect(await hold.verify.run(hold.job({ memo }), signal)).toMatchObject({ to: "held" });
+    const retryState = JSON.stringify({ outage: true });
+    expect(await hold.verify.run(hold.job({ retryState }), signal)).toMatchObject({ to: "held" });
     const handle = testStages(() => "expired", { expired: "handle-after-outage" });
-    expect(await handle.verify.run(handle.job({ memo }), signal)).toMatchObject({
+    expect(await handle.verify.run(handle.job({ retryState }), signal)).toMatchObject({
       to: "verified",
     });
     expect(await handle.verify.run(handle.job(), signal)).toMatchObject({ to: "held" });
@@ -38,15 +38,15 @@ describe("VerifyStage", () => {
     const { verify, job, clock } = testStages(() => fail(status)());
     const memoAfter = async (given: Partial<Job>): Promise<unknown> => {
       const outcome = await verify.run(job(given), signal);
-      return JSON.parse((outcome.to === "again" && outcome.memo) || "null");
+      return JSON.parse((outcome.to === "retry" && outcome.retryState) || "null");
     };
     expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
     status = 500;
-    const memo = '{"outage":false,"odd":1}';
-    expect(await memoAfter({ memo, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const retryState = '{"outage":false,"odd":1}';
+    expect(await memoAfter({ retryState, attempts: 1 })).toEqual({ outage: true, odd: 1 });
     const late = { receivedAt: new Date(clock.now() - 61_000) };
-    expect(await memoAfter({ memo, ...late })).toEqual({ outage: false, odd: 1 });
-    expect(await memoAfter({ memo: '{"outage":true}', ...late })).toEqual({
+    expect(await memoAfter({ retryState, ...late })).toEqual({ outage: false, odd: 1 });
+    expect(await memoAfter({ retryState: '{"outage":true}', ...late })).toEqual({
       outage: true,
       odd: 0,
     });
@@ -57,7 +57,7 @@ describe("VerifyStage", () => {
     const after = (age: number): Promise<unknown> =>
       verify.run(job({ receivedAt: new Date(clock.now() - age), attempts: 40 }), signal);
     expect(await after(3_590_000)).toMatchObject({
-      to: "again",
+      to: "retry",
       afterMs: expect.closeTo(10_000, -3),
     });
     expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
@@ -68,7 +68,7 @@ describe("VerifyStage", () => {
     const { verify, job } = testStages(() => answer());
     const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {
       const outcome = await verify.run(job(given), signal);
-      return outcome.to === "again" && outcome.giveWay;
+      return outcome.to === "retry" && outcome.lowPriority;
     };
     expect(await givesWay()).toBeUndefined();
     expect(await givesWay({ attempts: 1 })).toBe(true);
@@ -97,22 +97,22 @@ describe("VerifyStage", () => {
   it("does not count what a shutdown or a refused key cut off", async () => {
     const refused = testStages(fail(401));
     expect(await refused.verify.run(refused.job(), signal)).toMatchObject({
-      ...{ to: "again", counts: false },
+      ...{ to: "retry", countsAsAttempt: false },
     });
     expect(refused.status.service).toBe("refused");
     expect(await refused.verify.run(refused.job(), signal)).toMatchObject({
-      ...{ to: "again", counts: false },
+      ...{ to: "retry", countsAsAttempt: false },
     });
     const stopped = testStages(() => "valid");
     stopped.verify.stop();
     expect(await stopped.verify.run(stopped.job(), signal)).toMatchObject({
-      ...{ to: "again", counts: false },
+      ...{ to: "retry", countsAsAttempt: false },
     });
     const cut = testStages(() => new Promise(() => {}));
     const controller = new AbortController();
     const cutting = cut.verify.run(cut.job(), controller.signal);
     controller.abort();
-    expect(await cutting).toMatchObject({ to: "again", counts: false });
+    expect(await cutting).toMatchObject({ to: "retry", countsAsAttempt: false });
     expect(cut.status.service).toBe("unknown");
   });
 });

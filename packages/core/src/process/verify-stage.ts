@@ -4,9 +4,10 @@ import { recognize, toObject } from "../events/recognize.ts";
 import {
   type Job,
   keyRefused,
-  leave,
   type Outcome,
+  park,
   type Recognized,
+  reject,
   signatureLifetimeMs,
   stopped,
 } from "../inbox/delivery.ts";
@@ -15,20 +16,20 @@ import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { without } from "../lib/redact.ts";
+import { redactSecrets } from "../lib/redact.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
-import type { Around } from "../observe/instrumentation.ts";
-import type { Settings } from "../options/settings.ts";
-import { verify } from "./authorize.ts";
+import type { Instrumentation } from "../observe/instrumentation.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import { authorizeOnce } from "./authorize-once.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
 import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
 
 /** What verifying needs. */
 export interface VerifyOptions
-  extends Pick<Settings, "client" | "clock" | "logger" | "parse" | "expired" | "clean"> {
-  readonly concurrency: Pick<Settings["concurrency"], "verify">;
-  readonly around?: Around | undefined;
+  extends Pick<ReceiverSettings, "client" | "clock" | "logger" | "parse" | "expired" | "redact"> {
+  readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
+  readonly instrumentation?: Instrumentation | undefined;
   readonly status: Pick<Status, "service">;
 }
 
@@ -82,9 +83,9 @@ export class VerifyStage {
   }
 
   async #verify(job: Job, permit: Permit, signal: StopSignal): Promise<Outcome> {
-    const { around, client, clock, status } = this.#options;
-    const ask = () => verify(client, job, clock, signal);
-    const answer = await (around === undefined ? ask() : around.verify(job, ask));
+    const { instrumentation, client, clock, status } = this.#options;
+    const ask = () => authorizeOnce(client, job, clock, signal);
+    const answer = await (instrumentation === undefined ? ask() : instrumentation.verify(job, ask));
     this.#calls.release();
     if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
     this.#breaker.judged(permit);
@@ -99,7 +100,7 @@ export class VerifyStage {
         { id: job.id },
         "A notification is rejected: the service did not make its signature. If all are, check apiKey and baseUrl.",
       );
-      return leave("rejected", "invalid_signature", "The service did not make this signature.");
+      return reject("invalid_signature", "The service did not make this signature.");
     }
     if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
     return { to: "verified", verification: verdict, ...this.#recognized(job) };
@@ -114,14 +115,14 @@ export class VerifyStage {
     const why = whyExpired(job, this.#refusedAt);
     const recognized = this.#recognized(job);
     if (this.#options.expired !== "refuse") {
-      const held = leave("held", "expired", `${why} Release it if you trust it.`);
+      const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }
     this.#lines.expired(
       { id: job.id },
       "A notification is refused because its signature expired. Held (the option expired), it would wait for a person.",
     );
-    return { ...leave("rejected", "expired", why), verification: "expired", ...recognized };
+    return { ...reject("expired", why), verification: "expired", ...recognized };
   }
 
   /** Type and report, for lists; the handle stage recognises again, maybe in another process. */
@@ -148,7 +149,7 @@ export class VerifyStage {
     else if (why === "silent") this.#breaker.silent(permit, retryAfterMs);
     else if (why === "refused") this.#breaker.refused(permit, job.signature ?? "", retryAfterMs);
     const error = describe(thrown, (line) =>
-      this.#options.clean(without(line, { signature: job.signature ?? "" })),
+      this.#options.redact(redactSecrets(line, { signature: job.signature ?? "" })),
     );
     const call = { why, retryAfterMs, ...this.#known(job, why) };
     if (why === "refused" && isKeySuspect(call.state, call.service)) {

@@ -1,5 +1,5 @@
-import { again, type Job, leave, type Outcome, signatureLifetimeMs } from "../inbox/delivery.ts";
-import { authorizeDelay } from "./backoff.ts";
+import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
+import { authorizeBackoffMs } from "./backoff.ts";
 import {
   isJudgedSince,
   type NoVerdict,
@@ -35,18 +35,18 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
   const { error } = call;
   if (isItsOwnFault(call)) {
     const message = `The service judges other signatures, but not this one. Last: ${error}`;
-    return leave("held", "not_verified", message, error);
+    return park("held", "not_verified", message, error);
   }
   const paused = isPaused(job, call);
   if (!paused && isGivenUp(job, call)) {
     const message = `The service gave no verdict for an hour. Last: ${error}`;
-    return leave("held", "not_verified", message, error);
+    return park("held", "not_verified", message, error);
   }
-  return again(delayMs(job, call, paused), error, {
-    counts: countsAsAttempt(job, call),
-    memo: JSON.stringify(call.state),
+  return retryIn(delayMs(job, call, paused), error, {
+    countsAsAttempt: countsAsAttempt(job, call),
+    retryState: JSON.stringify(call.state),
     // A delivery that gave way stays behind the others.
-    ...(givesWay(job, call) && { giveWay: true }),
+    ...(givesWay(job, call) && { lowPriority: true }),
   });
 }
 
@@ -74,7 +74,7 @@ function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const { why, retryAfterMs, service } = call;
   const age = ageOf(job, service.now);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
-  const ownMs = isAsked ? authorizeDelay(job.attempts + 1, age, retryAfterMs) : 0;
+  const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
   // Refusals are not counted before they are known to be its own: the age says as much.
   const refusedMs = why === "refused" ? Math.min(age, refusedPauseMaxMs) : 0;
   const delay = Math.max(ownMs, refusedMs, call.openMs);

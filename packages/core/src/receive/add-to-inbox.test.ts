@@ -4,21 +4,21 @@ import type { NewDelivery } from "../inbox/delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { Deadline } from "../lib/deadline.ts";
-import { accept } from "./add-to-inbox.ts";
+import { addToInbox } from "./add-to-inbox.ts";
 
 const delivery: NewDelivery = {
   ...{ id: "1", receiver: "reports", receivedAt: 0, key: null, signature: "s", url: "/" },
   ...{ headers: {}, context: null, body: new Uint8Array(), ackMs: 0 },
 };
 const acceptWith = (add: Inbox["add"], clock = createEmulator().clock) =>
-  accept(
+  addToInbox(
     Object.assign(memoryInbox(), { add }),
     delivery,
     { to: "received" },
     new Deadline(clock, clock.now(), 100),
   );
 
-describe("accept()", () => {
+describe("addToInbox()", () => {
   it("resolves to what the inbox says when it is stored in time", async () => {
     const added = { status: "added", id: "1" } as const;
     expect(await acceptWith(async () => added)).toEqual(added);

@@ -1,37 +1,37 @@
 import { ReporthookError } from "../errors.ts";
-import type { Decision } from "../http/answer.ts";
+import type { ReceiveResult } from "../http/answer.ts";
 import type { Status } from "../inbox/health.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Turns requests away while the receiver closes, or while too much waits. */
 export class Admission {
-  readonly #settings: Settings;
+  readonly #settings: ReceiverSettings;
   readonly #status: Readonly<Status>;
   readonly #overloaded: Logger["warn"];
 
-  constructor(settings: Settings, status: Readonly<Status>) {
+  constructor(settings: ReceiverSettings, status: Readonly<Status>) {
     this.#settings = settings;
     this.#status = status;
     this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
   }
 
   /** Why a request is refused now; null when it may go on. */
-  refusal(): Decision | null {
+  refusal(): ReceiveResult | null {
     const { ack, inbox, limits, name } = this.#settings;
     const keepsStoring = ack === "stored" && inbox.guarantees.durability !== "process";
     const { closed, closing } = this.#status;
     if (closing && (closed || !keepsStoring)) return { refused: "closing" };
     if (ack === "handled") return null;
-    const { waiting, unverified } = inbox.load(name);
+    const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
     this.#overloaded({ waiting, unverified }, "Too many notifications wait: answered 503.");
     return { refused: "overloaded" };
   }
 
   /** The refusal of a delivery that could not be stored. */
-  notStored(id: string, error: unknown): Decision {
+  notStored(id: string, error: unknown): ReceiveResult {
     if (error instanceof ReporthookError && error.code === "overloaded") {
       this.#overloaded({ error: describe(error) }, "The inbox is full: answered 503.");
       return { refused: "overloaded" };

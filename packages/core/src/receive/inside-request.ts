@@ -1,4 +1,4 @@
-import type { Decision, ProblemCode } from "../http/answer.ts";
+import type { ProblemCode, ReceiveResult } from "../http/answer.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
@@ -9,7 +9,7 @@ import { isTiedToRequests } from "../lib/platform.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
 import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { HandleStage } from "../process/handle-stage.ts";
 import type { VerifyStage } from "../process/verify-stage.ts";
 
@@ -18,7 +18,7 @@ export interface Inline {
   /** `verify: "before-ack"`: what the service says, or null without a verdict in time. */
   verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null>;
   /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. Names the delivery either way. */
-  handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<Decision>;
+  handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<ReceiveResult>;
 }
 
 /** What they need. */
@@ -39,18 +39,18 @@ export function createInline(
     concurrency,
     limits,
     logger,
-  }: Pick<Settings, "clock" | "concurrency" | "limits" | "logger">,
+  }: Pick<ReceiverSettings, "clock" | "concurrency" | "limits" | "logger">,
   { stages, reporter, signal: parent }: InlineParts,
 ): Inline {
   const handling = createSemaphore(concurrency.handle);
   // By id, which all copies of a notification share: they wait for the outcome of the first.
-  const running = new Map<string, Promise<Decision>>();
+  const running = new Map<string, Promise<ReceiveResult>>();
 
   async function handleWithin(
     delivery: NewDelivery,
     admitted: Arrival,
     signal: StopSignal,
-  ): Promise<Decision> {
+  ): Promise<ReceiveResult> {
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
       const outcome = await stages.verify.run(job, signal);
@@ -73,8 +73,8 @@ export function createInline(
   async function inTime(
     id: string,
     ms: number,
-    run: (scope: TimeoutScope) => Promise<Decision>,
-  ): Promise<Decision> {
+    run: (scope: TimeoutScope) => Promise<ReceiveResult>,
+  ): Promise<ReceiveResult> {
     const bounds = { clock, ms, late: "The time of the request is used up", parent };
     try {
       return { ...(await withTimeout(bounds, run)), id };
@@ -113,7 +113,7 @@ export function createInline(
   };
 }
 
-function copyOf(first: Decision): Decision {
+function copyOf(first: ReceiveResult): ReceiveResult {
   return "status" in first ? { ...first, status: "duplicate" } : first;
 }
 

@@ -1,9 +1,9 @@
-import { fingerprint } from "../inbox/dedupe-key.ts";
+import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import { idOf } from "../inbox/id.ts";
 import type { Deadline } from "../lib/deadline.ts";
-import type { Settings } from "../options/settings.ts";
-import type { Notification } from "./read.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { ReceivedNotification } from "./read.ts";
 
 /** A delivery before it is stored: how long that took is not known yet. */
 export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] };
@@ -12,15 +12,15 @@ export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] }
 export function keyOf(
   receiver: string,
   url: string,
-  { body, signature }: Pick<Notification, "body" | "signature">,
+  { body, signature }: Pick<ReceivedNotification, "body" | "signature">,
 ): Uint8Array | null | Promise<Uint8Array> {
-  return signature === null ? null : fingerprint({ receiver, signature, url, body });
+  return signature === null ? null : dedupeKey({ receiver, signature, url, body });
 }
 
 /** Makes a notification a delivery. */
 export function newDelivery(
-  { ack, name }: Pick<Settings, "ack" | "name">,
-  { body, headers, signature, url }: Notification,
+  { ack, name }: Pick<ReceiverSettings, "ack" | "name">,
+  { body, headers, signature, url }: ReceivedNotification,
   {
     id,
     key,

@@ -1,16 +1,16 @@
 import { type Callbacks, split } from "../callback-urls/callback-url.ts";
-import type { Decision } from "../http/answer.ts";
+import type { ReceiveResult } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import type { Reporter } from "../observe/reporter.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { FirstAttempts } from "../process/first-attempts.ts";
 import type { Pruner } from "../process/pruner.ts";
 import type { Runner } from "../process/runner.ts";
-import type { FirstAttempts } from "../process/wait-until.ts";
-import { accept } from "./add-to-inbox.ts";
+import { addToInbox } from "./add-to-inbox.ts";
 import type { Admission } from "./admission.ts";
 import { arrivalAfter, type Inline, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
@@ -20,7 +20,7 @@ import { receiveWarnings } from "./warnings.ts";
 
 /** What the steps of a request are made of. */
 export interface PipelineParts {
-  readonly settings: Settings;
+  readonly settings: ReceiverSettings;
   readonly callbacks: Callbacks | null;
   readonly admission: Admission;
   readonly inline: Inline;
@@ -32,7 +32,11 @@ export interface PipelineParts {
 }
 
 /** The steps of one request; `id` is the delivery's, should it become one. */
-export type Pipeline = (incoming: Incoming, id: string, deadline: Deadline) => Promise<Decision>;
+export type Pipeline = (
+  incoming: Incoming,
+  id: string,
+  deadline: Deadline,
+) => Promise<ReceiveResult>;
 
 /** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
 export function createPipeline(parts: PipelineParts): Pipeline {
@@ -66,7 +70,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const admitted =
       claims === null
         ? ({ to: "received" } as const)
-        : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.load(name));
+        : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.backlog(name));
     if (admitted === null) return { refused: "missing_signature" };
     if (settings.ack === "handled") return inline.handle(delivery, admitted, deadline);
 
@@ -82,7 +86,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const turnedAwayMeanwhile = admission.refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
     delivery.ackMs = deadline.elapsedMs;
-    const accepted = await accept(inbox, delivery, arrival, deadline);
+    const accepted = await addToInbox(inbox, delivery, arrival, deadline);
     if (accepted.status === "failed") return admission.notStored(id, accepted.error);
     if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
     const { sameSignatureAs } = accepted;

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/deadline.ts";
-import { virtualClock } from "../testing/virtual-clock.ts";
-import { type Notification, type ReceiveOptions, receive } from "./read.ts";
+import { manualClock } from "../testing/manual-clock.ts";
+import { type ReceivedNotification, type ReceiveOptions, receive } from "./read.ts";
 
 const options: ReceiveOptions = {
-  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, clean: (text) => text },
+  ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, redact: (text) => text },
 };
 const url = "/hook";
 
@@ -14,15 +14,15 @@ const url = "/hook";
 function read(
   request: { readonly headers?: Record<string, string>; readonly body?: string },
   given: Partial<ReceiveOptions> & { readonly url?: string } = {},
-): Promise<Notification | string> {
+): Promise<ReceivedNotification | string> {
   const { headers = {}, body = "{}" } = request;
   const at = given.url ?? url;
   const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
-  return receive(incoming, at, { ...options, ...given }, new Deadline(virtualClock(), 0, 5_000));
+  return receive(incoming, at, { ...options, ...given }, new Deadline(manualClock(), 0, 5_000));
 }
 
-async function accepted(...of: Parameters<typeof read>): Promise<Notification> {
+async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotification> {
   const notification = await read(...of);
   if (typeof notification === "string") throw new Error(`Refused: ${notification}`);
   return notification;
@@ -107,11 +107,11 @@ describe("receive() finds the signature", () => {
 
   it("and shows no API key that the function throws, wherever the text is cut", async () => {
     const key = "k".repeat(128);
-    const clean = (text: string) => text.replaceAll(key, "[api key]");
+    const redact = (text: string) => text.replaceAll(key, "[api key]");
     const signature: ReceiveOptions["signature"] = () => {
       throw new Error(`${"x".repeat(430)}${key}`);
     };
-    await expect(accepted({}, { signature, clean })).rejects.toThrow(/x\[api key\]$/);
+    await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
   it("and says whose fault it is when the function fails", async () => {
@@ -210,7 +210,7 @@ describe("receive() takes without a signature", () => {
 
 describe("receive() refuses", () => {
   const stuck = (readBody: Incoming["readBody"]) => {
-    const clock = virtualClock();
+    const clock = manualClock();
     const incoming = { method: "POST", url, headers: signed, readBody };
     return {
       clock,

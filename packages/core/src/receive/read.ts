@@ -17,8 +17,8 @@ import {
 import type { KeptHeaders } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
-import { isPromise, mustBeThere } from "../lib/is-promise.ts";
-import { without } from "../lib/redact.ts";
+import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
+import { redactSecrets } from "../lib/redact.ts";
 import type { SignatureSource } from "../options/options.ts";
 
 /** What reading a request needs to know. */
@@ -31,11 +31,11 @@ export interface ReceiveOptions {
   /** Milliseconds for the body to arrive. */
   readonly bodyMs: number;
   /** Takes the API key out of what the signature's function throws. */
-  readonly clean: (text: string) => string;
+  readonly redact: (text: string) => string;
 }
 
 /** A request's bytes and what was read off them: nothing here is verified. */
-export interface Notification {
+export interface ReceivedNotification {
   readonly url: string;
   readonly headers: KeptHeaders;
   readonly body: Uint8Array;
@@ -66,9 +66,9 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
 export async function receive(
   incoming: Incoming,
   url: string,
-  { bodyBytes, bodyMs, clean, parse, signature: source }: ReceiveOptions,
+  { bodyBytes, bodyMs, redact, parse, signature: source }: ReceiveOptions,
   deadline: Deadline,
-): Promise<Notification | ProblemCode> {
+): Promise<ReceivedNotification | ProblemCode> {
   const { headers } = incoming;
   const named = typeof source === "string" ? nonBlank(headerOf(headers, source)) : undefined;
   // Without a signature not even as much as a signed body is kept in memory.
@@ -84,8 +84,8 @@ export async function receive(
   const signature =
     typeof source === "string"
       ? (named ?? null)
-      : signatureIn(source, { headers, url }, body, clean);
-  const notification: Notification = {
+      : signatureIn(source, { headers, url }, body, redact);
+  const notification: ReceivedNotification = {
     url: keptUrl(
       typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
     ),
@@ -116,21 +116,21 @@ function signatureIn(
   source: Exclude<SignatureSource, string>,
   { headers, url }: Pick<Incoming, "headers" | "url">,
   body: Uint8Array,
-  clean: ReceiveOptions["clean"],
+  redact: ReceiveOptions["redact"],
 ): string | null {
   const text = new TextDecoder().decode(body);
   try {
     const found = source({ headers: plainHeaders(headers), url, body: text });
-    mustBeThere("signature", found);
+    assertNoPromise("signature", found);
     return nonBlank(found);
   } catch (error) {
-    throw new Error(`The function of the option signature failed: ${describe(error, clean)}`);
+    throw new Error(`The function of the option signature failed: ${describe(error, redact)}`);
   }
 }
 
 /** A signature that arrives in the URL is forgotten at the verdict as any other. */
 function withoutSignature(url: string, signature: string): string {
-  const shown = without(url, { signature });
+  const shown = redactSecrets(url, { signature });
   return shown.replaceAll(/(?<=[?&][^?&=]*=)[^&]+/g, (value) =>
     new URLSearchParams(`=${value}`).get("")?.trim() === signature ? "[signature]" : value,
   );

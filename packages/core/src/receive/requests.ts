@@ -1,18 +1,18 @@
-import { acknowledge, type Decision } from "../http/answer.ts";
+import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { FetchContext } from "../http/fetch.ts";
 import type { Answer, Incoming } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
 import { newId } from "../inbox/id.ts";
 import { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
-import { Running } from "../lib/in-flight.ts";
+import { InFlight } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
-import type { Around } from "../observe/instrumentation.ts";
+import type { Instrumentation } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
-import type { Settings } from "../options/settings.ts";
-import type { FirstAttempts } from "../process/wait-until.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { FirstAttempts } from "../process/first-attempts.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /** What answering needs. */
@@ -20,20 +20,20 @@ export interface RequestsParts {
   readonly pipeline: Pipeline;
   readonly status: Readonly<Status>;
   readonly firstAttempts: FirstAttempts;
-  readonly around: Around | undefined;
+  readonly instrumentation: Instrumentation | undefined;
 }
 
 /** The requests of a receiver: each goes through the pipeline within its deadline, and is answered whatever happens. */
 export class Requests {
-  readonly #settings: Settings;
+  readonly #settings: ReceiverSettings;
   readonly #parts: RequestsParts;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #pipeline: Pipeline;
-  readonly #running = new Running<Promise<Decision>>();
+  readonly #running = new InFlight<Promise<ReceiveResult>>();
   readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
 
-  constructor(settings: Settings, parts: RequestsParts) {
+  constructor(settings: ReceiverSettings, parts: RequestsParts) {
     this.#settings = settings;
     this.#parts = parts;
     this.#pipeline = settings.bind(parts.pipeline);
@@ -57,7 +57,7 @@ export class Requests {
     const id = newId(deadline.startedAt);
     const pending = this.#begin(incoming, id, deadline, context);
     const place = this.#running.add(pending);
-    let decision: Decision;
+    let decision: ReceiveResult;
     try {
       decision = await pending;
     } catch (error) {
@@ -77,11 +77,12 @@ export class Requests {
     id: string,
     deadline: Deadline,
     context?: FetchContext,
-  ): Promise<Decision> {
-    const { around, firstAttempts } = this.#parts;
+  ): Promise<ReceiveResult> {
+    const { instrumentation, firstAttempts } = this.#parts;
     const attempted = context?.waitUntil === undefined ? null : firstAttempts.wait(id);
-    const run = (given: Incoming): Promise<Decision> => this.#pipeline(given, id, deadline);
-    const pending = around === undefined ? run(incoming) : around.receive(incoming, id, run);
+    const run = (given: Incoming): Promise<ReceiveResult> => this.#pipeline(given, id, deadline);
+    const pending =
+      instrumentation === undefined ? run(incoming) : instrumentation.receive(incoming, id, run);
     try {
       context?.waitUntil?.(Promise.allSettled([pending, attempted]));
     } catch (error) {
@@ -91,14 +92,14 @@ export class Requests {
   }
 
   /** Whether an attempt to handle this delivery is to come here. */
-  #isWorkedOn(id: string, decision: Decision): boolean {
+  #isWorkedOn(id: string, decision: ReceiveResult): boolean {
     const { status } = this.#parts;
     const isNew = "id" in decision && decision.id === id;
     return isNew && this.#settings.ack === "stored" && status.started && !status.closing;
   }
 
-  #unexpected(error: unknown): Decision {
-    const fields = shownFields(error, this.#settings.clean);
+  #unexpected(error: unknown): ReceiveResult {
+    const fields = shownFields(error, this.#settings.redact);
     this.#failed(fields, "A request failed unexpectedly: answered 503.");
     return { refused: "inbox_unavailable" };
   }

@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Load } from "../inbox/inbox.ts";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import type { Backlog } from "../inbox/inbox.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
-const empty: Load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
+const empty: Backlog = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
 const options = { unsignedTests: "accept", unsigned: "hold" } as const;
 
 function make(given: object = {}) {
-  const clock = virtualClock();
+  const clock = manualClock();
   let offset = 0;
   const logger = { warn: vi.fn(), error: vi.fn() };
   const now = (): number => clock.now() + offset;

@@ -1,13 +1,13 @@
 import type { Recognition } from "../events/recognize.ts";
-import { type Arrival, leave, mostUnsigned } from "../inbox/delivery.ts";
-import type { Load } from "../inbox/inbox.ts";
+import { type Arrival, maxUnsigned, park } from "../inbox/delivery.ts";
+import type { Backlog } from "../inbox/inbox.ts";
 import { oncePerMinute } from "../lib/log.ts";
-import type { Settings } from "../options/settings.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of `createReceiver` that concern deliveries without a signature. */
-type UnsignedOptions = Pick<Settings, "clock" | "logger" | "unsignedTests" | "unsigned">;
+type UnsignedOptions = Pick<ReceiverSettings, "clock" | "logger" | "unsignedTests" | "unsigned">;
 
-const mostWaiting = 100;
+const maxWaiting = 100;
 // In each process: it bounds the work that handlers are given there. The inbox bounds what is kept.
 const perSecond = 10;
 
@@ -15,7 +15,7 @@ const perSecond = 10;
 export type AdmitUnsigned = (
   claims: Recognition,
   headerNames: readonly string[],
-  load: Load,
+  load: Backlog,
 ) => Arrival | null;
 
 /** Makes the one place where deliveries without a signature are let in. */
@@ -47,7 +47,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
       );
       return null;
     }
-    const full = test ? load.unsignedWaiting >= mostWaiting : load.unsignedHeld >= mostUnsigned;
+    const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
     if (full || !withinRate()) {
       refused({ headers: headerNames }, "Too many notifications without a signature: refused.");
       return null;
@@ -60,7 +60,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     );
     const message = "It came without a signature. Release it if you trust it.";
     return {
-      ...leave("held", "unsigned", message),
+      ...park("held", "unsigned", message),
       verification: "unsigned",
       type,
       reportId,

@@ -19,7 +19,7 @@ export async function rejects(promise: Promise<unknown>, code: string): Promise<
 }
 
 /** Waits until `check` holds; it gives up when `patienceMs` of real time are over. */
-export async function until(
+export async function eventually(
   check: () => boolean | Promise<boolean>,
   what: string,
   patienceMs: number,

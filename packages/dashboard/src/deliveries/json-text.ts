@@ -17,7 +17,7 @@ const removed = "[removed]";
 /** A line costs as much as it is indented: deeper than anybody reads, what follows stays on one. */
 const deepest = 10;
 /** Stands where the rest was left out: no JSON ends so. */
-export const cut = "…";
+export const cutMark = "…";
 
 /** Text without what looks like a secret: `api_key=…`, `Bearer …`, `https://user:…@host`. */
 export function withoutSecrets(text: string): string {
@@ -30,7 +30,7 @@ export function withoutSecrets(text: string): string {
 
 /**
  * JSON indented, and without the values of properties whose name says that they are secret; null when it is no JSON object or
- * array. The spelling of everything else stays as it came: numbers are not read. It ends in {@link cut} where it would be
+ * array. The spelling of everything else stays as it came: numbers are not read. It ends in {@link cutMark} where it would be
  * longer than `longest` characters.
  */
 export function readableJson(
@@ -76,7 +76,7 @@ function laidOut(
     } else if (token.startsWith('"')) {
       next = out.length + token.length > longest ? token : cleanString(token);
     }
-    if (out.length + next.length > longest) return out + cut;
+    if (out.length + next.length > longest) return out + cutMark;
     out += next;
   }
   return out;

@@ -1,5 +1,5 @@
 import { parkedReasons, states } from "@reporthook/core/store";
-import { seldom } from "./seldom.ts";
+import { throttle } from "./seldom.ts";
 import type { Source } from "./source.ts";
 
 /** The measures of a source at this moment. */
@@ -14,8 +14,12 @@ const noTime = { from: new Date(0), until: new Date(0) };
 const services = ["ok", "unreachable", "refused", "unknown"] as const;
 
 /** Creates what measures a source, in the text format of Prometheus. */
-export function createMetrics({ inbox, health, name = "reports" }: Source): () => Promise<Metrics> {
-  const summed = seldom(() => inbox.summary(noTime));
+export function createSourceMetrics({
+  inbox,
+  health,
+  name = "reports",
+}: Source): () => Promise<Metrics> {
+  const summed = throttle(() => inbox.summary(noTime));
   return async () => {
     const { ready, inbox: state, service, counts, oldestWaitingMs } = await health();
     const { gauge, end } = await registryOf(name);

@@ -1,9 +1,9 @@
 /** Of its time, the store spends at most so much on summing up for us. */
 const share = 1 / 20;
-const leastMs = 1_000;
+const minMs = 1_000;
 
 /** Asks again only after a second, or after twenty times as long as the last answer took. */
-export function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
+export function throttle<T>(ask: () => Promise<T>): () => Promise<T> {
   let last: Promise<T> | undefined;
   let next = 0;
   return () => {
@@ -12,7 +12,7 @@ export function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
     next = Number.POSITIVE_INFINITY;
     last = ask().finally(() => {
       const ended = performance.now();
-      next = ended + Math.max(leastMs, (ended - began) / share);
+      next = ended + Math.max(minMs, (ended - began) / share);
     });
     last.catch(() => {
       last = undefined;

@@ -1,7 +1,7 @@
 import type { Health, Inbox, Receiver } from "@reporthook/core";
 import {
+  assertKnownKeys,
   isKeyRefused,
-  onlyKnown,
   receiverInbox,
   systemClock,
   watchHealth,
@@ -51,7 +51,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
       'ofInbox: the first argument must be an inbox, like sqliteInbox("inbox.db")',
     );
   }
-  onlyKnown("ofInbox", options, ["receiver"]);
+  assertKnownKeys("ofInbox", options, ["receiver"]);
   const { receiver = "reports" } = options;
   const of = { inbox, name: receiver, clock: systemClock };
   const watch = watchHealth(of);

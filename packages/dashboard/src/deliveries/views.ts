@@ -1,12 +1,12 @@
 import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { isParked, states } from "@reporthook/core/store";
 import { commonErrorOf } from "./errors.ts";
-import { cut, readableJson, withoutSecrets } from "./json-text.ts";
-import { seldom } from "./seldom.ts";
+import { cutMark, readableJson, withoutSecrets } from "./json-text.ts";
+import { throttle } from "./seldom.ts";
 import type { Source } from "./source.ts";
 import {
-  longestBody,
-  longestList,
+  maxBodyLength,
+  maxListLength,
   pageLength,
   type Viewer,
   type WireDelivery,
@@ -38,11 +38,11 @@ export function withViewer(viewer: Viewer, seen: string): string {
 
 /** Makes the views of a source. */
 export function createViews({ inbox, health }: Source): Views {
-  const summed = seldom(() =>
+  const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
-  const parkedNow = seldom(async () => (await inbox.summary(noTime)).parked);
-  const errorsNow = seldom(async () => {
+  const parkedNow = throttle(async () => (await inbox.summary(noTime)).parked);
+  const errorsNow = throttle(async () => {
     const reasons = Object.keys((await summed()).parked) as ReasonCode[];
     const found = reasons.map(async (reason) => {
       const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
@@ -129,7 +129,7 @@ function inboxQuery(query: URLSearchParams): Omit<InboxQuery, "receiver"> {
 
 function lengthOf(query: URLSearchParams): number {
   const asked = Math.floor(Number(query.get("limit"))) || pageLength;
-  return Math.min(Math.max(asked, pageLength), longestList);
+  return Math.min(Math.max(asked, pageLength), maxListLength);
 }
 
 function dateOf(text: string | undefined): Date | undefined {
@@ -140,11 +140,11 @@ function dateOf(text: string | undefined): Date | undefined {
 /** A body as the page shows it. */
 function bodyOf(body: string | null): WireDelivery["body"] {
   if (body === null) return null;
-  const json = readableJson(body, longestBody);
-  if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cut) };
+  const json = readableJson(body, maxBodyLength);
+  if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cutMark) };
   // What is cut off within a secret must not show its beginning.
-  const text = withoutSecrets(body.slice(0, 2 * longestBody)).slice(0, longestBody);
-  return { text, isJson: false, isCut: body.length > longestBody };
+  const text = withoutSecrets(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
+  return { text, isJson: false, isCut: body.length > maxBodyLength };
 }
 
 function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {

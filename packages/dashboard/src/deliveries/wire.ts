@@ -30,12 +30,12 @@ export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
 }
 
 /** So many characters of a body are shown with its delivery. */
-export const longestBody = 65_536;
+export const maxBodyLength = 65_536;
 
 /** So many deliveries a list begins with, and so many older ones are added at once. */
 export const pageLength = 50;
 /** Most that one list shows: all of them are looked at each second. */
-export const longestList = 200;
+export const maxListLength = 200;
 
 /** `api/deliveries`; `limit` says how many. */
 export interface WireList {
@@ -78,7 +78,7 @@ export interface WireOverview {
 }
 
 /** So many of a reason are discarded at once. */
-export const mostDiscarded = 1_000;
+export const maxDiscarded = 1_000;
 
 /** What an action answers. */
 export interface WireDone {

@@ -1,5 +1,5 @@
 /** What a request asks for. The path may begin with anything: the dashboard is found by its end. */
-export type Asked =
+export type RouteMatch =
   | { readonly page: true }
   /** Relative addresses need the slash at the end. */
   | { readonly moved: string }
@@ -18,7 +18,7 @@ const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry|discard)$/;
 const ofReason = /\/api\/(release|discard)$/;
 
 /** Reads the address of a request; null when it leads nowhere. */
-export function read(request: Request): Asked | null {
+export function matchRoute(request: Request): RouteMatch | null {
   const { pathname, search, searchParams: query } = new URL(request.url);
   const asset = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
   if (asset !== undefined) return { asset };

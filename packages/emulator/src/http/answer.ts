@@ -1,5 +1,5 @@
 /** An answer of the service, before it becomes a `Response` or is sent over a socket; `body` is JSON. */
-export interface Answer {
+export interface ServiceReply {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -7,7 +7,7 @@ export interface Answer {
 
 /** Thrown to answer with an error. The service's document shows no error body, so all have the same form. */
 export class Refused extends Error {
-  readonly answer: Answer;
+  readonly answer: ServiceReply;
 
   constructor(status: number, errors: readonly string[], headers?: Record<string, string>) {
     super(errors.join(" "));
@@ -19,6 +19,6 @@ export class Refused extends Error {
 export class Dropped extends Error {}
 
 /** The bytes of an answer; null for a status without body. */
-export function bodyText({ status, body }: Answer): string | null {
+export function bodyText({ status, body }: ServiceReply): string | null {
   return [204, 205, 304].includes(status) ? null : JSON.stringify(body);
 }

@@ -1,7 +1,7 @@
 import { Refused } from "./answer.ts";
 
 /** One request to the service, in process or over a socket. */
-export interface Call {
+export interface IncomingCall {
   readonly method: string;
   readonly url: URL;
   header(name: string): string | null;
@@ -20,7 +20,7 @@ export function bodyTooLarge(): Refused {
 }
 
 /** Reads a JSON object (the service's document, sections 2 and 3: Request body). */
-export async function readFields(call: Call): Promise<Record<string, unknown>> {
+export async function readFields(call: IncomingCall): Promise<Record<string, unknown>> {
   const bytes = await call.readBody();
   call.signal.throwIfAborted();
   let value: unknown;

@@ -1,13 +1,15 @@
 import { readUpTo } from "../lib/read-up-to.ts";
-import { type Answer, bodyText, Dropped } from "./answer.ts";
-import { bodyTooLarge, CALL_BYTES, type Call } from "./call.ts";
+import { bodyText, Dropped, type ServiceReply } from "./answer.ts";
+import { bodyTooLarge, CALL_BYTES, type IncomingCall } from "./call.ts";
 
 /**
  * Creates a `fetch` that reaches the service without a network, for any host in the URL. It fails like
  * the global one: with a `TypeError` if the connection breaks, with the signal's reason if it is
  * aborted.
  */
-export function createFetch(answer: (call: Call) => Promise<Answer>): typeof globalThis.fetch {
+export function createFetch(
+  answer: (call: IncomingCall) => Promise<ServiceReply>,
+): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     try {
@@ -32,7 +34,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-function toResponse(answer: Answer): Response {
+function toResponse(answer: ServiceReply): Response {
   const headers = { "content-type": "application/json", ...answer.headers };
   return new Response(bodyText(answer), { status: answer.status, headers });
 }

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Answer, bodyText } from "./answer.ts";
-import { bodyTooLarge, CALL_BYTES, type Call } from "./call.ts";
+import { bodyText, type ServiceReply } from "./answer.ts";
+import { bodyTooLarge, CALL_BYTES, type IncomingCall } from "./call.ts";
 
 /** A listening server; `close` also breaks open connections. */
 export interface Listening {
@@ -12,7 +12,7 @@ export interface Listening {
 
 /** Serves over HTTP. Rejects with a TypeError for an invalid port, with the system's error if it is unavailable. */
 export async function listen(
-  answer: (call: Call) => Promise<Answer>,
+  answer: (call: IncomingCall) => Promise<ServiceReply>,
   port: number,
   host: string,
 ): Promise<Listening> {
@@ -32,7 +32,7 @@ export async function listen(
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: (call: Call) => Promise<Answer>,
+  answer: (call: IncomingCall) => Promise<ServiceReply>,
 ): Promise<void> {
   const hangUp = new AbortController();
   response.once("close", () => hangUp.abort());

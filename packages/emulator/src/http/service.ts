@@ -1,23 +1,23 @@
 import type { VirtualClock } from "../lib/clock.ts";
 import type { Faults, FaultTarget } from "../lib/faults.ts";
 import { keepAlive } from "../lib/keep-alive.ts";
-import { type Answer, Dropped, Refused } from "./answer.ts";
-import type { Call } from "./call.ts";
+import { Dropped, Refused, type ServiceReply } from "./answer.ts";
+import type { IncomingCall } from "./call.ts";
 
 /** An operation: its path, and its fault target; the emulator's additional one has no target. */
 export interface Operation {
   readonly path: string;
   readonly target?: FaultTarget;
-  run(call: Call): Promise<Answer>;
+  run(call: IncomingCall): Promise<ServiceReply>;
 }
 
 /** The service without transport. */
-export interface Service {
+export interface EmulatedService {
   /**
    * Answers one call. Rejects with `Dropped` if the connection should break, and with the reason of
    * the caller's signal if that is aborted.
    */
-  answer(call: Call): Promise<Answer>;
+  answer(call: IncomingCall): Promise<ServiceReply>;
   /** Breaks the connections of all running calls. */
   dropAll(): void;
   /** Breaks the connections of all running and later calls. */
@@ -29,11 +29,11 @@ export function createService(
   operations: readonly Operation[],
   clock: VirtualClock,
   faults: Faults,
-): Service {
+): EmulatedService {
   const underWay = new Set<AbortController>();
   let closed = false;
 
-  async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
+  async function perform(call: IncomingCall, signal: AbortSignal): Promise<ServiceReply> {
     const operation = operations.find(({ path }) => path === call.url.pathname);
     if (!operation) {
       const known = operations.map(({ path }) => path).join(", ");

@@ -4,9 +4,9 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createClock } from "../lib/clock.ts";
 import { createFaults } from "../lib/faults.ts";
-import { createOutbox, type Deliver, type Parcel } from "./sender.ts";
+import { createSender, type Deliver, type OutgoingNotification } from "./sender.ts";
 
-const parcel: Parcel = {
+const parcel: OutgoingNotification = {
   url: "https://app.example/webhooks/reports",
   name: "report.complete",
   reportId: "r-1",
@@ -17,7 +17,7 @@ const never: Deliver = () => new Promise(() => {});
 function outboxOf(deliver?: Deliver) {
   const { clock } = createClock();
   const faults = createFaults();
-  return { clock, faults, ...createOutbox({ clock, faults, deliver }) };
+  return { clock, faults, ...createSender({ clock, faults, deliver }) };
 }
 
 const cleanUps: (() => void)[] = [];

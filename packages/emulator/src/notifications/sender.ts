@@ -34,13 +34,13 @@ export interface Delivery {
 }
 
 /** A notification and its target. */
-export type Parcel = Pick<Delivery, "url" | "name" | "reportId" | "notification">;
+export type OutgoingNotification = Pick<Delivery, "url" | "name" | "reportId" | "notification">;
 
 /** Sends notifications and records each result. */
-export interface Outbox {
+export interface Sender {
   readonly deliveries: readonly Delivery[];
   /** Sends immediately, once, without retries; never rejects. */
-  send(parcel: Parcel): Promise<Delivery>;
+  send(parcel: OutgoingNotification): Promise<Delivery>;
   /** Resolves once no delivery is under way. */
   settled(): Promise<void>;
   /** Fails all running deliveries immediately. */
@@ -50,7 +50,7 @@ export interface Outbox {
 }
 
 /** The outbox's dependencies. */
-export interface OutboxParts {
+export interface SenderParts {
   readonly clock: VirtualClock;
   readonly faults: Faults;
   /** Default: the global `fetch`, looked up for each delivery. */
@@ -63,13 +63,13 @@ const ANSWER_TIME_MS = 5_000;
 const ANSWER_BYTES = 65_536;
 
 /** Creates an empty outbox (the service's document, section Events). */
-export function createOutbox({ clock, faults, deliver }: OutboxParts): Outbox {
+export function createSender({ clock, faults, deliver }: SenderParts): Sender {
   const deliveries: Delivery[] = [];
   const onTheWay = new Set<() => void>();
   const underWay = new Map<Promise<Delivery>, (outcome: Outcome) => void>();
   const carry: Deliver = deliver ?? ((request) => untraced(() => globalThis.fetch(request)));
 
-  function dispatch(parcel: Parcel, fault: FaultOptions): Promise<Delivery> {
+  function dispatch(parcel: OutgoingNotification, fault: FaultOptions): Promise<Delivery> {
     const { promise, resolve } = deferred<Delivery>();
     const network = new AbortController();
     const sentAt = clock.now();
@@ -139,7 +139,7 @@ const unanswered: Outcome = {
 async function attempt(
   fault: FaultOptions,
   carry: Deliver,
-  { url, notification }: Parcel,
+  { url, notification }: OutgoingNotification,
   signal: AbortSignal,
 ): Promise<Outcome> {
   if (fault.drop) return { status: null, error: "A fault dropped the delivery." };

@@ -1,5 +1,5 @@
-import { type Answer, Refused } from "../http/answer.ts";
-import type { Call } from "../http/call.ts";
+import { Refused, type ServiceReply } from "../http/answer.ts";
+import type { IncomingCall } from "../http/call.ts";
 import { SIGNATURE_HEADER } from "../notifications/notification.ts";
 import type { Signer, Verdict } from "../notifications/signature.ts";
 
@@ -10,10 +10,10 @@ const STATUS: Readonly<Record<Verdict, number>> = { valid: 200, invalid: 406, ex
  * missing header and a body, so that a client notices its mistakes.
  */
 export async function authorize(
-  call: Call,
+  call: IncomingCall,
   isKey: (given: string | null) => boolean,
   signer: Signer,
-): Promise<Answer> {
+): Promise<ServiceReply> {
   if (!isKey(call.url.searchParams.get("api_key"))) {
     throw new Refused(401, ["The query parameter api_key must be the API key, without brackets."]);
   }
@@ -26,17 +26,17 @@ export async function authorize(
 }
 
 /** The statuses answered about each signature, in order. */
-export interface Asked {
-  note(call: Call, answer: () => Promise<Answer>): Promise<Answer>;
+export interface AuthorizeLog {
+  note(call: IncomingCall, answer: () => Promise<ServiceReply>): Promise<ServiceReply>;
   /** Answers with the statuses about the call's signature. */
-  answer(call: Call): Promise<Answer>;
+  answer(call: IncomingCall): Promise<ServiceReply>;
   clear(): void;
 }
 
-const mostSignatures = 1_000;
+const maxSignatures = 1_000;
 
 /** Records answers about the newest 1,000 signatures, to check whether an app asks, and with the right key. */
-export function createAsked(): Asked {
+export function createAuthorizeLog(): AuthorizeLog {
   const statuses = new Map<string, number[]>();
 
   return {
@@ -46,7 +46,7 @@ export function createAsked(): Asked {
       statuses.delete(signature);
       statuses.set(signature, noted);
       const [oldest] = statuses.keys();
-      if (statuses.size > mostSignatures && oldest !== undefined) statuses.delete(oldest);
+      if (statuses.size > maxSignatures && oldest !== undefined) statuses.delete(oldest);
       try {
         const given = await answer();
         noted.push(given.status);

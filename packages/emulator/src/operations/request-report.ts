@@ -1,5 +1,5 @@
-import { type Answer, Refused } from "../http/answer.ts";
-import { type Call, isWebhookUrl, readFields } from "../http/call.ts";
+import { Refused, type ServiceReply } from "../http/answer.ts";
+import { type IncomingCall, isWebhookUrl, readFields } from "../http/call.ts";
 import type { ReportStore } from "../notifications/reports.ts";
 
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -26,10 +26,10 @@ const FIELDS: readonly (readonly [string, (value: unknown) => boolean, string])[
  * fields and authentication: no field is required, and a key is checked only if it is sent.
  */
 export async function requestReport(
-  call: Call,
+  call: IncomingCall,
   isKey: (given: string | null) => boolean,
   store: ReportStore,
-): Promise<Answer> {
+): Promise<ServiceReply> {
   for (const key of [call.header("api-key"), call.url.searchParams.get("api_key")]) {
     if (key !== null && !isKey(key)) throw new Refused(401, ["The API key is wrong."]);
   }

@@ -1,5 +1,5 @@
-import { type Answer, Refused } from "../http/answer.ts";
-import { type Call, isWebhookUrl, readFields } from "../http/call.ts";
+import { Refused, type ServiceReply } from "../http/answer.ts";
+import { type IncomingCall, isWebhookUrl, readFields } from "../http/call.ts";
 import type { Delivery } from "../notifications/sender.ts";
 
 /**
@@ -7,10 +7,10 @@ import type { Delivery } from "../notifications/sender.ts";
  * and answers with it, or 400 if the receiver did not answer 2xx within 5 seconds.
  */
 export async function testWebhook(
-  call: Call,
+  call: IncomingCall,
   isKey: (given: string | null) => boolean,
   send: (url: string) => Promise<Delivery>,
-): Promise<Answer> {
+): Promise<ServiceReply> {
   if (!isKey(call.header("api-key"))) {
     throw new Refused(401, ["The header api-key must be the API key."]);
   }

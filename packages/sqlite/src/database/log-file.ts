@@ -3,12 +3,12 @@ import type { Database, Driver } from "./driver.ts";
 import { hasWalResetBug, sqliteVersion } from "./version.ts";
 
 /** A log of this many pages is brought into the file: 2 MB hold up nobody for long, 40 would, for a tenth of a second. */
-const mostPages = 500;
+const maxPages = 500;
 /** The pages that a transaction writes besides bodies: a few rows and their places in the indexes. */
 const pagesPerCommit = 8;
 const pageBytes = 4_096;
 /** The size of the log file once nobody needs more of it. */
-const mostBytes = 4 * 1_024 * 1_024;
+const maxBytes = 4 * 1_024 * 1_024;
 const shrinkMs = 5_000;
 
 /**
@@ -29,15 +29,15 @@ export class LogFile {
     this.#path = path;
     const isAffected = hasWalResetBug(sqliteVersion(database));
     this.#reader = isAffected ? driver.open(path) : null;
-    database.exec(`PRAGMA wal_autocheckpoint = ${isAffected ? 0 : mostPages}`);
-    database.exec(`PRAGMA journal_size_limit = ${mostBytes}`);
+    database.exec(`PRAGMA wal_autocheckpoint = ${isAffected ? 0 : maxPages}`);
+    database.exec(`PRAGMA journal_size_limit = ${maxBytes}`);
   }
 
   /** Takes in a commit, with the bytes that came for it. */
   committed(bytes: number): void {
     if (this.#reader === null) return;
     this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);
-    if (this.#pages < mostPages) return;
+    if (this.#pages < maxPages) return;
     this.#pages = 0;
     this.#checkpoint(this.#reader);
   }
@@ -47,7 +47,7 @@ export class LogFile {
     if (now - this.#lookedAt < shrinkMs) return;
     this.#lookedAt = now;
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    if (log === undefined || log.size <= 2 * mostBytes || !this.#checkpoint(this.#reader)) return;
+    if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(this.#reader)) return;
     try {
       // The first write after that starts the log over, and cuts it.
       this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0)");

@@ -1,8 +1,9 @@
-import type { Policy, ReporthookError, Stage, Work } from "@reporthook/core";
+import type { ConsumeOptions, Processor, ReporthookError, Stage } from "@reporthook/core";
 import type { Claims, ConsumerState } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
-import { keptOf } from "../protocol/row.ts";
-import { type ConsumerSource, SqliteConsumer } from "./consumer.ts";
+import { storedDeliveryOf } from "../protocol/row.ts";
+import { SqliteConsumer } from "./consumer.ts";
+import type { ConsumerSource } from "./consumer-source.ts";
 
 /** The consumers of one inbox, by number. */
 export class ConsumerGroup {
@@ -14,9 +15,9 @@ export class ConsumerGroup {
     this.#source = source;
   }
 
-  start(stage: Stage, work: Work, policy: Policy): SqliteConsumer {
+  start(stage: Stage, processor: Processor, options: ConsumeOptions): SqliteConsumer {
     const number = ++this.#lastNumber;
-    const consumer = new SqliteConsumer(number, stage, this.#source, work, policy);
+    const consumer = new SqliteConsumer(number, stage, this.#source, processor, options);
     this.#consumers.set(number, consumer);
     return consumer;
   }
@@ -42,7 +43,7 @@ export class ConsumerGroup {
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
     for (const { receiver, row } of poisoned) {
-      const kept = keptOf(row, receiver);
+      const kept = storedDeliveryOf(row, receiver);
       // A delivery that has been verified died of its handlers.
       const stage = kept.verification === null ? "verify" : "handle";
       this.#active()

@@ -1,34 +1,25 @@
 import { setImmediate } from "node:timers";
-import type { Consumer, Job, Outcome, Policy, Stage, Work } from "@reporthook/core";
+import type { ConsumeOptions, Consumer, Job, Outcome, Processor, Stage } from "@reporthook/core";
 import {
-  again,
   applyOutcome,
   describe,
   jobOf,
-  type Kept,
-  leave,
+  park,
+  retryIn,
+  type StoredDelivery,
   setUnrefTimeout,
   stopped,
 } from "@reporthook/core/store";
-import { kindOf } from "../protocol/kinds.ts";
-import type { Completion, CompletionResult, ConsumerState } from "../protocol/protocol.ts";
+import { kindOf } from "../protocol/counts.ts";
+import type { Completion, ConsumerState } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
 import { changesOf } from "../protocol/row.ts";
+import { CompletionRecorder } from "./completion-recorder.ts";
+import type { ConsumerSource } from "./consumer-source.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
-import { Recorder } from "./recorder.ts";
-
-/** The part of the inbox that a consumer needs. */
-export interface ConsumerSource {
-  /** Whether this process still holds its leases. */
-  holdsLeases(): boolean | Promise<boolean>;
-  /** Resolves to whether it was recorded; `kept` may be leased again by then. */
-  complete(completion: Completion, kept: Kept): Promise<CompletionResult>;
-  /** Has the state of all consumers sent to the thread. */
-  flush(): void;
-}
 
 /** The most credit that the thread has at a time. */
-const mostCredit = 256;
+const maxCredit = 256;
 
 /** The work on one stage of one receiver: runs deliveries that the thread leases to it, and has the outcomes recorded. */
 export class SqliteConsumer implements Consumer {
@@ -36,9 +27,9 @@ export class SqliteConsumer implements Consumer {
   readonly stage: Stage;
   readonly #number: number;
   readonly #source: ConsumerSource;
-  readonly #work: Work;
-  readonly #policy: Policy;
-  readonly #recorder: Recorder;
+  readonly #processor: Processor;
+  readonly #options: ConsumeOptions;
+  readonly #recorder: CompletionRecorder;
   /** Until the outcome is recorded; each with a function that ends it early. */
   readonly #running = new Map<Promise<void>, () => void>();
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
@@ -51,14 +42,20 @@ export class SqliteConsumer implements Consumer {
   #retiredAt: number | null = null;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
-  constructor(number: number, stage: Stage, source: ConsumerSource, work: Work, policy: Policy) {
+  constructor(
+    number: number,
+    stage: Stage,
+    source: ConsumerSource,
+    processor: Processor,
+    options: ConsumeOptions,
+  ) {
     this.#number = number;
     this.stage = stage;
-    this.receiver = policy.receiver;
+    this.receiver = options.receiver;
     this.#source = source;
-    this.#work = work;
-    this.#policy = policy;
-    this.#recorder = new Recorder((...of) => source.complete(...of), policy.onError);
+    this.#processor = processor;
+    this.#options = options;
+    this.#recorder = new CompletionRecorder((...of) => source.complete(...of), options.onError);
     source.flush();
   }
 
@@ -80,10 +77,10 @@ export class SqliteConsumer implements Consumer {
 
   /** The credit to add to what the thread has; negative when some of that is not wanted any more. */
   get #missingCredit(): number {
-    const { concurrency } = this.#policy;
+    const { concurrency } = this.#options;
     const toPrefetch = this.#prefetched.target(concurrency) - this.#prefetched.length;
     const wanted = concurrency - this.#working + toPrefetch;
-    return Math.max(0, Math.min(wanted, mostCredit)) - this.#credit;
+    return Math.max(0, Math.min(wanted, maxCredit)) - this.#credit;
   }
 
   /** Notes that requests leave it out from now on. */
@@ -134,7 +131,7 @@ export class SqliteConsumer implements Consumer {
       this.#source.flush();
     };
     if (at <= this.#now()) wake();
-    else this.#due = { at, timer: setUnrefTimeout(this.#policy.clock, wake, at - this.#now()) };
+    else this.#due = { at, timer: setUnrefTimeout(this.#options.clock, wake, at - this.#now()) };
   }
 
   /** Drops the work on lost leases; with a new thread, the credit is lost too. */
@@ -146,19 +143,19 @@ export class SqliteConsumer implements Consumer {
   }
 
   /** A delivery was parked, because work on it ended the process too often. */
-  poisoned(kept: Kept): void {
+  poisoned(kept: StoredDelivery): void {
     const { code = "poison", message = "" } = kept.reason ?? {};
     // As it was before that was recorded.
     const before = { ...kept, stage: this.stage, attempts: kept.attempts - 1 };
-    this.#policy.onRecorded?.(jobOf(before), leave("dead", code, message));
+    this.#options.onRecorded?.(jobOf(before), park("dead", code, message));
   }
 
   failed(error: unknown): void {
-    this.#policy.onError(error);
+    this.#options.onError(error);
   }
 
   #begin(): void {
-    while (this.#working < this.#policy.concurrency) {
+    while (this.#working < this.#options.concurrency) {
       const leased = this.#prefetched.shift();
       if (leased === undefined) return;
       this.#run(leased);
@@ -199,7 +196,7 @@ export class SqliteConsumer implements Consumer {
       const completion = this.#completionOf(leased, job.stage, kindBefore);
       const isRecorded = await this.#recorder.record(completion, kept);
       this.#running.delete(ended);
-      if (isRecorded) this.#policy.onRecorded?.(job, outcome);
+      if (isRecorded) this.#options.onRecorded?.(job, outcome);
     });
     this.#running.set(ended, endEarly);
   }
@@ -207,10 +204,10 @@ export class SqliteConsumer implements Consumer {
   async #attempt(job: Job, signal: AbortSignal): Promise<Outcome> {
     if (!(await this.#holdsLease(signal))) return stopped;
     try {
-      return await this.#work(job, signal);
+      return await this.#processor(job, signal);
     } catch (error) {
-      if (!signal.aborted) this.#policy.onError(error);
-      return again(1_000, describe(error), { counts: true });
+      if (!signal.aborted) this.#options.onError(error);
+      return retryIn(1_000, describe(error), { countsAsAttempt: true });
     }
   }
 
@@ -238,11 +235,11 @@ export class SqliteConsumer implements Consumer {
   }
 
   #now(): number {
-    return this.#policy.clock.now();
+    return this.#options.clock.now();
   }
 
   #sleep(): void {
-    if (this.#due !== null) this.#policy.clock.clearTimeout(this.#due.timer);
+    if (this.#due !== null) this.#options.clock.clearTimeout(this.#due.timer);
     this.#due = null;
   }
 }

@@ -1,8 +1,8 @@
 import { ReporthookError } from "@reporthook/core";
-import type { CountsByKind } from "../protocol/kinds.ts";
+import type { CountsByKind } from "../protocol/counts.ts";
 
-const mostDeliveries = 10_000;
-const mostBytes = 64 * 1_024 * 1_024;
+const maxDeliveries = 10_000;
+const maxBytes = 64 * 1_024 * 1_024;
 
 /** The size of a delivery that is on its way to the file. */
 export interface PendingDelivery {
@@ -23,7 +23,7 @@ export class Pending {
 
   /** @throws ReporthookError `overloaded` when there are too many */
   add(delivery: PendingDelivery): void {
-    if (this.#deliveries >= mostDeliveries || this.#bytes + delivery.bytes > mostBytes) {
+    if (this.#deliveries >= maxDeliveries || this.#bytes + delivery.bytes > maxBytes) {
       throw new ReporthookError(
         "overloaded",
         `${this.#deliveries} deliveries wait to be stored: the disk does not keep up`,

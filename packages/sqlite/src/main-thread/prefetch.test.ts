@@ -1,6 +1,6 @@
-import { newKept } from "@reporthook/core/store";
+import { newStoredDelivery } from "@reporthook/core/store";
 import { describe, expect, it, vi } from "vitest";
-import { virtualClock } from "../../../core/src/testing/virtual-clock.ts";
+import { manualClock } from "../../../core/src/testing/manual-clock.ts";
 import type { Leased } from "../protocol/results.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
 
@@ -9,7 +9,7 @@ const onOverdue = vi.fn();
 /** A buffer with a clock that stands still. */
 function make(): { buffer: PrefetchBuffer; advance: (ms: number) => void } {
   onOverdue.mockClear();
-  const clock = virtualClock();
+  const clock = manualClock();
   return { buffer: new PrefetchBuffer(onOverdue, clock), advance: (ms) => clock.advance(ms) };
 }
 
@@ -21,7 +21,7 @@ function leased(bytes = 10): Leased {
     ...{ id: `id-${seq}`, receiver: "a", receivedAt: 0, key: null, signature: null, url: "/" },
     ...{ context: null, headers: {}, body: new Uint8Array(bytes), ackMs: 0 },
   };
-  return { seq, workerId: 1, kept: newKept(delivery, { to: "received" }, null) };
+  return { seq, workerId: 1, kept: newStoredDelivery(delivery, { to: "received" }, null) };
 }
 
 /** Work took this long, a number of times. */

@@ -15,9 +15,9 @@ const aheadMs = 250;
 /** A delivery that has not begun after this time is requeued. */
 const waitMs = 500;
 /** With this many bytes of bodies in it, the buffer takes no more. */
-const mostBytes = 16 * 1_024 * 1_024;
+const maxBytes = 16 * 1_024 * 1_024;
 /** After a crash, all that was prefetched is rescued in one transaction. */
-const mostPrefetched = 1_000;
+const maxPrefetched = 1_000;
 /** When a timer comes this late, in milliseconds, the event loop stood still: nothing could begin. */
 const lateMs = 100;
 // How long work takes is a matter of real time, whatever the receiver's clock says.
@@ -44,10 +44,10 @@ export class PrefetchBuffer {
 
   /** How many deliveries to prefetch, for this number of them at work. */
   target(concurrency: number): number {
-    if (this.#averageMs >= shortMs || this.#bytes >= mostBytes) return 0;
+    if (this.#averageMs >= shortMs || this.#bytes >= maxBytes) return 0;
     return Math.min(
       Math.round((concurrency * aheadMs) / Math.max(this.#averageMs, 1)),
-      mostPrefetched,
+      maxPrefetched,
     );
   }
 

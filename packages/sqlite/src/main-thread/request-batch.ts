@@ -1,13 +1,13 @@
 import type { NewDelivery } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
-import { Additions } from "../protocol/additions.ts";
-import type { Call, Completion, ConsumerState, Request } from "../protocol/protocol.ts";
+import type { StoredDelivery } from "@reporthook/core/store";
+import { AddBatches } from "../protocol/add-batches.ts";
+import type { Completion, ConsumerState, Request, ThreadCall } from "../protocol/protocol.ts";
 
 /** Everything that is asked for in one turn of the event loop, until it is sent. */
 export class RequestBatch {
-  readonly #additions = new Additions();
+  readonly #additions = new AddBatches();
   readonly #completions: Completion[] = [];
-  readonly #calls: Call[] = [];
+  readonly #calls: ThreadCall[] = [];
 
   /** How many deliveries are in it. */
   get deliveries(): number {
@@ -15,7 +15,7 @@ export class RequestBatch {
   }
 
   /** Adds a delivery; `begins` is how it begins, when not as received. */
-  add(delivery: NewDelivery, kind: number, begins: Kept | null): void {
+  add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
     this.#additions.add(delivery, kind, begins);
   }
 
@@ -24,7 +24,7 @@ export class RequestBatch {
   }
 
   /** Throws for a call that can't cross to the thread, so that it keeps back nothing else. */
-  call(call: Call): void {
+  call(call: ThreadCall): void {
     this.#calls.push(structuredClone(call));
   }
 

@@ -1,10 +1,9 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
-import { type Added, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
-import { describe, type Kept, newKept } from "@reporthook/core/store";
-import { type CountsByKind, kindOf, type ReceiverCounts } from "../protocol/kinds.ts";
+import { type AddResult, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
+import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
+import { type CountsByKind, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
 import {
-  type Call,
   type Claims,
   type Completion,
   type CompletionResult,
@@ -14,9 +13,10 @@ import {
   isFailure,
   leaseLostAfterMs,
   type Reply,
+  type ThreadCall,
   type ThreadOptions,
 } from "../protocol/protocol.ts";
-import { addedOf, errorOf, type Leased, leasedOf, seqOf } from "../protocol/results.ts";
+import { addResultOf, errorOfFailure, type Leased, leasedOf, seqOf } from "../protocol/results.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { RequestBatch } from "./request-batch.ts";
 import { startThread } from "./spawn.ts";
@@ -56,8 +56,8 @@ export class ThreadClient {
   readonly #ended: Promise<void>;
   readonly #listener: ThreadListener;
   readonly #opening = new Waiters<null, void>();
-  readonly #adding = new Waiters<Adding, Added>();
-  readonly #completing = new Waiters<{ seq: number; kept: Kept }, CompletionResult>();
+  readonly #adding = new Waiters<Adding, AddResult>();
+  readonly #completing = new Waiters<{ seq: number; kept: StoredDelivery }, CompletionResult>();
   readonly #calling = new Waiters<null, unknown>();
   readonly #pending = new Pending();
   #batch = new RequestBatch();
@@ -85,9 +85,9 @@ export class ThreadClient {
   }
 
   /** @throws ReporthookError `overloaded` when too many wait */
-  add(delivery: NewDelivery, arrival: Arrival): Promise<Added> {
+  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { receiver, body, key } = delivery;
-    const begins = arrival.to === "received" ? null : newKept(delivery, arrival, null);
+    const begins = arrival.to === "received" ? null : newStoredDelivery(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
     const size = { receiver, kind, bytes: body.byteLength + (key?.byteLength ?? 0) };
     this.#pending.add(size);
@@ -101,13 +101,13 @@ export class ThreadClient {
   }
 
   /** Has a completion recorded; `kept` may be leased again by the time that the promise resolves. */
-  complete(completion: Completion, kept: Kept): Promise<CompletionResult> {
+  complete(completion: Completion, kept: StoredDelivery): Promise<CompletionResult> {
     this.#batch.complete(completion);
     return this.#promise(this.#completing, { seq: completion.seq, kept });
   }
 
   /** Rejects with the error that the thread failed with. */
-  call(call: Call): Promise<unknown> {
+  call(call: ThreadCall): Promise<unknown> {
     try {
       this.#batch.call(call);
     } catch (error) {
@@ -186,7 +186,7 @@ export class ThreadClient {
       for (const { waiter } of this.#opening.take([null])) waiter.resolve();
     } else {
       // The rest follows when the thread ends.
-      this.#error = errorOf(message.unopened);
+      this.#error = errorOfFailure(message.unopened);
       return;
     }
     // Only answers that are waited for keep the process alive.
@@ -198,18 +198,18 @@ export class ThreadClient {
     const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     if (counts !== null) this.#listener.counted(counts);
-    const inMemory = new Map<number, Kept>();
+    const inMemory = new Map<number, StoredDelivery>();
     const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
     for (const { waiter, result } of this.#adding.take(adds)) {
       const { delivery, arrival, size } = waiter.asked;
       this.#pending.remove(size);
       if (isFailure(result)) {
-        waiter.reject(errorOf(result));
+        waiter.reject(errorOfFailure(result));
         continue;
       }
-      const [seq, added] = [seqOf(result), addedOf(delivery.id, result)];
+      const [seq, added] = [seqOf(result), addResultOf(delivery.id, result)];
       if (added.status === "added" && seq !== null && wanted.has(seq)) {
-        inMemory.set(seq, newKept(delivery, arrival, added.sameSignatureAs ?? null));
+        inMemory.set(seq, newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
       }
       waiter.resolve(added);
     }
@@ -218,7 +218,7 @@ export class ThreadClient {
       waiter.resolve(result);
     }
     for (const { waiter, result } of this.#calling.take(calls)) {
-      if (isFailure(result)) waiter.reject(errorOf(result));
+      if (isFailure(result)) waiter.reject(errorOfFailure(result));
       else waiter.resolve(result.value);
     }
     if (lost) this.#listener.leasesLost();
@@ -226,7 +226,7 @@ export class ThreadClient {
       this.#listener.leased(one.consumer, leasedOf(one, workerId ?? 0, inMemory), one.cost);
     }
     this.#listener.claimed(reply, asOf);
-    if (error !== null) this.#listener.failed(errorOf(error));
+    if (error !== null) this.#listener.failed(errorOfFailure(error));
   }
 
   #end(): void {

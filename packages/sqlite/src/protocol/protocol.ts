@@ -1,7 +1,7 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
 import type { Retention } from "@reporthook/core/store";
 import type { Row } from "../database/driver.ts";
-import type { ReceiverCounts } from "./kinds.ts";
+import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
 /** A worker whose heartbeat stands still for this long, in milliseconds of real time, has lost its leases. */
@@ -69,7 +69,7 @@ export interface ConsumerState {
 }
 
 /** A question, or an order that is carried out once. */
-export type Call =
+export type ThreadCall =
   | { readonly ask: "health" }
   | { readonly ask: "close" }
   /** They come with the reply. */
@@ -88,27 +88,27 @@ export interface Request {
   readonly adds: readonly AddBatch[];
   readonly bytes: Uint8Array;
   readonly completions: readonly Completion[];
-  readonly calls: readonly Call[];
+  readonly calls: readonly ThreadCall[];
   readonly consumers: readonly ConsumerState[];
   /** The sender's monotonic time in milliseconds. */
   readonly sentAt: number;
 }
 
 /** An error, in a form that crosses between threads. */
-export interface Failure {
+export interface ThreadFailure {
   readonly code: string;
   readonly failed: string;
 }
 
 /** The result of one add; a number when it was stored under it. */
-export type AddResult =
+export type StoredResult =
   | number
   | { readonly seq: number; readonly sameSignatureAs: string }
   | { readonly duplicateOf: string }
-  | Failure;
+  | ThreadFailure;
 
 /** Whether a completion was recorded: false when the lease was lost. */
-export type CompletionResult = boolean | Failure;
+export type CompletionResult = boolean | ThreadFailure;
 
 /** The result of one step of pruning. */
 export interface PruneStep {
@@ -123,7 +123,7 @@ export interface ReleaseStep {
 }
 
 /** The result of a call. */
-export type CallResult = { readonly value: unknown } | Failure;
+export type CallResult = { readonly value: unknown } | ThreadFailure;
 
 /** A delivery that was leased to a consumer. */
 export interface Claimed {
@@ -151,13 +151,13 @@ export interface Claims {
 
 /** A message from the thread after each commit, with results in the order of the requests. */
 export interface Reply extends Claims {
-  readonly adds: readonly AddResult[];
+  readonly adds: readonly StoredResult[];
   readonly completions: readonly CompletionResult[];
   readonly calls: readonly CallResult[];
   /** Null when they are as before. */
   readonly counts: ReceiverCounts | null;
   /** The failure of the batch; null while it is the same as before. */
-  readonly error: Failure | null;
+  readonly error: ThreadFailure | null;
   /** When the last of the requests was sent; null when there was none. */
   readonly asOf: number | null;
 }
@@ -165,10 +165,10 @@ export interface Reply extends Claims {
 /** A message from the thread. */
 export type FromThread =
   | { readonly opened: ReceiverCounts }
-  | { readonly unopened: Failure }
+  | { readonly unopened: ThreadFailure }
   | { readonly reply: Reply };
 
 /** Whether a result is a failure. */
-export function isFailure(result: unknown): result is Failure {
+export function isFailure(result: unknown): result is ThreadFailure {
   return typeof result === "object" && result !== null && "failed" in result;
 }

@@ -1,13 +1,13 @@
 import type { Stage } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
+import type { StoredDelivery } from "@reporthook/core/store";
 import type { Value } from "../database/driver.ts";
 
 /** The values of the column `queue`, by stage. */
 export const queues = {
   // Ranked by due time, by receipt, by due time, by the id of the worker.
-  verify: { later: 0, first: 1, yielding: 2, leased: 6 },
+  verify: { later: 0, first: 1, lowPriority: 2, leased: 6 },
   // Ranked by due time, and by the id of the worker.
-  handle: { later: 3, first: 4, yielding: 5, leased: 7 },
+  handle: { later: 3, first: 4, lowPriority: 5, leased: 7 },
 } as const;
 
 /** The columns `queue` and `rank`, which order deliveries of one receiver; null at the end of the way. */
@@ -32,14 +32,14 @@ export function queuedAt(queue: Value | undefined, rank: Value | undefined): Que
 
 /** The position of a delivery that nobody has leased. */
 export function positionOf(
-  { state, receivedAt, dueAt, giveWay }: Kept,
+  { state, receivedAt, dueAt, lowPriority }: StoredDelivery,
   now: number,
 ): QueuePosition {
   if (state !== "received" && state !== "verified") return { queue: null, rank: null };
   const of = queues[state === "received" ? "verify" : "handle"];
   if (dueAt > now) return { queue: of.later, rank: dueAt };
   return {
-    queue: giveWay ? of.yielding : of.first,
-    rank: state === "received" && !giveWay ? receivedAt : dueAt,
+    queue: lowPriority ? of.lowPriority : of.first,
+    rank: state === "received" && !lowPriority ? receivedAt : dueAt,
   };
 }

@@ -1,23 +1,23 @@
-import { type Added, type ErrorCode, ReporthookError } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
-import type { AddResult, Claimed, Failure } from "./protocol.ts";
-import { keptOf } from "./row.ts";
+import { type AddResult, type ErrorCode, ReporthookError } from "@reporthook/core";
+import type { StoredDelivery } from "@reporthook/core/store";
+import type { Claimed, StoredResult, ThreadFailure } from "./protocol.ts";
+import { storedDeliveryOf } from "./row.ts";
 
 /** A delivery in memory that is leased to a consumer of this process. */
 export interface Leased {
   readonly seq: number;
   readonly workerId: number;
-  readonly kept: Kept;
+  readonly kept: StoredDelivery;
 }
 
 /** The number under which a delivery was stored; null when it was not. */
-export function seqOf(result: AddResult): number | null {
+export function seqOf(result: StoredResult): number | null {
   if (typeof result === "number") return result;
   return "seq" in result ? result.seq : null;
 }
 
 /** The answer to an add that did not fail. */
-export function addedOf(id: string, result: Exclude<AddResult, Failure>): Added {
+export function addResultOf(id: string, result: Exclude<StoredResult, ThreadFailure>): AddResult {
   if (typeof result === "number") return { status: "added", id };
   if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
   return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
@@ -27,14 +27,14 @@ export function addedOf(id: string, result: Exclude<AddResult, Failure>): Added 
 export function leasedOf(
   { seq, row, receiver }: Claimed,
   workerId: number,
-  inMemory: ReadonlyMap<number, Kept>,
+  inMemory: ReadonlyMap<number, StoredDelivery>,
 ): Leased {
-  const kept = row === null ? inMemory.get(seq) : keptOf(row, receiver);
+  const kept = row === null ? inMemory.get(seq) : storedDeliveryOf(row, receiver);
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
   return { seq, workerId, kept };
 }
 
 /** The error of a failure. */
-export function errorOf({ code, failed }: Failure): ReporthookError {
+export function errorOfFailure({ code, failed }: ThreadFailure): ReporthookError {
   return new ReporthookError(code as ErrorCode, failed);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { headersText, keptOf } from "./row.ts";
+import { headersText, storedDeliveryOf } from "./row.ts";
 
 const row = { seq: 1, id: "1", received_at: 5, due_at: null, state: 0, attempts: 0, url: "/" };
-const headersIn = (headers: string) => keptOf({ ...row, headers }, "a").headers;
+const headersIn = (headers: string) => storedDeliveryOf({ ...row, headers }, "a").headers;
 
 describe("A row", () => {
   it.each([
@@ -24,8 +24,15 @@ describe("A row", () => {
     for (const text of ["", "null", "7", "[7, null]"]) expect(headersIn(text)).toEqual({});
   });
 
+  it("has the history that an older version wrote", () => {
+    const history = JSON.stringify([["handle", 7, 1, "again", "Error: no"]]);
+    const [attempt] = storedDeliveryOf({ ...row, headers: "{}", history }, "a").history;
+    expect(attempt).toMatchObject({ stage: "handle", outcome: "retry", error: "Error: no" });
+  });
+
   it("is due from its receipt on, as long as nothing else is said", () => {
-    const dueAt = (due: number | null) => keptOf({ ...row, headers: "{}", due_at: due }, "a").dueAt;
+    const dueAt = (due: number | null) =>
+      storedDeliveryOf({ ...row, headers: "{}", due_at: due }, "a").dueAt;
     expect([dueAt(null), dueAt(9)]).toEqual([5, 9]);
   });
 });

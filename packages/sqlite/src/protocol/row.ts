@@ -7,28 +7,30 @@ import type {
   State,
   Verification,
 } from "@reporthook/core";
-import { isUnsigned, type Kept, states } from "@reporthook/core/store";
+import { attemptOutcome, isUnsigned, type StoredDelivery, states } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
 import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./queues.ts";
 
+type Encoder = (kept: StoredDelivery, position: QueuePosition) => Value;
+
 /** The columns that work on a delivery changes, each with the value that a delivery in memory has for it. */
-const encoders: Readonly<Record<string, (kept: Kept, position: QueuePosition) => Value>> = {
+const encoders: Readonly<Record<string, Encoder>> = {
   state: ({ state }) => states.indexOf(state),
   queue: (_kept, { queue }) => queue,
   rank: (_kept, { rank }) => rank,
   attempts: ({ attempts }) => attempts,
   due_at: ({ dueAt }) => dueAt,
-  give_way: ({ giveWay }) => (giveWay ? 1 : 0),
+  give_way: ({ lowPriority }) => (lowPriority ? 1 : 0),
   verification: ({ verification }) => verification,
   type: ({ type }) => type,
   report: ({ reportId }) => reportId,
   reason: ({ reason }) => reason?.code ?? null,
   reason_message: ({ reason }) => reason?.message ?? null,
   released: ({ released }) => (released ? 1 : 0),
-  memo: ({ memo }) => memo,
+  memo: ({ retryState }) => retryState,
   last_error: ({ lastError }) => lastError,
   ended_at: ({ endedAt }, { queue }) => (queue === null ? endedAt : null),
-  kept_as: (kept, { queue }) => (queue === null ? keptAsOf(kept) : null),
+  kept_as: (kept, { queue }) => (queue === null ? retentionClassOf(kept) : null),
   history: ({ history }) => historyText(history),
   signature: ({ signature }) => signature,
 };
@@ -40,13 +42,13 @@ export const changedColumns: readonly string[] = Object.keys(encoders);
 export type Changes = readonly Value[];
 
 /** The changes that bring the file up to a delivery in memory. */
-export function changesOf(kept: Kept, now: number): Changes {
+export function changesOf(kept: StoredDelivery, now: number): Changes {
   const position = positionOf(kept, now);
   return inOrder.map((encode) => encode(kept, position));
 }
 
 const inOrder = Object.values(encoders);
-const [queueAt, rankAt, keptAsAt] = ["queue", "rank", "kept_as"].map((name) =>
+const [queueAt, rankAt, retentionClassAt] = ["queue", "rank", "kept_as"].map((name) =>
   changedColumns.indexOf(name),
 ) as [number, number, number];
 
@@ -63,13 +65,13 @@ export function leasedTo(workerId: number, stage: Stage, changes: Changes): Chan
   return leased;
 }
 
-/** One of {@link keptAs}; null while the delivery waits. */
-export function keptAsAfter(changes: Changes): Value {
-  return changes[keptAsAt] ?? null;
+/** One of {@link retentionClass}; null while the delivery waits. */
+export function retentionClassAfter(changes: Changes): Value {
+  return changes[retentionClassAt] ?? null;
 }
 
 /** The retention of a delivery at the end of its way: an index of the times in maintenance.ts. `unsigned` is held. */
-export const keptAs = {
+export const retentionClass = {
   rejected: 0,
   unsigned: 1,
   handled: 2,
@@ -78,28 +80,23 @@ export const keptAs = {
   unsignedDead: 5,
 } as const;
 
-type StoredAttempt = [
-  Attempt["stage"],
-  at: number,
-  ms: number,
-  Attempt["outcome"],
-  Attempt["error"],
-];
+type StoredAttempt = [Attempt["stage"], at: number, ms: number, outcome: string, Attempt["error"]];
 
-function historyText(history: Kept["history"]): string | null {
+function historyText(history: StoredDelivery["history"]): string | null {
   const stored = history.map(
     ({ stage, at, ms, outcome, error }): StoredAttempt => [stage, at.getTime(), ms, outcome, error],
   );
   return stored.length === 0 ? null : JSON.stringify(stored);
 }
 
-function keptAsOf(kept: Kept): number {
+function retentionClassOf(kept: StoredDelivery): number {
   const { state } = kept;
   const unsigned = isUnsigned(kept);
-  if (state === "rejected") return keptAs.rejected;
-  if (state === "handled") return unsigned ? keptAs.unsignedHandled : keptAs.handled;
-  if (!unsigned) return keptAs.parked;
-  return state === "dead" ? keptAs.unsignedDead : keptAs.unsigned;
+  if (state === "rejected") return retentionClass.rejected;
+  if (state === "handled")
+    return unsigned ? retentionClass.unsignedHandled : retentionClass.handled;
+  if (!unsigned) return retentionClass.parked;
+  return state === "dead" ? retentionClass.unsignedDead : retentionClass.unsigned;
 }
 
 /** Headers that are stored by position, as a part of the file's format: with their names each row would be a tenth longer. */
@@ -112,13 +109,13 @@ export function headersText(headers: KeptHeaders): string {
 }
 
 /** The delivery in a row. */
-export function keptOf(row: Row, receiver: string): Kept {
+export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
   const state = states[Number(row["state"])] as State;
-  // Written out, in the order of newKept: then all entries are of one shape, and cost a tenth.
+  // Written out, in the order of newStoredDelivery: then all entries are of one shape, and cost a tenth.
   return {
     id: String(row["id"]),
-    place: Number(row["seq"]),
+    slot: Number(row["seq"]),
     receiver,
     receivedAt: Number(row["received_at"]),
     url: text("url") ?? "",
@@ -137,8 +134,8 @@ export function keptOf(row: Row, receiver: string): Kept {
     attempts: Number(row["attempts"]) || 0,
     // Nothing, as long as it is due from its receipt on.
     dueAt: Number(row["due_at"] ?? row["received_at"]),
-    giveWay: row["give_way"] === 1,
-    memo: text("memo"),
+    lowPriority: row["give_way"] === 1,
+    retryState: text("memo"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
     endedAt: Number(row["ended_at"]),
@@ -151,22 +148,24 @@ function reasonOf(row: Row): Reason | null {
   return code === null ? null : { code, message: String(row["reason_message"]) };
 }
 
-function historyOf(json: string | null): Kept["history"] {
+function historyOf(json: string | null): StoredDelivery["history"] {
   const attempts = parsed(json);
   if (!Array.isArray(attempts)) return [];
   return attempts.filter(Array.isArray).map((attempt) => {
     const [stage, at, ms, outcome, error] = attempt as StoredAttempt;
-    return { stage, at: new Date(at), ms, outcome, error };
+    return { stage, at: new Date(at), ms, outcome: attemptOutcome(outcome), error };
   });
 }
 
-function headersOf(json: string | null): Kept["headers"] {
+function headersOf(json: string | null): StoredDelivery["headers"] {
   const headers = parsed(json);
   if (Array.isArray(headers)) {
     const given = positional.map((name, index) => [name, headers[index]] as const);
     return Object.fromEntries(given.filter(([, value]) => typeof value === "string"));
   }
-  return typeof headers === "object" && headers !== null ? (headers as Kept["headers"]) : {};
+  return typeof headers === "object" && headers !== null
+    ? (headers as StoredDelivery["headers"])
+    : {};
 }
 
 /** Null when somebody has written something else into the file: the rest of the row still counts. */

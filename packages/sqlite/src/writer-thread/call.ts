@@ -1,4 +1,4 @@
-import type { Call } from "../protocol/protocol.ts";
+import type { ThreadCall } from "../protocol/protocol.ts";
 import type { Admin } from "./admin/admin.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
@@ -15,7 +15,7 @@ export interface Callees {
 }
 
 /** Carries out a call; returns its value. */
-export function carryOut(call: Call, callees: Callees): unknown {
+export function carryOut(call: ThreadCall, callees: Callees): unknown {
   const { admin, query, maintenance, claimer } = callees;
   switch (call.ask) {
     case "get":

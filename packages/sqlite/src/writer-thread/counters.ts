@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../database/driver.ts";
-import { type CountsByKind, everKind, noCounts } from "../protocol/kinds.ts";
+import { type CountsByKind, everKind, zeroCountsByKind } from "../protocol/counts.ts";
 
 /** The counts in the file, written once per transaction. */
 export class Counters {
@@ -61,7 +61,7 @@ export function lastNumber(database: Database): number {
 function countsIn(map: Map<number, number[]>, receiver: number): number[] {
   let counts = map.get(receiver);
   if (counts === undefined) {
-    counts = [...noCounts];
+    counts = [...zeroCountsByKind];
     map.set(receiver, counts);
   }
   return counts;

@@ -1,11 +1,17 @@
 import type { State } from "@reporthook/core";
-import { type Kept, states } from "@reporthook/core/store";
+import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import type { Addition } from "../protocol/additions.ts";
-import { everKind, kindOf } from "../protocol/kinds.ts";
-import type { AddBatch, AddResult, Completion } from "../protocol/protocol.ts";
+import type { Addition } from "../protocol/add-batches.ts";
+import { everKind, kindOf } from "../protocol/counts.ts";
+import type { AddBatch, Completion, StoredResult } from "../protocol/protocol.ts";
 import { queues } from "../protocol/queues.ts";
-import { type Changes, changedColumns, changesOf, keptOf, leasedTo } from "../protocol/row.ts";
+import {
+  type Changes,
+  changedColumns,
+  changesOf,
+  leasedTo,
+  storedDeliveryOf,
+} from "../protocol/row.ts";
 import { asNamed, BulkInsert, type RowShape } from "./bulk-insert.ts";
 import { type Counters, lastNumber } from "./counters.ts";
 import type { DedupeWindow } from "./dedupe/window.ts";
@@ -72,7 +78,7 @@ export class Deliveries {
   }
 
   /** Takes in a delivery, leased to a worker if there is one; {@link write} stores it. */
-  add(batch: AddBatch, addition: Addition, workerId: number | null): AddResult {
+  add(batch: AddBatch, addition: Addition, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.#tables;
     const { url, context, headers, kind, changes } = batch;
     const { id, receivedAt, ackMs, signature, body, key } = addition;
@@ -113,8 +119,8 @@ export class Deliveries {
   }
 
   /** Changes a delivery that nobody has leased. */
-  edit(row: Row, now: number, change: (kept: Kept) => void): void {
-    const kept = this.keptOf(row);
+  edit(row: Row, now: number, change: (kept: StoredDelivery) => void): void {
+    const kept = this.storedDeliveryOf(row);
     const kindBefore = kindOf(kept);
     change(kept);
     this.#change.run(...changesOf(kept, now), Number(row["seq"]));
@@ -128,12 +134,12 @@ export class Deliveries {
     this.#delete.run(seq);
     // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
     if (state !== "handled") this.#tables.window.forget(seq);
-    const kind = kindOf({ state, giveWay: false, verification: row["verification"] as never });
+    const kind = kindOf({ state, lowPriority: false, verification: row["verification"] as never });
     this.#tables.counters.add(Number(row["receiver"]), kind, -1);
   }
 
-  keptOf(row: Row): Kept {
-    return keptOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
+  storedDeliveryOf(row: Row): StoredDelivery {
+    return storedDeliveryOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
   }
 
   #recount(receiver: number, kindBefore: number, kindAfter: number): void {

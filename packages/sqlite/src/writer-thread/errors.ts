@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
 import { sqliteCode } from "../database/result-code.ts";
-import type { Failure } from "../protocol/protocol.ts";
+import type { ThreadFailure } from "../protocol/protocol.ts";
 
 const unwritable = "the file or its folder can't be written: give the app the right to";
 
@@ -17,7 +17,7 @@ const wayOut: Readonly<Record<number, string>> = {
 };
 
 /** The error to show for a failure: the way out, and SQLite's own words. */
-export function explain(error: unknown, path: string): ReporthookError {
+export function sqliteErrorOf(error: unknown, path: string): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const code = sqliteCode(error);
   const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
@@ -25,14 +25,14 @@ export function explain(error: unknown, path: string): ReporthookError {
   return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
 }
 
-/** The error of {@link explain}, in a form that crosses between threads. */
-export function failureOf(error: unknown, path: string): Failure {
-  const { code, message } = explain(error, path);
+/** The error of {@link sqliteErrorOf}, in a form that crosses between threads. */
+export function failureOf(error: unknown, path: string): ThreadFailure {
+  const { code, message } = sqliteErrorOf(error, path);
   return { code, failed: message };
 }
 
 /** A failure that every step would meet, and wait for: a lock, or a file that is not there any more. Null for others. */
-export function failureOfAll(error: unknown, path: string): Failure | null {
+export function failureOfAll(error: unknown, path: string): ThreadFailure | null {
   const isLocked = sqliteCode(error) === 5;
   return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
 }

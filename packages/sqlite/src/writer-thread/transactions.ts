@@ -1,6 +1,6 @@
 import type { Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import type { ReceiverCounts } from "../protocol/kinds.ts";
+import type { ReceiverCounts } from "../protocol/counts.ts";
 import type { Leases } from "./claim/leases.ts";
 import type { Deliveries, Tables } from "./deliveries.ts";
 

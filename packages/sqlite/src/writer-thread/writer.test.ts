@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NewDelivery } from "@reporthook/core";
-import { applyOutcome, type Kept } from "@reporthook/core/store";
+import { applyOutcome, type StoredDelivery } from "@reporthook/core/store";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/migrations.ts";
-import { Additions } from "../protocol/additions.ts";
-import { kindOf } from "../protocol/kinds.ts";
+import { AddBatches } from "../protocol/add-batches.ts";
+import { kindOf } from "../protocol/counts.ts";
 import type { Claimed, Completion, ConsumerState, Reply, Request } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
-import { changesOf, keptOf } from "../protocol/row.ts";
+import { changesOf, storedDeliveryOf } from "../protocol/row.ts";
 import { Writer } from "./writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
@@ -85,7 +85,7 @@ function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
 }
 
 function addsOf(ids: readonly string[], parts: Partial<NewDelivery>) {
-  const additions = new Additions();
+  const additions = new AddBatches();
   for (const id of ids) {
     const key = Buffer.alloc(24);
     for (const half of [0, 12]) key.writeUInt32BE(++made, half);
@@ -101,7 +101,7 @@ const consumer = (credit: number): ConsumerState => ({
 });
 
 function verified({ seq, row }: Claimed, workerId: number | null): Completion {
-  const kept: Kept = keptOf(row ?? {}, "a");
+  const kept: StoredDelivery = storedDeliveryOf(row ?? {}, "a");
   const kindBefore = kindOf(kept);
   const found = { type: "report.complete", reportId: "r" } as const;
   applyOutcome(kept, { to: "verified", verification: "valid", ...found }, now, now);

@@ -1,23 +1,23 @@
 import { ReporthookError } from "@reporthook/core";
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import { type Addition, eachAddition } from "../protocol/additions.ts";
-import type { ReceiverCounts } from "../protocol/kinds.ts";
+import { type Addition, eachAddition } from "../protocol/add-batches.ts";
+import type { ReceiverCounts } from "../protocol/counts.ts";
 import type {
   AddBatch,
-  AddResult,
-  Call,
   CallResult,
   Claims,
   Completion,
   CompletionResult,
-  Failure,
   Reply,
   Request,
+  StoredResult,
+  ThreadCall,
+  ThreadFailure,
   ThreadOptions,
 } from "../protocol/protocol.ts";
 import { seqOf } from "../protocol/results.ts";
-import { keptAsAfter, queuedAfter } from "../protocol/row.ts";
+import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Admin } from "./admin/admin.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
@@ -33,7 +33,7 @@ import { ReceiverIds } from "./receiver-ids.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
-type Runner = <T>(step: () => T) => T | Failure;
+type Runner = <T>(step: () => T) => T | ThreadFailure;
 
 type Results = Pick<Reply, "adds" | "completions" | "calls">;
 
@@ -92,7 +92,7 @@ export class Writer {
     this.#claimer.begin();
     let results: Results;
     let claims = noClaims;
-    let error: Failure | null = null;
+    let error: ThreadFailure | null = null;
     try {
       ({ results, claims } = this.#transactions.run(() => this.#together(requests)));
       this.#failing = false;
@@ -175,12 +175,12 @@ export class Writer {
   }
 
   #perform(requests: readonly Request[], run: Runner, isAlone: boolean): Results {
-    const adds: AddResult[] = [];
+    const adds: StoredResult[] = [];
     const completions: CompletionResult[] = [];
     const calls: CallResult[] = [];
     for (const request of requests) {
       eachAddition(request, (batch, addition) => {
-        const add = (): AddResult => {
+        const add = (): StoredResult => {
           const result = this.#add(batch, addition);
           if (isAlone) this.#deliveries.write();
           return result;
@@ -194,7 +194,7 @@ export class Writer {
     return { adds, completions, calls };
   }
 
-  #add(batch: AddBatch, addition: Addition): AddResult {
+  #add(batch: AddBatch, addition: Addition): StoredResult {
     const { receiver, changes } = batch;
     const queued =
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
@@ -217,11 +217,11 @@ export class Writer {
     if (!this.#deliveries.record(completion, claim?.consumer.stage ?? null)) return false;
     this.#leases.held--;
     this.#claimer.arrived({ seq, receiver, queued, claim, bytes: 0 });
-    this.#maintenance.bound(keptAsAfter(changes));
+    this.#maintenance.bound(retentionClassAfter(changes));
     return true;
   }
 
-  #answer(call: Call): CallResult {
+  #answer(call: ThreadCall): CallResult {
     try {
       return { value: carryOut(call, this.#callees) };
     } catch (error) {

@@ -2,20 +2,20 @@ import { StopController } from "../../lib/abort.ts";
 import { setUnrefTimeout } from "../../lib/clock.ts";
 import { describe } from "../../lib/describe.ts";
 import { realTimers } from "../../lib/real-timers.ts";
-import { again, stopped as cutOff, type Job, type Outcome } from "../delivery.ts";
-import type { Consumer, Policy, Work } from "../inbox.ts";
-import { jobOf, type Kept } from "../stored-delivery.ts";
+import { stopped as cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
+import type { ConsumeOptions, Consumer, Processor } from "../inbox.ts";
+import { jobOf, type StoredDelivery } from "../stored-delivery.ts";
 import { applyOutcome } from "../transitions.ts";
 import type { MemoryQueue } from "./queue.ts";
 
 const inARow = 100;
 
 /** Hands out due deliveries, as many at once as the policy allows; `update` makes a change and places it by its new state. */
-export function consumeMemory<T extends Kept>(
+export function consumeMemory<T extends StoredDelivery>(
   queue: MemoryQueue<T>,
   update: (kept: T, now: number, change: () => void) => void,
-  work: Work,
-  { clock, concurrency, onError, onRecorded }: Policy,
+  processor: Processor,
+  { clock, concurrency, onError, onRecorded }: ConsumeOptions,
 ): Consumer {
   const controller = new StopController();
   const { signal } = controller;
@@ -82,10 +82,10 @@ export function consumeMemory<T extends Kept>(
     // In a turn of its own: work that stops its own consumer is waited for, too.
     await null;
     try {
-      return await work(job, signal);
+      return await processor(job, signal);
     } catch (error) {
       if (!signal.aborted) onError(error);
-      return again(1_000, describe(error), { counts: true });
+      return retryIn(1_000, describe(error), { countsAsAttempt: true });
     }
   }
 

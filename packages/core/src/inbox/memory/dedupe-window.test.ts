@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DedupeWindow, type KnownKey, keyText } from "./dedupe-window.ts";
+import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 
 const dayMs = 86_400_000;
 
@@ -18,7 +18,7 @@ function keyOf(signature: number, content: number): string {
 
 describe("DedupeWindow", () => {
   it("look() knows a key for 24 hours", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     expect(window.look(keyOf(1, 1), 1_000)).toEqual({});
     window.add(keyOf(1, 1), "a", 1_000);
     expect(window.look(keyOf(1, 1), 1_000 + dayMs - 1)).toEqual({ duplicateOf: "a" });
@@ -28,7 +28,7 @@ describe("DedupeWindow", () => {
   });
 
   it("look() knows none that is over, although one before it came when the clock was ahead", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
     expect(window.look(keyOf(2, 1), dayMs)).toEqual({});
@@ -37,7 +37,7 @@ describe("DedupeWindow", () => {
   });
 
   it("look() still knows a reused signature when the last that had it is forgotten", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "a", 0);
     const second = window.add(keyOf(1, 2), "b", 0);
     window.forget(second);
@@ -48,7 +48,7 @@ describe("DedupeWindow", () => {
   });
 
   it("look() still knows a reused signature when the first that had it is forgotten", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     const first = window.add(keyOf(1, 1), "a", 0);
     const second = window.add(keyOf(1, 2), "b", 0);
     window.forget(first);
@@ -58,7 +58,7 @@ describe("DedupeWindow", () => {
   });
 
   it("forget() leaves a key that came again", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     const first = window.add(keyOf(1, 1), "a", 0);
     window.forget(first);
     window.add(keyOf(1, 1), "b", 0);
@@ -68,7 +68,7 @@ describe("DedupeWindow", () => {
   });
 
   it("add() puts a key that is over, and not dropped yet, behind those that came before it again", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
     expect(window.look(keyOf(2, 1), dayMs + 1)).toEqual({});
@@ -89,7 +89,7 @@ describe("DedupeWindow", () => {
     type One = { known: KnownKey; at: number; signature: number; content: number };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const window = new DedupeWindow();
+        const window = new MemoryDedupeWindow();
         let model: One[] = [];
         let now = 0;
         const add = (signature: number, content: number): void => {
@@ -131,7 +131,7 @@ describe("DedupeWindow", () => {
   });
 
   it("add() drops the oldest beyond 200,000 keys", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     for (let count = 0; count < 200_000; count++) window.add(keyOf(count, 0), `${count}`, 0);
     expect(window.look(keyOf(0, 0), 0)).toEqual({ duplicateOf: "0" });
     window.add(keyOf(200_000, 0), "200000", 0);
@@ -142,7 +142,7 @@ describe("DedupeWindow", () => {
   });
 
   it("add() keeps a key whatever number of others comes and is forgotten", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "genuine", 0);
     for (let count = 0; count < 300_000; count++) {
       window.forget(window.add(keyOf(2, count), `${count}`, 0));
@@ -151,7 +151,7 @@ describe("DedupeWindow", () => {
   });
 
   it("look() compares every byte", () => {
-    const window = new DedupeWindow();
+    const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "a", 0);
     for (let at = 0; at < 24; at++) {
       const other = bytesOf(1, 1);

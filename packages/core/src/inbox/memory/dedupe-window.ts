@@ -13,7 +13,7 @@ export interface KnownKey {
 }
 
 /** The keys of the last 24 hours, at most the last 200,000: tells duplicates, and signatures that come again. */
-export class DedupeWindow {
+export class MemoryDedupeWindow {
   // In the order of arrival, so that the oldest are dropped first.
   readonly #keys = new Map<string, KnownKey>();
   // Nearly every signature has one key: a set for each would cost more than the rest of storing.

@@ -1,18 +1,18 @@
-import { mostUnsigned } from "../delivery.ts";
+import { maxUnsigned } from "../delivery.ts";
 import { isUnsigned } from "../retention.ts";
-import type { Kept } from "../stored-delivery.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
 
 /** Number of deliveries that are kept once they have ended; without a limit the kinds that wait for a person. */
 const endedMax = {
-  unsignedHandled: mostUnsigned,
+  unsignedHandled: maxUnsigned,
   handled: 1_000,
-  unsignedDead: mostUnsigned,
+  unsignedDead: maxUnsigned,
   notVerified: 10_000,
   rejected: 10_000,
 };
 
 /** Deliveries that have ended and wait for nobody: the latest of each kind. */
-export class Ended<T extends Kept> {
+export class Ended<T extends StoredDelivery> {
   // In the order in which they ended; the first kinds make room first.
   readonly #kinds = new Map<string, Set<T>>(
     Object.keys(endedMax).map((kind) => [kind, new Set<T>()]),
@@ -37,7 +37,7 @@ export class Ended<T extends Kept> {
   }
 }
 
-function kindOf(kept: Kept): keyof typeof endedMax | null {
+function kindOf(kept: StoredDelivery): keyof typeof endedMax | null {
   const { state, verification, released } = kept;
   if (state === "rejected") return "rejected";
   if (state === "handled") return isUnsigned(kept) ? "unsignedHandled" : "handled";
@@ -50,7 +50,7 @@ const usualBytes = 256;
 
 /** Bytes of a delivery beyond those that every delivery takes. */
 export function bytesOf(
-  delivery: Pick<Kept, "body" | "signature" | "url" | "context" | "headers">,
+  delivery: Pick<StoredDelivery, "body" | "signature" | "url" | "context" | "headers">,
 ): number {
   const { body, signature, url, context, headers } = delivery;
   let texts = url.length + (signature?.length ?? 0) + (context?.length ?? 0);

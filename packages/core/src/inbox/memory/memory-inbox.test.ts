@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { inboxContract } from "../../testing/inbox/contract.ts";
 import {
-  createBench,
+  createInboxFixture,
   deferred,
+  endedAs,
   handled,
   later,
-  left,
   type Step,
   valid,
 } from "../../testing/inbox/fixture.ts";
@@ -19,7 +19,7 @@ for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantee
   test(name, run);
 
 const bench = (options?: Parameters<typeof memoryInbox>[0]) =>
-  createBench(memoryInbox(options), 60_000);
+  createInboxFixture(memoryInbox(options), 60_000);
 
 describe("memoryInbox", () => {
   it("memoryInbox() refuses options that are no positive numbers", () => {
@@ -40,7 +40,7 @@ describe("memoryInbox", () => {
     await put({ body: body("c") });
     expect(await inbox.get(first)).toBeNull();
     await expect(put({ body: body("d") })).rejects.toMatchObject({ code: "overloaded" });
-    await work("verify", left("held", "not_verified"));
+    await work("verify", endedAs("held", "not_verified"));
     await put({ body: body("e") });
     expect(await inbox.get(second)).toBeNull();
   });
@@ -52,7 +52,7 @@ describe("memoryInbox", () => {
     await add(await long(1));
     await add(await long(2));
     await expect(add(await long(3))).rejects.toMatchObject({ code: "overloaded" });
-    const refused = left("rejected", "invalid_signature");
+    const refused = endedAs("rejected", "invalid_signature");
     await work("verify", refused, refused);
     expect((await inbox.counts()).rejected).toBe(2);
     await add(await long(4));
@@ -66,7 +66,7 @@ describe("memoryInbox", () => {
     consume("verify", valid, { concurrency: 100 });
     consume("handle", handled, { concurrency: 100 });
     await until(
-      async () => (await inbox.counts()).verified === 0 && inbox.load("a").waiting === 0,
+      async () => (await inbox.counts()).verified === 0 && inbox.backlog("a").waiting === 0,
       "done",
     );
     expect((await inbox.counts()).handled).toBe(1_000);
@@ -75,7 +75,9 @@ describe("memoryInbox", () => {
   it("is bounded when a flood of 50,000 forged deliveries comes", async () => {
     const { inbox, clock, consume, until, end } = bench({ maxBytes: 5_000_000 });
     const body = new Uint8Array(1_000);
-    const { jobs } = consume("verify", left("rejected", "invalid_signature"), { concurrency: 64 });
+    const { jobs } = consume("verify", endedAs("rejected", "invalid_signature"), {
+      concurrency: 64,
+    });
     for (let count = 0; count < 50_000; count++) {
       const key = new Uint8Array(24);
       new DataView(key.buffer).setUint32(8, count);
@@ -93,10 +95,10 @@ describe("memoryInbox", () => {
         { to: "received" },
       );
       if (added.status === "duplicate") expect.unreachable("none is a copy");
-      const behind = () => inbox.load("a").waiting < 1_000;
+      const behind = () => inbox.backlog("a").waiting < 1_000;
       if (!behind()) await until(behind, "the flood is worked off");
     }
-    await until(() => inbox.load("a").waiting === 0, "all are rejected");
+    await until(() => inbox.backlog("a").waiting === 0, "all are rejected");
     expect(jobs.length).toBe(50_000);
     expect((await inbox.counts("a")).rejected).toBe(10_000);
     const rejected = await inbox.list({ state: "rejected", limit: 20_000 });
@@ -108,7 +110,7 @@ describe("memoryInbox", () => {
 
   it("holds at most 10,000 that never got a verdict", async () => {
     const { inbox, clock, consume, until, end } = bench();
-    consume("verify", left("held", "not_verified"), { concurrency: 64 });
+    consume("verify", endedAs("held", "not_verified"), { concurrency: 64 });
     for (let count = 0; count < 10_100; count++) {
       const key = new Uint8Array(24);
       new DataView(key.buffer).setUint32(8, count);
@@ -127,7 +129,7 @@ describe("memoryInbox", () => {
         { to: "received" },
       );
     }
-    await until(() => inbox.load("a").waiting === 0, "all are held");
+    await until(() => inbox.backlog("a").waiting === 0, "all are held");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, held: 10_000 });
     await end();
   });
@@ -180,10 +182,20 @@ describe("memoryInbox", () => {
 
   it("counts agree with a recount and bodies stay in bounds, whatever is called", async () => {
     const outcome = fc.constantFrom<Step>(
-      ...[valid, handled, later(0), later(60_000, { giveWay: true }), later(10, { counts: false })],
-      ...[left("held", "no_handler"), left("dead", "do_not_retry"), left("held", "not_verified")],
-      left("rejected", "invalid_signature"),
-      left("held", "expired", { verification: "expired" }),
+      ...[
+        valid,
+        handled,
+        later(0),
+        later(60_000, { lowPriority: true }),
+        later(10, { countsAsAttempt: false }),
+      ],
+      ...[
+        endedAs("held", "no_handler"),
+        endedAs("dead", "do_not_retry"),
+        endedAs("held", "not_verified"),
+      ],
+      endedAs("rejected", "invalid_signature"),
+      endedAs("held", "expired", { verification: "expired" }),
       () => Promise.reject(new Error("broken")),
     );
     const pick = fc.nat({ max: 30 });
@@ -269,7 +281,7 @@ describe("memoryInbox", () => {
           const details = await Promise.all(after.map(({ id }) => inbox.get(id)));
           const unsigned = (state: State): number =>
             details.filter((one) => one?.state === state && one.verification === "unsigned").length;
-          expect(inbox.load("a")).toMatchObject({
+          expect(inbox.backlog("a")).toMatchObject({
             waiting: (recount["received"] ?? 0) + (recount["verified"] ?? 0),
             unsignedWaiting: unsigned("verified"),
             unsignedHeld: unsigned("held"),

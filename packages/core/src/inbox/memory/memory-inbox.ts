@@ -1,14 +1,14 @@
 import { ReporthookError } from "../../errors.ts";
-import { endOfTurn } from "../../lib/end-of-tick.ts";
-import { check, checkPositive, onlyKnown } from "../../lib/validate.ts";
+import { endOfTick } from "../../lib/end-of-tick.ts";
+import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
 import { isParked, isWaiting } from "../delivery.ts";
-import type { Consumer, Inbox, Load } from "../inbox.ts";
-import { lookFor, noCounts, sumUp } from "../query.ts";
+import type { Backlog, Consumer, Inbox } from "../inbox.ts";
+import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
-import { detailsOf, entryOf, type Kept, newKept } from "../stored-delivery.ts";
+import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
 import { consumeMemory } from "./consumer.ts";
-import { DedupeWindow, type KnownKey, keyText } from "./dedupe-window.ts";
+import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
 
@@ -34,7 +34,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 }
 
 /** A delivery as it is kept in memory. */
-interface Slot extends Kept {
+interface Slot extends StoredDelivery {
   /** Its key in the window; unsigned deliveries have none. */
   knownKey?: KnownKey;
 }
@@ -43,7 +43,7 @@ interface Slot extends Kept {
 interface Waiting {
   readonly verify: MemoryQueue<Slot>;
   readonly handle: MemoryQueue<Slot>;
-  readonly load: { -readonly [Name in keyof Load]: Load[Name] };
+  readonly load: { -readonly [Name in keyof Backlog]: Backlog[Name] };
 }
 
 class MemoryInbox implements Inbox {
@@ -53,17 +53,17 @@ class MemoryInbox implements Inbox {
   readonly #maxBytes: number;
   readonly #kept = new Map<string, Slot>();
   readonly #ended = new Ended<Slot>();
-  readonly #window = new DedupeWindow();
+  readonly #window = new MemoryDedupeWindow();
   readonly #waiting = new Map<string, Waiting>();
   readonly #consumers: Consumer[] = [];
   #bytes = 0;
 
   constructor(options: MemoryInboxOptions) {
-    onlyKnown("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
+    assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
     const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
     const isSaid = typeof acceptLoss === "boolean";
-    check("memoryInbox: acceptLoss", "true or false", acceptLoss, isSaid);
-    checkPositive("memoryInbox: maxBytes", "", maxBytes);
+    assertOption("memoryInbox: acceptLoss", "true or false", acceptLoss, isSaid);
+    assertPositive("memoryInbox: maxBytes", "", maxBytes);
     this.guarantees = {
       ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
       finds: "everything",
@@ -87,13 +87,13 @@ class MemoryInbox implements Inbox {
     const { duplicateOf, sameSignatureAs = null } = this.#window.look(key, receivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
     this.#makeRoom(bytesOf(delivery));
-    const kept: Slot = newKept(delivery, arrival, sameSignatureAs);
+    const kept: Slot = newStoredDelivery(delivery, arrival, sameSignatureAs);
     if (key !== null) kept.knownKey = this.#window.add(key, id, receivedAt);
     this.#kept.set(id, kept);
     this.#count(kept, 1);
     const waits = isWaiting(kept.state);
     if (!waits) this.#place(kept, receivedAt);
-    await endOfTurn();
+    await endOfTick();
     if (waits) this.#place(kept, receivedAt);
     return sameSignatureAs === null
       ? { status: "added", id }
@@ -113,12 +113,12 @@ class MemoryInbox implements Inbox {
   };
 
   readonly list: Inbox["list"] = async (query = {}) =>
-    lookFor(this.#kept.values(), query).map(entryOf);
-  readonly summary: Inbox["summary"] = async (query) => sumUp(this.#kept.values(), query);
-  readonly load: Inbox["load"] = (receiver) => ({ ...this.#waitingOf(receiver).load });
+    filterEntries(this.#kept.values(), query).map(entryOf);
+  readonly summary: Inbox["summary"] = async (query) => summarize(this.#kept.values(), query);
+  readonly backlog: Inbox["backlog"] = (receiver) => ({ ...this.#waitingOf(receiver).load });
 
   readonly counts: Inbox["counts"] = async (receiver) => {
-    const counts = noCounts();
+    const counts = zeroCounts();
     for (const { state } of this.#of(receiver)) counts[state]++;
     return counts;
   };
@@ -204,11 +204,11 @@ class MemoryInbox implements Inbox {
 
   /** Adds it to the numbers that limits are compared with, or takes it out. */
   #count(kept: Slot, by: 1 | -1): void {
-    const { receiver, state, verification, giveWay } = kept;
+    const { receiver, state, verification, lowPriority } = kept;
     const { load } = this.#waitingOf(receiver);
     this.#bytes += by * bytesOf(kept);
     if (isWaiting(state)) load.waiting += by;
-    if (state === "received" && !giveWay) load.unverified += by;
+    if (state === "received" && !lowPriority) load.unverified += by;
     if (state === "verified" && verification === "unsigned") load.unsignedWaiting += by;
     if (state === "held" && verification === "unsigned") load.unsignedHeld += by;
   }

@@ -4,8 +4,8 @@ import { MemoryQueue } from "./queue.ts";
 
 const minuteMs = 60_000;
 
-function item(receivedAt: number, dueAt: number = receivedAt, giveWay = false) {
-  return { receivedAt, dueAt, giveWay };
+function item(receivedAt: number, dueAt: number = receivedAt, lowPriority = false) {
+  return { receivedAt, dueAt, lowPriority };
 }
 
 function drain<T>(pop: () => T | undefined): T[] {
@@ -46,7 +46,9 @@ describe("MemoryQueue", () => {
     fc.assert(
       fc.property(fc.constantFrom("verify", "handle"), items, (stage, all) => {
         const queue = new MemoryQueue(stage);
-        const values = all.map(([at, due, giveWay]) => item(at, Math.max(at, due), giveWay));
+        const values = all.map(([at, due, lowPriority]) =>
+          item(at, Math.max(at, due), lowPriority),
+        );
         for (const value of values) queue.push(value, 0);
         const popped = new Set<unknown>();
         for (let now = 0; now <= 20 * minuteMs; now += minuteMs) {

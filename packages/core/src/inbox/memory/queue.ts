@@ -1,12 +1,12 @@
 import { Heap } from "../../lib/heap.ts";
 import { type Stage, signatureLifetimeMs } from "../delivery.ts";
-import type { Kept } from "../stored-delivery.ts";
+import type { StoredDelivery } from "../stored-delivery.ts";
 
 /**
  * The deliveries that wait for one stage of one receiver. To be verified: the newest first while its signature may be
  * valid, then those that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
  */
-export class MemoryQueue<T extends Pick<Kept, "receivedAt" | "dueAt" | "giveWay">> {
+export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" | "lowPriority">> {
   /** Called after each push. */
   readonly listeners: Set<() => void> = new Set();
   readonly #stage: Stage;
@@ -46,8 +46,8 @@ export class MemoryQueue<T extends Pick<Kept, "receivedAt" | "dueAt" | "giveWay"
   }
 
   #ready(value: T): void {
-    const { receivedAt, dueAt, giveWay } = value;
-    const heap = giveWay ? this.#yielding : this.#first;
-    heap.push(this.#stage === "verify" && !giveWay ? -receivedAt : dueAt, value);
+    const { receivedAt, dueAt, lowPriority } = value;
+    const heap = lowPriority ? this.#yielding : this.#first;
+    heap.push(this.#stage === "verify" && !lowPriority ? -receivedAt : dueAt, value);
   }
 }

@@ -1,8 +1,8 @@
 import { same, truly } from "../assert.ts";
-import { handled, valid, type Written } from "./fixture.ts";
+import { handled, type InboxCase, valid } from "./fixture.ts";
 
 /** What `add` promises. */
-export const adding: readonly Written[] = [
+export const adding: readonly InboxCase[] = [
   {
     name: "guarantees are those the suite was told, and open() can be called twice",
     async run({ inbox }) {
@@ -90,7 +90,7 @@ export const adding: readonly Written[] = [
         },
       });
       const load = { waiting: 1, unverified: 0, unsignedWaiting: 1, unsignedHeld: 1 };
-      same(inbox.load("a"), load, "The load");
+      same(inbox.backlog("a"), load, "The load");
       const [job] = await work("handle", handled);
       const { id, type, verification, signature, released } = job ?? {};
       same(

@@ -1,11 +1,11 @@
 import type { Outcome } from "../../inbox/delivery.ts";
 import { same } from "../assert.ts";
-import { deferred, handled, later, valid, type Written } from "./fixture.ts";
+import { deferred, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const minuteMs = 60_000;
 
 /** What `consume` promises of what it hands out, and when. */
-export const handingOut: readonly Written[] = [
+export const claiming: readonly InboxCase[] = [
   {
     name: "consume() hands out each entry to exactly one worker",
     async run({ inbox, put, consume, until }) {
@@ -116,15 +116,15 @@ export const handingOut: readonly Written[] = [
     needs: ["order"],
     async run({ inbox, put, work }) {
       const first = await put();
-      await work("verify", later(0, { giveWay: true }));
-      same(inbox.load("a").unverified, 0, "How many count as unverified");
+      await work("verify", later(0, { lowPriority: true }));
+      same(inbox.backlog("a").unverified, 0, "How many count as unverified");
       await work("verify", later(0));
       same(
-        inbox.load("a").unverified,
+        inbox.backlog("a").unverified,
         0,
         "How many count, after an outcome that says nothing of it",
       );
-      same(inbox.load("a").waiting, 1, "How many wait");
+      same(inbox.backlog("a").waiting, 1, "How many wait");
       const others = [await put(), await put()];
       const jobs = await work("verify", valid, valid, valid);
       same(
@@ -140,7 +140,7 @@ export const handingOut: readonly Written[] = [
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });
       const ids = [await at(2_000), await at(minuteMs), await at(1_000)];
-      const [soon, then, last] = [1, 2, 3].map((ms) => later(ms, { giveWay: true }));
+      const [soon, then, last] = [1, 2, 3].map((ms) => later(ms, { lowPriority: true }));
       await work("verify", then as Outcome, last as Outcome, soon as Outcome);
       clock.advance(10);
       const first = await at(3 * minuteMs);

@@ -1,13 +1,13 @@
 import type { Job } from "../../inbox/delivery.ts";
 import type { StopSignal } from "../../lib/abort.ts";
-import { endOfTurn } from "../../lib/end-of-tick.ts";
+import { endOfTick } from "../../lib/end-of-tick.ts";
 import { same } from "../assert.ts";
-import { deferred, handled, later, left, valid, type Written } from "./fixture.ts";
+import { deferred, endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const minuteMs = 60_000;
 
 /** What `stop`, `abort` and `close` promise. */
-export const ending: readonly Written[] = [
+export const closing: readonly InboxCase[] = [
   {
     name: "history shows when an attempt began and how long it took",
     needs: ["clock"],
@@ -63,7 +63,7 @@ export const ending: readonly Written[] = [
         const id = await put();
         await until(async () => (await inbox.get(id))?.state === "verified", "it is recorded");
         const adding = put();
-        for (let turn = 0; turn <= round % 4; turn++) await endOfTurn();
+        for (let turn = 0; turn <= round % 4; turn++) await endOfTick();
         await patiently(consumer.stop(), "stop()");
         await adding;
       }
@@ -76,14 +76,14 @@ export const ending: readonly Written[] = [
     name: "abort() gives back what runs, uncounted, and drops what comes of it later",
     async run({ inbox, put, consume, until, patiently, work }) {
       const id = await put();
-      await work("verify", later(0, { memo: "m" }));
+      await work("verify", later(0, { retryState: "m" }));
       const [door, returned] = [deferred(), deferred()];
       let signal: StopSignal | undefined;
       const { consumer, jobs, errors } = consume("verify", async (_job, given) => {
         signal = given;
         await door.promise;
         returned.resolve();
-        return left("dead", "do_not_retry");
+        return endedAs("dead", "do_not_retry");
       });
       await until(() => jobs.length === 1, "it runs");
       same(signal?.aborted, false, "Whether the signal is aborted before");
@@ -100,7 +100,7 @@ export const ending: readonly Written[] = [
       });
       await until(async () => (await inbox.get(id))?.state === "verified", "it is verified");
       same(
-        again.map((job) => [job.attempts, job.memo]),
+        again.map((job) => [job.attempts, job.retryState]),
         [[1, "m"]],
         "The job of the next worker",
       );

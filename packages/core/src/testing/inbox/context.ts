@@ -3,10 +3,10 @@ import { createReceiver } from "../../receiver.ts";
 import type { Receiver } from "../../receiver-type.ts";
 import { same, truly } from "../assert.ts";
 import { asyncStorage } from "../async-context.ts";
-import type { Written } from "./fixture.ts";
+import type { InboxCase } from "./fixture.ts";
 
 /** What a receiver promises of the functions that it is given, on every inbox. */
-export const context: readonly Written[] = [
+export const context: readonly InboxCase[] = [
   {
     name: "a receiver on it calls what it was given in the async context in which it was made, whoever opened the inbox",
     async run({ inbox, clock, patiently }) {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
 import { memoryInbox } from "../../inbox/memory/memory-inbox.ts";
-import { patiently, rejects, same, truly, until } from "../assert.ts";
-import { virtualClock } from "../virtual-clock.ts";
+import { eventually, patiently, rejects, same, truly } from "../assert.ts";
+import { manualClock } from "../manual-clock.ts";
 import { inboxContract } from "./contract.ts";
-import { createBench, handled, valid } from "./fixture.ts";
+import { createInboxFixture, handled, valid } from "./fixture.ts";
 
 const { guarantees } = memoryInbox();
 const own: Guarantees = {
@@ -77,9 +77,9 @@ describe("inboxContract", () => {
   });
 });
 
-describe("createBench", () => {
-  it("createBench() gives a store with a clock of its own no time to advance", async () => {
-    const { clock, put, work, end } = createBench(broken({ guarantees: own }), 60_000);
+describe("createInboxFixture", () => {
+  it("createInboxFixture() gives a store with a clock of its own no time to advance", async () => {
+    const { clock, put, work, end } = createInboxFixture(broken({ guarantees: own }), 60_000);
     expect(() => clock.advance(1)).toThrow(/keeps its own time/);
     await put();
     await work("verify", valid);
@@ -103,7 +103,7 @@ describe("assert", () => {
   });
 
   it("until() and patiently() give up", async () => {
-    await expect(until(() => false, "it is done", 5)).rejects.toThrow(
+    await expect(eventually(() => false, "it is done", 5)).rejects.toThrow(
       "Not within 5 ms: it is done",
     );
     await expect(patiently(new Promise(() => {}), "it ends", 5)).rejects.toThrow(/it ends/);
@@ -111,9 +111,9 @@ describe("assert", () => {
   });
 });
 
-describe("virtualClock", () => {
-  it("virtualClock() calls what comes due in its order, also what is set meanwhile", () => {
-    const clock = virtualClock(100);
+describe("manualClock", () => {
+  it("manualClock() calls what comes due in its order, also what is set meanwhile", () => {
+    const clock = manualClock(100);
     const seen: unknown[] = [];
     clock.setTimeout(() => seen.push("late", clock.now()), 20);
     clock.setTimeout(() => {

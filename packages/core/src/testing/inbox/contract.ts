@@ -1,16 +1,16 @@
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
 import { patiently, same } from "../assert.ts";
 import { adding } from "./adding.ts";
-import { handingOut } from "./claiming.ts";
-import { ending } from "./closing.ts";
+import { claiming } from "./claiming.ts";
+import { closing } from "./closing.ts";
 import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
-import { createBench, type Need } from "./fixture.ts";
-import { looking } from "./querying.ts";
+import { createInboxFixture, type Need } from "./fixture.ts";
+import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
-import { keeping } from "./retaining.ts";
+import { retaining } from "./retaining.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {
@@ -37,12 +37,12 @@ export interface ContractCase {
 const cases = [
   ...adding,
   ...duplicates,
-  ...handingOut,
+  ...claiming,
   ...recording,
-  ...ending,
+  ...closing,
   ...releasing,
-  ...keeping,
-  ...looking,
+  ...retaining,
+  ...querying,
   ...damaged,
   ...context,
 ];
@@ -63,7 +63,7 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
       name,
       async run() {
         const inbox = await open();
-        const bench = createBench(inbox, patienceMs, damage);
+        const bench = createInboxFixture(inbox, patienceMs, damage);
         try {
           same(inbox.guarantees, guarantees, "What the store guarantees");
           await patiently(run(bench), "the end of the case", 2 * patienceMs);

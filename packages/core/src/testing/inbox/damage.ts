@@ -1,9 +1,9 @@
 import type { Entry } from "../../inbox/delivery.ts";
 import { same, truly } from "../assert.ts";
-import { type Bench, handled, left, valid, type Written } from "./fixture.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, valid } from "./fixture.ts";
 
 /** What is promised when the store has lost a record, or can't read it: it stops no other, and nothing is silent. */
-export const damaged: readonly Written[] = [
+export const damaged: readonly InboxCase[] = [
   {
     name: "consume() goes on with all others when a record is lost or can't be read",
     needs: ["damage"],
@@ -26,7 +26,7 @@ export const damaged: readonly Written[] = [
     async run(bench) {
       const { inbox, clock, damage, put, work } = bench;
       const parked = [await put(), await put(), await put()];
-      await work("verify", ...parked.map(() => left("held", "not_verified")));
+      await work("verify", ...parked.map(() => endedAs("held", "not_verified")));
       const done = [await put(), await put()];
       await work("verify", valid, valid);
       await work("handle", handled, handled);
@@ -45,7 +45,7 @@ export const damaged: readonly Written[] = [
 ];
 
 /** Looks in every way; fails unless all of these are seen. */
-async function allLooks({ inbox, clock }: Bench, ids: readonly string[]): Promise<void> {
+async function allLooks({ inbox, clock }: InboxFixture, ids: readonly string[]): Promise<void> {
   const now = clock.now();
   const listed: readonly Entry[] = await inbox.list({ receiver: "a" });
   for (const id of ids) {
@@ -63,7 +63,10 @@ async function allLooks({ inbox, clock }: Bench, ids: readonly string[]): Promis
 }
 
 /** Works until nothing waits; fails unless all are handled but those of which it was told what became of them. */
-async function allEnd({ inbox, consume, until }: Bench, ids: readonly string[]): Promise<void> {
+async function allEnd(
+  { inbox, consume, until }: InboxFixture,
+  ids: readonly string[],
+): Promise<void> {
   const consuming = [consume("verify", valid), consume("handle", handled)];
   await until(async () => {
     const { received, verified } = await inbox.counts("a");

@@ -1,10 +1,10 @@
 import { same } from "../assert.ts";
-import { handled, later, left, valid, type Written } from "./fixture.ts";
+import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const hourMs = 3_600_000;
 
 /** How an inbox recognises copies of a delivery, and a signature that comes again. */
-export const duplicates: readonly Written[] = [
+export const duplicates: readonly InboxCase[] = [
   {
     name: "add() names the first one when the same key comes again, wherever that is by then",
     async run({ inbox, make, put, add, work }) {
@@ -51,7 +51,7 @@ export const duplicates: readonly Written[] = [
         const parts = { signature: to, body: "{}" };
         const id = await put(parts);
         await work("verify", valid);
-        await work("handle", left(to, "do_not_retry"));
+        await work("handle", endedAs(to, "do_not_retry"));
         same(await add(await make(parts)), { status: "duplicate", id }, `When ${to}`);
       }
     },
@@ -61,7 +61,7 @@ export const duplicates: readonly Written[] = [
     async run({ make, put, add, work }) {
       const parts = { signature: "s", body: "{}" };
       const id = await put(parts);
-      await work("verify", left("rejected", "invalid_signature"));
+      await work("verify", endedAs("rejected", "invalid_signature"));
       same(await add(await make(parts)), { status: "duplicate", id }, "The copy");
     },
   },
@@ -129,7 +129,7 @@ export const duplicates: readonly Written[] = [
     async run({ inbox, make, add, put, work }) {
       const first = await put({ signature: "s", body: "1" });
       const second = await put({ signature: "s", body: "2" });
-      await work("verify", left("held", "expired"), left("held", "expired"));
+      await work("verify", endedAs("held", "expired"), endedAs("held", "expired"));
       await inbox.discard(first);
       const third = await make({ signature: "s", body: "3" });
       const expected = { status: "added", id: third.id, sameSignatureAs: second };
@@ -153,7 +153,7 @@ export const duplicates: readonly Written[] = [
       jobs.push(...(await work("verify", valid)));
       const told = jobs.map(({ sameSignatureAs }) => sameSignatureAs);
       same(told, [null, id], "What the work was told");
-      const [, job] = await work("handle", { to: "handled" }, left("held", "reused_signature"));
+      const [, job] = await work("handle", { to: "handled" }, endedAs("held", "reused_signature"));
       same(job?.sameSignatureAs, id, "What the handle stage was told");
       await inbox.discard(job?.id ?? "");
       const third = await add(await make({ signature: "s", body: "3" }));

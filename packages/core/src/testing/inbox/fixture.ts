@@ -1,35 +1,35 @@
-import { fingerprint } from "../../inbox/dedupe-key.ts";
-import type { Arrival, Job, NewDelivery, Outcome, Stage } from "../../inbox/delivery.ts";
+import { dedupeKey } from "../../inbox/dedupe-key.ts";
+import type { Arrival, Job, NewDelivery, Outcome, Parked, Stage } from "../../inbox/delivery.ts";
 import { idAt, newId } from "../../inbox/id.ts";
-import type { Added, Consumer, Inbox } from "../../inbox/inbox.ts";
+import type { AddResult, Consumer, Inbox } from "../../inbox/inbox.ts";
 import type { StopSignal } from "../../lib/abort.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { patiently, same, until } from "../assert.ts";
-import { type VirtualClock, virtualClock } from "../virtual-clock.ts";
+import { eventually, patiently, same } from "../assert.ts";
+import { type ManualClock, manualClock } from "../manual-clock.ts";
 
 /** What a case needs of a store beyond the port. */
 export type Need = "clock" | "order" | "reuse" | "search" | "damage";
 
 /** A case as it is written down. */
-export interface Written {
+export interface InboxCase {
   readonly name: string;
   readonly needs?: readonly Need[];
-  readonly run: (bench: Bench) => Promise<void>;
+  readonly run: (bench: InboxFixture) => Promise<void>;
 }
 
 /** What a case is given: a fresh inbox, time, and the few moves that cases are made of. */
-export interface Bench {
+export interface InboxFixture {
   readonly inbox: Inbox;
-  readonly clock: VirtualClock;
+  readonly clock: ManualClock;
   /** A signed delivery of receiver `a`, unlike all others unless told. */
   make(parts?: Parts): Promise<NewDelivery>;
   /** Makes and adds one; resolves to its id, and fails unless it was added. */
   put(parts?: Parts): Promise<string>;
-  add(delivery: NewDelivery, options?: AddOptions): Promise<Added>;
+  add(delivery: NewDelivery, options?: AddOptions): Promise<AddResult>;
   /** Consumes one by one until each step was taken; resolves to the jobs when all is recorded. */
   work(stage: Stage, ...steps: readonly Step[]): Promise<readonly Job[]>;
   /** Consumes until it is stopped or the case ends. */
-  consume(stage: Stage, step: Step, options?: ConsumeOptions): Consuming;
+  consume(stage: Stage, step: Step, options?: FixtureConsumeOptions): Consuming;
   until(check: () => boolean | Promise<boolean>, what: string): Promise<void>;
   patiently<T>(promise: Promise<T>, what: string): Promise<T>;
   /** Makes what the store has of one unreadable, or has it lost. */
@@ -56,7 +56,7 @@ export interface AddOptions {
 }
 
 /** Who consumes, and how many at once. */
-export interface ConsumeOptions {
+export interface FixtureConsumeOptions {
   readonly receiver?: string;
   readonly concurrency?: number;
 }
@@ -83,21 +83,22 @@ export const valid: Outcome = {
 /** All handlers succeeded. */
 export const handled: Outcome = { to: "handled" };
 
-/** Parked or rejected, for this reason. */
-export function left(
+/** Makes an outcome that parks or rejects a delivery. */
+export function endedAs(
   to: "held" | "rejected" | "dead",
   code: NonNullable<Job["reason"]>["code"],
-  rest: Partial<Extract<Outcome, { to: "held" | "rejected" | "dead" }>> = {},
+  rest: Partial<Omit<Parked, "to">> = {},
 ): Outcome {
-  return { to, reason: { code, message: `because: ${code}` }, error: null, ...rest };
+  const outcome = { reason: { code, message: `because: ${code}` }, error: null, ...rest };
+  return to === "rejected" ? { to, ...outcome } : { to, ...outcome };
 }
 
-/** To be worked on again. */
+/** Makes an outcome that runs the stage again. */
 export function later(
   afterMs: number,
-  rest: Partial<Extract<Outcome, { to: "again" }>> = {},
+  rest: Partial<Extract<Outcome, { to: "retry" }>> = {},
 ): Outcome {
-  return { to: "again", afterMs, error: "not yet", counts: true, ...rest };
+  return { to: "retry", afterMs, error: "not yet", countsAsAttempt: true, ...rest };
 }
 
 /** A promise and what resolves it. */
@@ -113,13 +114,13 @@ export function deferred<T = void>(): {
 }
 
 /** Makes the bench of one case. */
-export function createBench(
+export function createInboxFixture(
   inbox: Inbox,
   patienceMs: number,
   damage: (inbox: Inbox, id: string) => Promise<void> = async () => {},
-): Bench {
+): InboxFixture {
   const isOwn = inbox.guarantees.clock === "own";
-  const clock = isOwn ? ownClock() : virtualClock();
+  const clock = isOwn ? ownClock() : manualClock();
   // All come at one moment unless told, as where time stands still: those are handed out in the order in which they came.
   const began = clock.now();
   const consumers: Consumer[] = [];
@@ -141,16 +142,16 @@ export function createBench(
     return {
       ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
       headers: { "content-type": "application/json", "user-agent": "contract" },
-      key: signature === null ? null : await fingerprint({ receiver, signature, url, body }),
+      key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),
     };
   }
 
-  function add(delivery: NewDelivery, options: AddOptions = {}): Promise<Added> {
+  function add(delivery: NewDelivery, options: AddOptions = {}): Promise<AddResult> {
     const { arrival = { to: "received" } } = options;
     return inbox.add(delivery, arrival);
   }
 
-  function consume(stage: Stage, step: Step, options: ConsumeOptions = {}): Consuming {
+  function consume(stage: Stage, step: Step, options: FixtureConsumeOptions = {}): Consuming {
     const { receiver = "a", concurrency = 1 } = options;
     const jobs: Job[] = [];
     const errors: unknown[] = [];
@@ -168,7 +169,7 @@ export function createBench(
     return { consumer, jobs, errors, recorded };
   }
 
-  const bench: Bench = {
+  const bench: InboxFixture = {
     inbox,
     clock,
     make,
@@ -191,7 +192,7 @@ export function createBench(
       return consuming.jobs;
     },
     consume,
-    until: (check, what) => until(check, what, patienceMs),
+    until: (check, what) => eventually(check, what, patienceMs),
     patiently: (promise, what) => patiently(promise, what, patienceMs),
     damage: (id) => damage(inbox, id),
     async end() {
@@ -204,7 +205,7 @@ export function createBench(
   return bench;
 }
 
-function ownClock(): VirtualClock {
+function ownClock(): ManualClock {
   const advance = (): never => {
     throw new Error("The store keeps its own time: this case must be skipped for it");
   };

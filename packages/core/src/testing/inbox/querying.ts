@@ -1,13 +1,13 @@
 import type { NewDelivery } from "../../inbox/delivery.ts";
 import type { InboxQuery } from "../../inbox/inbox.ts";
 import { rejects, same } from "../assert.ts";
-import { type Bench, handled, later, left, valid, type Written } from "./fixture.ts";
+import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
 import { oneInEachState } from "./retaining.ts";
 
 const minute = 60_000;
 
 /** What `list` and `summary` promise to whoever looks for something, and `release` to whoever can't wait. */
-export const looking: readonly Written[] = [
+export const querying: readonly InboxCase[] = [
   {
     name: "list() goes page by page from the newest, when told",
     async run({ inbox, put }) {
@@ -37,9 +37,9 @@ export const looking: readonly Written[] = [
       await work(
         "handle",
         handled,
-        left("dead", "do_not_retry"),
-        left("dead", "attempts_used_up"),
-        left("held", "no_handler"),
+        endedAs("dead", "do_not_retry"),
+        endedAs("dead", "attempts_used_up"),
+        endedAs("held", "no_handler"),
       );
       const found = async (query: InboxQuery): Promise<(number | undefined)[]> =>
         (await inbox.list({ receiver: "a", ...query })).map(({ id }) => ids.indexOf(id));
@@ -94,8 +94,14 @@ export const looking: readonly Written[] = [
       same(await inbox.summary(query), { parked: {}, oldest: nothing, minutes: [] }, "Of nothing");
       const { handled: done } = await oneInEachState(bench);
       const rest = [await put(), await put(), await put()];
-      await work("verify", left("rejected", "expired"), left("held", "expired"), valid, valid);
-      await work("handle", left("dead", "do_not_retry"), left("dead", "do_not_retry"));
+      await work(
+        "verify",
+        endedAs("rejected", "expired"),
+        endedAs("held", "expired"),
+        valid,
+        valid,
+      );
+      await work("handle", endedAs("dead", "do_not_retry"), endedAs("dead", "do_not_retry"));
       const { parked, oldest } = await inbox.summary(query);
       same(
         parked,
@@ -173,7 +179,7 @@ export const looking: readonly Written[] = [
 ];
 
 /** Adds one that was received at this moment; resolves to its id. */
-async function addAt({ make, add }: Bench, at: number, ackMs = 1.5): Promise<string> {
+async function addAt({ make, add }: InboxFixture, at: number, ackMs = 1.5): Promise<string> {
   const made = await make({ at });
   const delivery: NewDelivery = { ...made, ackMs };
   same((await add(delivery)).status, "added", "What add() answered");

@@ -1,8 +1,8 @@
 import { same, truly } from "../assert.ts";
-import { handled, later, left, valid, type Written } from "./fixture.ts";
+import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 /** What `consume` promises of what became of the work. */
-export const recording: readonly Written[] = [
+export const recording: readonly InboxCase[] = [
   {
     name: "consume() records a verdict: the entry goes on to handle, without its signature",
     async run({ inbox, put, work }) {
@@ -33,8 +33,8 @@ export const recording: readonly Written[] = [
       await work(
         "handle",
         { to: "handled", ...found },
-        left("dead", "attempts_used_up", { error: "Error: 'no'", ...found }),
-        left("held", "no_handler"),
+        endedAs("dead", "attempts_used_up", { error: "Error: 'no'", ...found }),
+        endedAs("held", "no_handler"),
       );
       const shown = async (id: string): Promise<unknown[]> => {
         const entry = await inbox.get(id);
@@ -98,7 +98,7 @@ export const recording: readonly Written[] = [
     name: "consume() records a rejection, and keeps no body of it",
     async run({ inbox, put, work }) {
       const id = await put();
-      await work("verify", left("rejected", "invalid_signature"));
+      await work("verify", endedAs("rejected", "invalid_signature"));
       const entry = await inbox.get(id);
       same(
         [entry?.state, entry?.reason?.code, entry?.body, entry?.attempts],
@@ -113,17 +113,17 @@ export const recording: readonly Written[] = [
     },
   },
   {
-    name: "consume() hands a job back with its attempts, memo and last error",
+    name: "consume() hands a job back with its attempts, retryState and last error",
     async run({ inbox, put, work }) {
       const id = await put();
       const jobs = await work(
         "verify",
-        later(0, { memo: "m1", error: "first" }),
-        later(0, { counts: false, error: "second" }),
-        later(0, { memo: "m2" }),
+        later(0, { retryState: "m1", error: "first" }),
+        later(0, { countsAsAttempt: false, error: "second" }),
+        later(0, { retryState: "m2" }),
         valid,
       );
-      const seen = jobs.map((job) => [job.id, job.attempts, job.memo, job.lastError]);
+      const seen = jobs.map((job) => [job.id, job.attempts, job.retryState, job.lastError]);
       const expected = [
         [id, 0, null, null],
         [id, 1, "m1", "first"],
@@ -132,7 +132,7 @@ export const recording: readonly Written[] = [
       ];
       same(seen, expected, "The jobs");
       const [job] = await work("handle", later(0));
-      same([job?.memo, job?.attempts], [null, 0], "Memo and attempts in the next stage");
+      same([job?.retryState, job?.attempts], [null, 0], "Memo and attempts in the next stage");
       same((await inbox.get(id))?.state, "verified", "The state");
     },
   },
@@ -185,11 +185,11 @@ export const recording: readonly Written[] = [
       const begin = clock.now();
       const many = Array.from({ length: 24 }, (_, index) => later(0, { error: `no ${index}` }));
       await work("verify", ...many, valid);
-      await work("handle", ...many, left("dead", "do_not_retry", { error: "last" }));
+      await work("handle", ...many, endedAs("dead", "do_not_retry", { error: "last" }));
       const history = (await inbox.get(id))?.history ?? [];
       const ofStage = (stage: string) => history.filter((attempt) => attempt.stage === stage);
       const errors = Array.from({ length: 19 }, (_, index) => `no ${index + 5}`);
-      const again = errors.map(() => "again");
+      const again = errors.map(() => "retry");
       same(
         ofStage("verify").map(({ error }) => error),
         [...errors, null],

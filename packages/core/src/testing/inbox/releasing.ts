@@ -1,9 +1,9 @@
 import { rejects, same } from "../assert.ts";
-import { handled, later, left, valid, type Written } from "./fixture.ts";
+import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
 
 /** What `release` and `discard` promise. */
-export const releasing: readonly Written[] = [
+export const releasing: readonly InboxCase[] = [
   {
     name: "release() runs held, dead and handled ones again: the same id, attempts from zero",
     async run(bench) {
@@ -41,13 +41,17 @@ export const releasing: readonly Written[] = [
     name: "release() sends what never got a verdict back to be verified, with its signature",
     async run({ inbox, clock, put, work }) {
       const id = await put({ signature: "kept" });
-      await work("verify", later(0, { memo: "m" }), left("held", "not_verified", { error: "no" }));
+      await work(
+        "verify",
+        later(0, { retryState: "m" }),
+        endedAs("held", "not_verified", { error: "no" }),
+      );
       same((await inbox.get(id))?.attempts, 2, "Its attempts");
       await inbox.release({ receiver: "a", id, now: clock.now() });
       same((await inbox.get(id))?.state, "received", "Its state");
       const [job] = await work("verify", valid);
-      const { signature, released, attempts, memo } = job ?? {};
-      same([signature, released, attempts, memo], ["kept", true, 0, null], "The job");
+      const { signature, released, attempts, retryState } = job ?? {};
+      same([signature, released, attempts, retryState], ["kept", true, 0, null], "The job");
       const [next] = await work("handle", handled);
       same([next?.released, next?.signature], [true, null], "The job after the verdict");
     },
@@ -56,7 +60,7 @@ export const releasing: readonly Written[] = [
     name: "release() sends what got a verdict to be handled, without its signature",
     async run({ inbox, clock, put, work }) {
       const id = await put();
-      await work("verify", left("held", "expired", { verification: "expired" }));
+      await work("verify", endedAs("held", "expired", { verification: "expired" }));
       await inbox.release({ receiver: "a", id, now: clock.now() });
       const [job] = await work("handle", handled);
       const { verification, signature, released } = job ?? {};
@@ -68,7 +72,7 @@ export const releasing: readonly Written[] = [
     async run({ inbox, clock, put, work }) {
       const id = await put({ signature: null, arrival: unsigned, body: '{"b":1}' });
       await inbox.release({ receiver: "a", id, now: clock.now() });
-      same(inbox.load("a").unsignedHeld, 0, "How many unsigned ones are held");
+      same(inbox.backlog("a").unsignedHeld, 0, "How many unsigned ones are held");
       const [job] = await work("handle", handled);
       const body = new TextDecoder().decode(job?.body);
       same(
@@ -85,9 +89,9 @@ export const releasing: readonly Written[] = [
       await put();
       await put();
       await put();
-      await work("verify", valid, valid, valid, left("rejected", "invalid_signature"));
-      const noHandler = left("held", "no_handler");
-      await work("handle", noHandler, left("dead", "do_not_retry"), noHandler);
+      await work("verify", valid, valid, valid, endedAs("rejected", "invalid_signature"));
+      const noHandler = endedAs("held", "no_handler");
+      await work("handle", noHandler, endedAs("dead", "do_not_retry"), noHandler);
       const now = clock.now();
       const release = (receiver: string, reason: "no_handler" | "invalid_signature" | "poison") =>
         inbox.release({ receiver, reason, now });
@@ -103,7 +107,7 @@ export const releasing: readonly Written[] = [
   {
     name: "release() runs a dead one that came without a signature, and keeps it then as any other",
     async run({ inbox, clock, put, work }) {
-      const dead = left("dead", "do_not_retry", { error: "no" });
+      const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const ids = [await put(unsignedTest), await put(unsignedTest), await put(unsignedTest)];
       await work("handle", dead, dead, dead);
       const parked = await inbox.list({ state: "parked", reason: "do_not_retry" });
@@ -174,7 +178,7 @@ export const releasing: readonly Written[] = [
         const parts = { signature: to, body: "{}" };
         const id = await put(parts);
         await work("verify", valid);
-        await work("handle", left(to, "do_not_retry"));
+        await work("handle", endedAs(to, "do_not_retry"));
         await inbox.discard(id, "a");
         same(await inbox.get(id), null, "The discarded one");
         same((await inbox.counts("a"))[to], 0, `How many are ${to}`);

@@ -1,14 +1,14 @@
-import { type Arrival, mostUnsigned, states } from "../../inbox/delivery.ts";
+import { type Arrival, maxUnsigned, states } from "../../inbox/delivery.ts";
 import { rejects, same } from "../assert.ts";
 import {
-  type Bench,
+  endedAs,
   handled,
+  type InboxCase,
+  type InboxFixture,
   later,
-  left,
   type Parts,
   type Step,
   valid,
-  type Written,
 } from "./fixture.ts";
 
 const hourMs = 3_600_000;
@@ -29,7 +29,7 @@ export const unsignedTest: Parts = {
 };
 
 /** What is promised of what is kept: how it is shown, and for how long. */
-export const keeping: readonly Written[] = [
+export const retaining: readonly InboxCase[] = [
   {
     name: "list() chooses by state and receiver, oldest first",
     async run(bench) {
@@ -87,11 +87,11 @@ export const keeping: readonly Written[] = [
       const { inbox, clock, put, work } = bench;
       same(await inbox.oldestWaiting("a"), null, "The oldest when there is none");
       const nothing = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
-      same(inbox.load("a"), nothing, "The load when there is none");
+      same(inbox.backlog("a"), nothing, "The load when there is none");
       await oneInEachState(bench);
       const one = { received: 1, verified: 1, handled: 1, held: 1, rejected: 1, dead: 1 };
       same(await inbox.counts("a"), one, "The counts");
-      same(inbox.load("a"), { ...nothing, waiting: 2, unverified: 1 }, "The load");
+      same(inbox.backlog("a"), { ...nothing, waiting: 2, unverified: 1 }, "The load");
       const old = clock.now() - 20_000;
       await put({ at: old, receiver: "b" });
       same(await inbox.oldestWaiting("b"), new Date(old), "The oldest of b");
@@ -101,12 +101,12 @@ export const keeping: readonly Written[] = [
         arrival: { to: "verified", verification: "unsigned", type: null, reportId: null },
       });
       const load = { waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };
-      same(inbox.load("b"), load, "The load of b");
+      same(inbox.backlog("b"), load, "The load of b");
       same((await inbox.counts()).received, 2, "The counts of all receivers");
       await work("verify", valid);
       await work("handle", handled, handled);
       same(await inbox.oldestWaiting("a"), null, "The oldest when all is done");
-      same(inbox.load("a").waiting, 0, "How many wait when all is done");
+      same(inbox.backlog("a").waiting, 0, "How many wait when all is done");
     },
   },
   {
@@ -142,7 +142,7 @@ export const keeping: readonly Written[] = [
   {
     name: "of what came without a signature the latest 1,000 handled and 1,000 dead are kept, and no body of the handled",
     async run({ inbox, clock, put, work, consume, until, patiently }) {
-      const dead = left("dead", "do_not_retry", { error: "no" });
+      const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const signed = [await put(), await put()];
       await work("verify", valid, valid);
       await work("handle", handled, dead);
@@ -153,7 +153,7 @@ export const keeping: readonly Written[] = [
         return ids;
       };
       const first = await two();
-      const many = Array.from({ length: 2 * mostUnsigned }, () => put(unsignedTest));
+      const many = Array.from({ length: 2 * maxUnsigned }, () => put(unsignedTest));
       const ids = await patiently(Promise.all(many), "add()");
       const isOdd = (id: string): boolean => ids.indexOf(id) % 2 === 1;
       const step: Step = ({ id }) => (isOdd(id) ? dead : handled);
@@ -161,7 +161,7 @@ export const keeping: readonly Written[] = [
       await until(() => recorded.length === ids.length, "all are recorded");
       await patiently(consumer.stop(), "stop()");
       const last = await two();
-      const counts = { handled: mostUnsigned + 1, dead: mostUnsigned + 1, held: 1 };
+      const counts = { handled: maxUnsigned + 1, dead: maxUnsigned + 1, held: 1 };
       const none = { received: 0, verified: 0, rejected: 0 };
       same(await inbox.counts(), { ...none, ...counts }, "How many are kept");
       for (const id of first) same(await inbox.get(id), null, "One of the first");
@@ -184,7 +184,7 @@ export const keeping: readonly Written[] = [
     async run({ inbox, clock, put, work }) {
       await put();
       clock.advance(23 * hourMs);
-      await work("verify", left("rejected", "invalid_signature"));
+      await work("verify", endedAs("rejected", "invalid_signature"));
       clock.advance(2 * hourMs);
       same(await inbox.prune(new Date(clock.now())), 0, "After 2 hours");
       clock.advance(23 * hourMs);
@@ -209,9 +209,9 @@ export const keeping: readonly Written[] = [
 type Ids = Record<(typeof states)[number], string>;
 
 /** Puts one delivery into each state in which it may stay. */
-export async function oneInEachState({ put, work }: Bench): Promise<Ids> {
+export async function oneInEachState({ put, work }: InboxFixture): Promise<Ids> {
   const rejected = await put();
-  await work("verify", left("rejected", "invalid_signature"));
+  await work("verify", endedAs("rejected", "invalid_signature"));
   const after = async (...outcomes: Parameters<typeof work>[1][]): Promise<string> => {
     const id = await put();
     await work("verify", valid);
@@ -220,8 +220,8 @@ export async function oneInEachState({ put, work }: Bench): Promise<Ids> {
   };
   return {
     rejected,
-    held: await after(left("held", "no_handler")),
-    dead: await after(later(0), left("dead", "do_not_retry", { error: "no" })),
+    held: await after(endedAs("held", "no_handler")),
+    dead: await after(later(0), endedAs("dead", "do_not_retry", { error: "no" })),
     handled: await after(handled),
     verified: await after(),
     received: await put(),

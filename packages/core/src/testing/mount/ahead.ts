@@ -1,6 +1,6 @@
 import { builtin } from "../../lib/platform.ts";
 import { same } from "../assert.ts";
-import { type Bench, completeReport, type Definition, onBench } from "./fixture.ts";
+import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
 
 /** The members used of a request of Node. */
 interface NodeRequest {
@@ -45,7 +45,7 @@ export const aheadCases: readonly Definition[] = [
       name,
       needs: "sockets",
       run: (host) =>
-        onBench(host, {}, async ({ takes, stored }) => {
+        withMountFixture(host, {}, async ({ takes, stored }) => {
           await onRequests(ahead, (headers) => takes("accepted", { headers, body: longReport }));
           same(textOf(stored[0]?.body), longReport, "the stored body");
         }),
@@ -54,7 +54,7 @@ export const aheadCases: readonly Definition[] = [
   {
     name: "the body is stored where its bytes are of another realm",
     run: (host) =>
-      onBench(host, {}, async (bench) => {
+      withMountFixture(host, {}, async (bench) => {
         const bytes = foreign(completeReport);
         if (bytes === null) return;
         if (host.raw === undefined) await takesForeign(bench, bytes);
@@ -70,7 +70,10 @@ export const aheadCases: readonly Definition[] = [
 ];
 
 /** Without a socket, where the request is handed over as it is. */
-async function takesForeign({ served }: Bench, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+async function takesForeign(
+  { served }: MountFixture,
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<void> {
   const request = new Request(served.url, {
     method: "POST",
     headers: { "content-length": String(bytes.byteLength), "x-svc-authorization": "valid-1" },

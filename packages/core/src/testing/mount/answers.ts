@@ -2,7 +2,13 @@ import type { Verdict } from "../../client/client.ts";
 import { toResponse } from "../../http/fetch.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { same } from "../assert.ts";
-import { completeReport, type Definition, expectLength, onBench, sendTo } from "./fixture.ts";
+import {
+  completeReport,
+  type Definition,
+  expectLength,
+  sendTo,
+  withMountFixture,
+} from "./fixture.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 const text = { "content-type": "text/plain" };
@@ -13,7 +19,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "200 accepted once a notification is stored",
     run: (host) =>
-      onBench(host, {}, async ({ takes, stored, receiver, served }) => {
+      withMountFixture(host, {}, async ({ takes, stored, receiver, served }) => {
         const id = await takes("accepted", { query: "?to=1&to=%C3%A9" });
         same(stored[0]?.id, id, "the id");
         const { pathname } = new URL(served.url);
@@ -25,7 +31,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "200 duplicate when the same bytes come again with the same signature",
     run: (host) =>
-      onBench(host, {}, async ({ takes }) => {
+      withMountFixture(host, {}, async ({ takes }) => {
         const id = await takes("accepted");
         same(await takes("duplicate"), id, "the duplicate's id");
         for (const other of [{ query: "?x" }, { body: `${completeReport} ` }]) {
@@ -36,7 +42,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "200 accepted twice when the same comes unsigned",
     run: (host) =>
-      onBench(host, {}, async ({ takes }) => {
+      withMountFixture(host, {}, async ({ takes }) => {
         const first = await takes("accepted", { signature: null });
         const second = await takes("accepted", { signature: null });
         same(first === second, false, "unsigned ones are one");
@@ -60,7 +66,7 @@ export const answerCases: readonly Definition[] = [
           events.push("handled");
         });
       };
-      await onBench(
+      await withMountFixture(
         host,
         { receiver: { client: { authorize } }, prepare },
         async ({ takes, receiver }) => {
@@ -78,7 +84,7 @@ export const answerCases: readonly Definition[] = [
       name: `405 method_not_allowed for ${method}`,
       needs: "all methods",
       run: (host) =>
-        onBench(host, {}, async ({ refuses, stored }) => {
+        withMountFixture(host, {}, async ({ refuses, stored }) => {
           await refuses("method_not_allowed", { method });
           same(stored.length, 0, "stored");
         }),
@@ -87,7 +93,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "503 closing once the receiver with a memory inbox is closed",
     run: (host) =>
-      onBench(host, {}, async ({ receiver, refuses }) => {
+      withMountFixture(host, {}, async ({ receiver, refuses }) => {
         await receiver.close();
         await refuses("closing");
       }),
@@ -95,7 +101,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "503 overloaded when too many are waiting",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { autostart: false, limits: { waiting: 1 } } },
         async ({ takes, refuses }) => {
@@ -107,7 +113,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "503 overloaded when too many are unverified",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { autostart: false, limits: { unverified: 1 } } },
         async ({ takes, refuses }) => {
@@ -119,7 +125,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "413 body_too_large for an unsigned body over 4 KiB",
     run: (host) =>
-      onBench(host, {}, async ({ refuses, takes }) => {
+      withMountFixture(host, {}, async ({ refuses, takes }) => {
         const sized = (bytes: number): string => `{"a":"${"x".repeat(bytes - 8)}"}`;
         await takes("accepted", { signature: null, body: sized(4_096) });
         await refuses("body_too_large", { signature: null, body: sized(4_097) });
@@ -128,7 +134,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "413 body_too_large for a body of known length over the limit",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { limits: { bodyBytes: completeReport.length } } },
         async ({ refuses, takes }) => {
@@ -140,7 +146,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "500 body_unavailable when something ahead consumed the body",
     run: (host) =>
-      onBench(host, { consumed: true }, async ({ refuses, stored }) => {
+      withMountFixture(host, { consumed: true }, async ({ refuses, stored }) => {
         await refuses("body_unavailable");
         same(stored.length, 0, "stored");
       }),
@@ -148,14 +154,14 @@ export const answerCases: readonly Definition[] = [
   {
     name: "415 unsupported_media_type for what is unsigned and not JSON",
     run: (host) =>
-      onBench(host, {}, ({ refuses }) =>
+      withMountFixture(host, {}, ({ refuses }) =>
         refuses("unsupported_media_type", { signature: null, headers: text }),
       ),
   },
   {
     name: "200 accepted for unsigned JSON of a vendor's type",
     run: (host) =>
-      onBench(host, {}, async ({ takes }) => {
+      withMountFixture(host, {}, async ({ takes }) => {
         const headers = { "content-type": "application/vnd.my_app+json" };
         await takes("accepted", { signature: null, headers });
       }),
@@ -163,7 +169,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "200 accepted for what is signed, whatever its content type",
     run: (host) =>
-      onBench(host, {}, async ({ takes, receiver }) => {
+      withMountFixture(host, {}, async ({ takes, receiver }) => {
         const id = await takes("accepted", { headers: text });
         await receiver.idle({ timeoutMs: 60_000 });
         same((await receiver.inbox.get(id))?.state, "handled", "the state");
@@ -172,7 +178,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "401 missing_signature when the options refuse what is unsigned",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { unsigned: "refuse", unsignedTests: "refuse" } },
         async ({ refuses }) => {
@@ -184,7 +190,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "401 missing_signature for the eleventh unsigned one of a second",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { clock: { ...systemClock, now: () => 1_700_000_000_000 } } },
         async ({ takes, refuses }) => {
@@ -197,7 +203,7 @@ export const answerCases: readonly Definition[] = [
   {
     name: "503 inbox_unavailable when the inbox hangs",
     run: (host) =>
-      onBench(host, { receiver: { limits: { ackMs: 50 } }, add: never }, ({ refuses }) =>
+      withMountFixture(host, { receiver: { limits: { ackMs: 50 } }, add: never }, ({ refuses }) =>
         refuses("inbox_unavailable"),
       ),
   },
@@ -208,7 +214,7 @@ export const answerCases: readonly Definition[] = [
         throw new Error("disk full");
       };
       for (const add of [failed, async () => failed()]) {
-        await onBench(host, { add }, ({ refuses }) => refuses("inbox_unavailable"));
+        await withMountFixture(host, { add }, ({ refuses }) => refuses("inbox_unavailable"));
       }
     },
   },

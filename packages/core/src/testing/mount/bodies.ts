@@ -1,7 +1,7 @@
 import type { ProblemCode } from "../../http/answer.ts";
 import type { State } from "../../inbox/delivery.ts";
 import { same } from "../assert.ts";
-import { completeReport, type Definition, onBench } from "./fixture.ts";
+import { completeReport, type Definition, withMountFixture } from "./fixture.ts";
 
 interface Oddity {
   readonly what: string;
@@ -94,7 +94,7 @@ export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
     {
       name: `signed body: ${what}`,
       run: (host) =>
-        onBench(host, {}, async ({ takes, stored, receiver }) => {
+        withMountFixture(host, {}, async ({ takes, stored, receiver }) => {
           const id = await takes("accepted", sent);
           const kept = stored[0]?.body ?? new Uint8Array();
           same(hex(kept), hex(bytes), "the stored bytes");
@@ -106,7 +106,7 @@ export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
     {
       name: `unsigned body: ${what}`,
       run: (host) =>
-        onBench(host, {}, async ({ takes, refuses, stored }) => {
+        withMountFixture(host, {}, async ({ takes, refuses, stored }) => {
           if (unsigned !== null) await refuses(unsigned, { ...sent, signature: null });
           else await takes("accepted", { ...sent, signature: null });
           same(stored.length, unsigned === null ? 1 : 0, "stored");

@@ -1,5 +1,5 @@
 import { same } from "../assert.ts";
-import { type Definition, onBench } from "./fixture.ts";
+import { type Definition, withMountFixture } from "./fixture.ts";
 
 const secrets = ["0123456789abcdef0123456789abcdef"];
 
@@ -9,7 +9,7 @@ export const callbackCases: readonly Definition[] = [
     name: "the context of a callback URL comes back with the event, beside other parameters",
     async run(host) {
       const seen: unknown[] = [];
-      await onBench(
+      await withMountFixture(
         host,
         {
           receiver: { callback: { secrets } },
@@ -30,7 +30,7 @@ export const callbackCases: readonly Definition[] = [
   {
     name: "404 not_found without a valid callback token, when one is required",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { callback: { secrets, require: true } } },
         async ({ receiver, served, stored, refuses, takes }) => {

@@ -5,7 +5,7 @@ import type { Receiver } from "../../receiver-type.ts";
 import { same } from "../assert.ts";
 import { asyncStorage, type Storage } from "../async-context.ts";
 import { type Definition, sendTo } from "./fixture.ts";
-import type { Mountable, MountHost } from "./host.ts";
+import type { MountedReceiver, MountHost } from "./host.ts";
 
 const ways = [{}, { verify: "before-ack" }, { ack: "handled" }] as const;
 
@@ -58,7 +58,7 @@ async function contextsOf(
 }
 
 /** As an app does that gives each request a context. */
-function insideRequests(receiver: Receiver, storage: Storage): Mountable {
+function insideRequests(receiver: Receiver, storage: Storage): MountedReceiver {
   return {
     mount() {
       const answer = receiver.mount();

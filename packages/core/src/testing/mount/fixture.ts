@@ -8,7 +8,7 @@ import { createReceiver } from "../../receiver.ts";
 import type { Receiver } from "../../receiver-type.ts";
 import { same } from "../assert.ts";
 import { problemDocuments } from "../problem-documents.ts";
-import type { Mountable, MountHost, Served } from "./host.ts";
+import type { MountedReceiver, MountHost, Served } from "./host.ts";
 
 /** A case as the files of cases write it. */
 export interface Definition {
@@ -19,7 +19,7 @@ export interface Definition {
 }
 
 /** A request of a case; a signed report that is complete when nothing is said. */
-export interface Sent {
+export interface TestRequest {
   readonly method?: string;
   /** `valid-1`, `forged-1`, `old-1`: what the stub of the service says of it. Null for none. */
   readonly signature?: string | null;
@@ -36,21 +36,21 @@ export interface Got {
 }
 
 /** A mounted receiver with what cases look at. */
-export interface Bench {
+export interface MountFixture {
   readonly host: MountHost;
   readonly receiver: Receiver;
   readonly served: Served;
   /** Everything handed to the inbox. */
   readonly stored: readonly NewDelivery[];
-  send(request?: Sent): Promise<Got>;
+  send(request?: TestRequest): Promise<Got>;
   /** Sends and expects the problem document of this code. */
-  refuses(code: ProblemCode, request?: Sent): Promise<void>;
+  refuses(code: ProblemCode, request?: TestRequest): Promise<void>;
   /** Sends and expects 200 with this status; resolves to the id. */
-  takes(status: "accepted" | "duplicate", request?: Sent): Promise<string>;
+  takes(status: "accepted" | "duplicate", request?: TestRequest): Promise<string>;
 }
 
 /** What a case sets up. */
-export interface BenchOptions {
+export interface MountFixtureOptions {
   readonly receiver?: Partial<ReceiverOptions>;
   readonly prepare?: (receiver: Receiver) => void;
   /** Replaces the inbox' `add`. */
@@ -76,10 +76,10 @@ const stubService: Authorizer = {
 };
 
 /** Mounts a receiver on the host, runs the case on it and closes both. */
-export async function onBench(
+export async function withMountFixture(
   host: MountHost,
-  options: BenchOptions,
-  run: (bench: Bench) => Promise<void>,
+  options: MountFixtureOptions,
+  run: (bench: MountFixture) => Promise<void>,
 ): Promise<void> {
   const stored: NewDelivery[] = [];
   const { multiplexed = false } = host;
@@ -95,7 +95,7 @@ export async function onBench(
   const { consumed = false, onRequest } = options;
   const mounted = onRequest === undefined ? receiver : telling(receiver, onRequest);
   const served = await host.serve(mounted, { consumed });
-  const send = (request: Sent = {}): Promise<Got> => sendTo(served, request);
+  const send = (request: TestRequest = {}): Promise<Got> => sendTo(served, request);
   try {
     await run({
       host,
@@ -125,7 +125,7 @@ export async function onBench(
 }
 
 /** Sends one request to what is served. */
-export async function sendTo(served: Served, request: Sent): Promise<Got> {
+export async function sendTo(served: Served, request: TestRequest): Promise<Got> {
   const { method = "POST", signature = "valid-1", headers, query = "" } = request;
   const { body = method === "POST" || method === "PUT" ? completeReport : null } = request;
   const init: RequestInit & { duplex: "half" } = {
@@ -174,7 +174,7 @@ export function expectLength(served: Served, got: Got): void {
   same(got.headers.get("content-length"), String(bytes), "content-length");
 }
 
-function telling(receiver: Receiver, onRequest: () => void): Mountable {
+function telling(receiver: Receiver, onRequest: () => void): MountedReceiver {
   return {
     mount() {
       const answer = receiver.mount();

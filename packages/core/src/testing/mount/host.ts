@@ -1,7 +1,7 @@
 import type { Receiver } from "../../receiver-type.ts";
 
 /** What a host mounts: a receiver, or a stand-in with a fixed answer. */
-export type Mountable = Pick<Receiver, "mount" | "fetch">;
+export type MountedReceiver = Pick<Receiver, "mount" | "fetch">;
 
 /** A receiver that is mounted and can be reached. */
 export interface Served {
@@ -17,7 +17,7 @@ export interface MountHost {
   /** Whether every method reaches the receiver, or only POST (`app.post`). */
   readonly methods: "all" | "post";
   /** Mounts it and serves it; with `consumed`, something ahead reads the body and leaves nothing. */
-  serve(receiver: Mountable, options: { readonly consumed: boolean }): Promise<Served>;
+  serve(receiver: MountedReceiver, options: { readonly consumed: boolean }): Promise<Served>;
   /** Whether requests share a connection, as in HTTP/2: then no answer has it closed. */
   readonly multiplexed?: boolean;
   /** Sends this text over a new connection to `url` and resolves to all that came back once the server has closed it. */

@@ -1,5 +1,5 @@
 import { same } from "../assert.ts";
-import { type Definition, onBench } from "./fixture.ts";
+import { type Definition, withMountFixture } from "./fixture.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 
@@ -8,7 +8,7 @@ export const waitingCases: readonly Definition[] = [
   {
     name: "401 invalid_signature with before-ack",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         { receiver: { verify: "before-ack" } },
         async ({ takes, refuses, stored, receiver }) => {
@@ -23,14 +23,16 @@ export const waitingCases: readonly Definition[] = [
   {
     name: "401 expired_signature with before-ack and expired: refuse",
     run: (host) =>
-      onBench(host, { receiver: { verify: "before-ack", expired: "refuse" } }, ({ refuses }) =>
-        refuses("expired_signature", { signature: "old-1" }),
+      withMountFixture(
+        host,
+        { receiver: { verify: "before-ack", expired: "refuse" } },
+        ({ refuses }) => refuses("expired_signature", { signature: "old-1" }),
       ),
   },
   {
     name: "200 accepted with before-ack when authorize gives no answer in time",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         {
           receiver: {
@@ -49,7 +51,7 @@ export const waitingCases: readonly Definition[] = [
     name: "200 accepted with ack: handled once the handlers are done",
     async run(host) {
       const ids: string[] = [];
-      await onBench(
+      await withMountFixture(
         host,
         {
           receiver: { ack: "handled" },
@@ -66,7 +68,7 @@ export const waitingCases: readonly Definition[] = [
   {
     name: "503 not_handled and 401 with ack: handled, and nothing of what the handler threw",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         {
           receiver: { ack: "handled" },
@@ -87,7 +89,7 @@ export const waitingCases: readonly Definition[] = [
   {
     name: "503 not_handled with ack: handled when a handler outlasts the deadline",
     run: (host) =>
-      onBench(
+      withMountFixture(
         host,
         {
           receiver: { ack: "handled", limits: { ackMs: 50 } },

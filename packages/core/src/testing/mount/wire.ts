@@ -1,14 +1,14 @@
 import type { ProblemCode } from "../../http/answer.ts";
 import { patiently, same } from "../assert.ts";
 import {
-  type Bench,
   completeReport,
   type Definition,
   expectLength,
   expectProblem,
   type Got,
-  onBench,
-  type Sent,
+  type MountFixture,
+  type TestRequest,
+  withMountFixture,
 } from "./fixture.ts";
 import type { MountHost, Served } from "./host.ts";
 
@@ -17,7 +17,7 @@ export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large while a body of unknown length is read",
     run: (host) =>
-      onBench(host, { receiver: { limits: { bodyBytes: 100 } } }, async (bench) => {
+      withMountFixture(host, { receiver: { limits: { bodyBytes: 100 } } }, async (bench) => {
         const chunk = "x".repeat(80);
         const chunked = `50\r\n${chunk}\r\n50\r\n${chunk}\r\n`;
         await refusesPart(bench, "body_too_large", "Transfer-Encoding: chunked", chunked, {
@@ -28,7 +28,7 @@ export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large by content-length reaches a sender that goes on sending",
     run: (host) =>
-      onBench(host, { receiver: { limits: { bodyBytes: 100 } } }, async (bench) => {
+      withMountFixture(host, { receiver: { limits: { bodyBytes: 100 } } }, async (bench) => {
         const body = "x".repeat(1_000_000);
         await refusesPart(bench, "body_too_large", `Content-Length: ${body.length}`, body, {
           body,
@@ -38,7 +38,7 @@ export const wireCases: readonly Definition[] = [
   {
     name: "408 body_timeout for a body that stops half-way",
     run: (host) =>
-      onBench(host, { receiver: { limits: { bodyMs: 50 } } }, async (bench) => {
+      withMountFixture(host, { receiver: { limits: { bodyMs: 50 } } }, async (bench) => {
         await refusesPart(bench, "body_timeout", "Content-Length: 100", '{"status":', {
           body: streamOf('{"status":'),
         });
@@ -47,7 +47,7 @@ export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large reaches the sender of an unsigned chunked body, and the next request is answered",
     run: (host) =>
-      onBench(host, {}, async (bench) => {
+      withMountFixture(host, {}, async (bench) => {
         const body = "x".repeat(20_000);
         const chunked = `4e20\r\n${body}\r\n0\r\n\r\n`;
         const inProcess = { signature: null, body: streamOf(body) };
@@ -68,7 +68,7 @@ export const wireCases: readonly Definition[] = [
       const arrived = new Promise<void>((resolve) => {
         reached = resolve;
       });
-      await onBench(host, { onRequest: () => reached() }, async (bench) => {
+      await withMountFixture(host, { onRequest: () => reached() }, async (bench) => {
         const { send, takes, stored, receiver } = bench;
         const body = cutOff(
           completeReport.slice(0, 20),
@@ -90,7 +90,7 @@ export const wireCases: readonly Definition[] = [
   {
     name: "a signature header that comes twice with one value counts once",
     run: (host) =>
-      onBench(host, {}, async ({ served, receiver, takes }) => {
+      withMountFixture(host, {}, async ({ served, receiver, takes }) => {
         if (host.raw === undefined) await takes("accepted", { signature: "valid-1, valid-1" });
         else {
           const two = "X-svc-authorization: valid-1\r\nX-Svc-Authorization: valid-1";
@@ -105,7 +105,7 @@ export const wireCases: readonly Definition[] = [
     name: "two signature headers count as one that is not genuine",
     needs: "sockets",
     run: (host) =>
-      onBench(host, {}, async ({ served, receiver }) => {
+      withMountFixture(host, {}, async ({ served, receiver }) => {
         const two = "X-svc-authorization: valid-1\r\nX-Svc-Authorization: valid-2";
         const [got] = await exchange(host, served, [post(served, two, completeReport, "close")]);
         same(got?.status, 200, "the status");
@@ -117,7 +117,7 @@ export const wireCases: readonly Definition[] = [
     name: "431 from Node for a header of 20 KB",
     needs: "sockets",
     run: (host) =>
-      onBench(host, {}, async ({ served, stored }) => {
+      withMountFixture(host, {}, async ({ served, stored }) => {
         // As much as is read at once: what is left unread makes the system reset the connection, and the answer may be lost.
         const long = `X-svc-authorization: ${"a".repeat(20_000)}`;
         const [got] = await exchange(host, served, [post(served, long, completeReport, "close")]);
@@ -128,7 +128,7 @@ export const wireCases: readonly Definition[] = [
     name: "a refusal leaves the connection to the next request",
     needs: "sockets",
     run: (host) =>
-      onBench(host, {}, async ({ served }) => {
+      withMountFixture(host, {}, async ({ served }) => {
         const answers = await exchange(host, served, [
           post(served, "X-nothing: 1", "[1]", "keep-alive"),
           post(served, "X-svc-authorization: valid-1", completeReport, "close"),
@@ -145,11 +145,11 @@ export const wireCases: readonly Definition[] = [
 
 /** Over a socket: the head and a part of the body, then the whole answer and the end of the connection. */
 async function refusesPart(
-  { host, served, refuses }: Bench,
+  { host, served, refuses }: MountFixture,
   code: ProblemCode,
   length: string,
   part: string,
-  inProcess: Sent,
+  inProcess: TestRequest,
 ): Promise<void> {
   if (host.raw === undefined) return refuses(code, inProcess);
   const signed = inProcess.signature === null ? "" : "X-svc-authorization: valid-1\r\n";

@@ -32,7 +32,7 @@ export class Admin {
 
   get(id: string, receiver: string | undefined): EntryDetails | null {
     const row = this.#row(id, receiver);
-    return row === null ? null : detailsOf(this.#deliveries.keptOf(row));
+    return row === null ? null : detailsOf(this.#deliveries.storedDeliveryOf(row));
   }
 
   /** Releases one, or the next of those parked for a reason: each once, although it may be parked again meanwhile. */
@@ -47,14 +47,14 @@ export class Admin {
     }
     if ("retry" in query) return this.#retry(query.retry, receiver, now);
     const row = this.#mustFind(query.id, receiver);
-    assertReleasable(this.#deliveries.keptOf(row));
+    assertReleasable(this.#deliveries.storedDeliveryOf(row));
     this.#reopen(row, now);
     return { released: 1, last: query.id };
   }
 
   discard(id: string, receiver: string | undefined): void {
     const row = this.#mustFind(id, receiver);
-    assertParked(this.#deliveries.keptOf(row));
+    assertParked(this.#deliveries.storedDeliveryOf(row));
     this.#deliveries.remove(row);
   }
 

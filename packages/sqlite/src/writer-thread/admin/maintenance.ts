@@ -1,14 +1,15 @@
-import { applyOutcome, dayMs, leave, mostUnsigned, type Retention } from "@reporthook/core/store";
+import type { Parked } from "@reporthook/core";
+import { applyOutcome, dayMs, maxUnsigned, park, type Retention } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
-import { countsOf, sumOfCounts } from "../../protocol/kinds.ts";
+import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
 import { queues } from "../../protocol/queues.ts";
-import { keptAs } from "../../protocol/row.ts";
+import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 
-const mostRejected = 10_000;
+const maxRejected = 10_000;
 /** After this many starts that were never recorded, work on a delivery is not begun again. */
-const mostStarts = 5;
+const maxStarts = 5;
 
 /** The work that time brings: deletes what is no longer kept, and rescues what dead workers have leased. */
 export class Maintenance {
@@ -24,7 +25,7 @@ export class Maintenance {
   constructor(tables: Tables, deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
     this.#tables = tables;
     this.#deliveries = deliveries;
-    // By the numbers of keptAs.
+    // By the numbers of retentionClass.
     this.#retention = [dayMs, dayMs, handledMs, parkedMs, dayMs, dayMs];
     const prepare = (sql: string): Statement => tables.database.prepare(sql);
     const ended = "SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ?";
@@ -49,16 +50,16 @@ export class Maintenance {
 
   /** Deletes the oldest of those with this retention, beyond the number that is kept. */
   bound(kept: Value): void {
-    if (kept === keptAs.rejected) this.#boundRejected();
-    if (kept !== keptAs.unsignedHandled && kept !== keptAs.unsignedDead) return;
-    for (const row of this.#beyond.all(kept, mostUnsigned)) this.#deliveries.remove(row);
+    if (kept === retentionClass.rejected) this.#boundRejected();
+    if (kept !== retentionClass.unsignedHandled && kept !== retentionClass.unsignedDead) return;
+    for (const row of this.#beyond.all(kept, maxUnsigned)) this.#deliveries.remove(row);
   }
 
   #boundRejected(): void {
-    const { rejected } = countsOf(sumOfCounts(this.#tables.counters.counts.values()));
-    if (rejected <= mostRejected) return;
-    const limit = Math.min(rejected - mostRejected, rowsPerStep);
-    for (const row of this.#over.all(keptAs.rejected, Number.MAX_SAFE_INTEGER, limit)) {
+    const { rejected } = countsByState(sumOfCounts(this.#tables.counters.counts.values()));
+    if (rejected <= maxRejected) return;
+    const limit = Math.min(rejected - maxRejected, rowsPerStep);
+    for (const row of this.#over.all(retentionClass.rejected, Number.MAX_SAFE_INTEGER, limit)) {
       this.#deliveries.remove(row);
     }
   }
@@ -69,7 +70,7 @@ export class Maintenance {
       const receiver = this.#receiverOf(row);
       const now = nowOf(receiver);
       const starts = Number(row["starts"]);
-      const isPoison = starts >= mostStarts;
+      const isPoison = starts >= maxStarts;
       this.#deliveries.edit(row, now, (kept) => {
         if (isPoison) applyOutcome(kept, poison(starts), now, now);
         // Each at another moment, so that none runs beside the one that ends the process every time.
@@ -102,8 +103,8 @@ export class Maintenance {
   }
 }
 
-function poison(starts: number): ReturnType<typeof leave<"dead">> {
-  return leave(
+function poison(starts: number): Parked {
+  return park(
     "dead",
     "poison",
     `Work on it began ${starts} times, and the process ended each time. Fix the cause, then release it.`,

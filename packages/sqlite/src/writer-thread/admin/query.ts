@@ -12,16 +12,16 @@ import {
   idAt,
   idRange,
   isChosen,
-  type Kept,
   minuteMs,
   minuteOf,
-  noCounts,
   parkedReasons,
+  type StoredDelivery,
   states,
   timeOf,
+  zeroCounts,
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
-import { keptOf } from "../../protocol/row.ts";
+import { storedDeliveryOf } from "../../protocol/row.ts";
 import type { Tables } from "../deliveries.ts";
 
 const listed = [
@@ -111,7 +111,7 @@ export class Query {
   }
 
   #minute(receivers: readonly number[], from: number, until: number): Minute | null {
-    const counts = noCounts();
+    const counts = zeroCounts();
     const range = [idAt(from), idAt(until)];
     const found: [receiver: number, state: number, count: number][] = [];
     for (const receiver of receivers) {
@@ -185,8 +185,8 @@ export class Query {
     return Object.fromEntries(oldest) as Summary["oldest"];
   }
 
-  #kept(row: Row): Kept {
-    return keptOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
+  #kept(row: Row): StoredDelivery {
+    return storedDeliveryOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
   }
 
   #prepare(sql: string): Statement {

@@ -46,7 +46,7 @@ export class Queue {
 
   /** The numbers of the next deliveries, at most `limit`, in their order. */
   next({ receiver, stage, now }: Waiting, limit: number): readonly number[] {
-    const { first, yielding } = queues[stage];
+    const { first, lowPriority } = queues[stage];
     const isToVerify = stage === "verify";
     const select = isToVerify ? this.#newest : this.#byDue;
     const rows = select.all(receiver, first, limit);
@@ -54,7 +54,7 @@ export class Queue {
       isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
     const young = rows.filter((row) => !isPast(row));
     if (young.length === limit) return seqs(young);
-    const polite = this.#byDue.all(receiver, yielding, limit - young.length);
+    const polite = this.#byDue.all(receiver, lowPriority, limit - young.length);
     return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 

@@ -22,7 +22,7 @@ export function newGeneration(after: number): Generation {
 }
 
 /** The entries of a generation in memory. */
-export function sizeOf({ newest, others, before }: Generation): number {
+export function generationSize({ newest, others, before }: Generation): number {
   return newest.size + others.size + before.size;
 }
 

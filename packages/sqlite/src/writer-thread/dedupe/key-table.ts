@@ -22,7 +22,7 @@ export interface KeyRow {
   readonly keys: readonly StoredKey[];
 }
 
-const mostOfRow = 256;
+const maxOfRow = 256;
 const columns = "last, number, seqs, ids, times, keys";
 
 /**
@@ -80,8 +80,8 @@ export class KeyTable {
 
   /** Stores keys, in the order of their numbers and beyond all that are stored. */
   add(keys: readonly StoredKey[]): void {
-    for (let from = 0; from < keys.length; from += mostOfRow) {
-      this.#write(this.#insert, keys.slice(from, from + mostOfRow));
+    for (let from = 0; from < keys.length; from += maxOfRow) {
+      this.#write(this.#insert, keys.slice(from, from + maxOfRow));
     }
   }
 

@@ -3,12 +3,12 @@ import type { Database } from "../../database/driver.ts";
 import { lastNumber } from "../counters.ts";
 import {
   type Generation,
+  generationSize,
   type Hash,
   hashesOf,
   hashOfNumber,
   newGeneration,
   signatureBytes,
-  sizeOf,
 } from "./generation.ts";
 import { KeyIndex } from "./key-index.ts";
 import { type KeysAround, KeyTable, type StoredKey } from "./key-table.ts";
@@ -39,7 +39,7 @@ interface Displaced {
 /** The keys that a generation holds in memory before the next begins. */
 const generationKeys = 2 ** 20;
 /** The most keys that one transaction brings into the index, whatever came from others. */
-const mostSettled = 8_000;
+const maxSettled = 8_000;
 
 /**
  * The keys of the last 24 hours. A random key in an index of the file costs as much as all the rest of storing a
@@ -147,8 +147,8 @@ export class DedupeWindow {
     this.#table.add([...this.#unwritten.values()]);
     this.#unwritten = new Map();
     this.#caughtUp = 0;
-    if (this.#memory.old !== null && sizeOf(this.#memory.young) * 2 > this.#perGeneration) {
-      this.#settle(Math.min(4 * keys, mostSettled));
+    if (this.#memory.old !== null && generationSize(this.#memory.young) * 2 > this.#perGeneration) {
+      this.#settle(Math.min(4 * keys, maxSettled));
     }
   }
 
@@ -169,7 +169,7 @@ export class DedupeWindow {
   }
 
   #remember(seq: number, key: Uint8Array): void {
-    if (sizeOf(this.#memory.young) >= this.#perGeneration) this.#nextGeneration();
+    if (generationSize(this.#memory.young) >= this.#perGeneration) this.#nextGeneration();
     const generation = this.#memory.young;
     const { newest, others, before } = generation;
     const { signature } = hashesOf(key);

@@ -1,7 +1,7 @@
 import type { Counts, Entry, ReasonCode, State } from "@reporthook/core";
 
 /** The name and meaning of each state. */
-export const states: Readonly<
+export const stateLabels: Readonly<
   Record<State, { readonly name: string; readonly meaning: string; readonly sign: string }>
 > = {
   received: { name: "Received", meaning: "waits for the service’s verdict", sign: "○" },
@@ -85,7 +85,7 @@ export function reasonHint(code: string): string {
 }
 
 /** A delivery's event, as far as it is known. */
-export function kindOf({ type, reason }: Pick<Entry, "type" | "reason">): string {
+export function eventLabel({ type, reason }: Pick<Entry, "type" | "reason">): string {
   return type ?? (reason?.code === "not_understood" ? "not understood" : "not verified");
 }
 
@@ -106,7 +106,7 @@ export function deliveries(value: number): string {
 }
 
 /** A duration: 3 ms, 1.2 s, 5 min, 3 h, 2 d. */
-export function duration(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < 1) return "under 1 ms";
   if (ms < 10) return `${Math.round(ms * 10) / 10} ms`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;

@@ -8,7 +8,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 
 /** A list that stands still. */
-export interface Held {
+export interface PausedList {
   readonly shown: readonly WireEntry[];
   /** How many wait to be shown. */
   readonly fresh: number;
@@ -19,7 +19,7 @@ export interface Held {
 }
 
 /** Nothing moves under a pointer or the focus: what is new waits there until it is asked for. Newest first, as ids are. */
-export function useHeld(entries: readonly WireEntry[]): Held {
+export function usePausedList(entries: readonly WireEntry[]): PausedList {
   const [held, setHeld] = useState<readonly WireEntry[]>([]);
   const last = held.at(-1)?.id;
   const keep = (): void => setHeld(entries);
@@ -61,7 +61,7 @@ function inPlace(
   held: readonly WireEntry[],
   last: string,
   entries: readonly WireEntry[],
-): Pick<Held, "shown" | "fresh"> {
+): Pick<PausedList, "shown" | "fresh"> {
   const now = new Map(entries.map((entry) => [entry.id, entry]));
   // It stands where it stood, although it may have left what is listed.
   const shown = held.map((entry) => now.get(entry.id) ?? entry);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { ReceiverOptions } from "./options.ts";
-import { settingsOf } from "./settings.ts";
+import { receiverSettingsOf } from "./receiver-settings.ts";
 
 const client = { authorize: async () => "valid" as const };
 const { guarantees } = memoryInbox();
@@ -10,7 +10,7 @@ const forgetful = Object.assign(memoryInbox(), {
   guarantees: { ...guarantees, noticesReuse: false },
 });
 const settings = (options: object = {}) =>
-  settingsOf({ client, logger: false, ...options } as ReceiverOptions);
+  receiverSettingsOf({ client, logger: false, ...options } as ReceiverOptions);
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -24,8 +24,8 @@ const settingNames = [
   ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
 ];
 
-describe("settingsOf", () => {
-  it("settingsOf() fills in the defaults of the contract", () => {
+describe("receiverSettingsOf", () => {
+  it("receiverSettingsOf() fills in the defaults of the contract", () => {
     const { inbox, ...rest } = settings();
     expect(inbox.guarantees.durability).toBe("process");
     expect(rest).toMatchObject({
@@ -42,7 +42,7 @@ describe("settingsOf", () => {
     });
   });
 
-  it("settingsOf() takes what is given, and leaves the caller's objects alone", () => {
+  it("receiverSettingsOf() takes what is given, and leaves the caller's objects alone", () => {
     const inbox = memoryInbox();
     const given = Object.freeze({
       ...{ client, inbox, name: "a.b-c_9", verify: "before-ack", expired: "refuse" },
@@ -150,12 +150,12 @@ describe("settingsOf", () => {
     ["logger must be false or an object with warn and error, not an object", { logger: {} }],
     ["logger must be false or an object with warn and error, not true", { logger: true }],
     ["observe.parked must be a function, not 1", { observe: { parked: 1 } }],
-  ])("settingsOf() throws a TypeError: %s", (message, given) => {
+  ])("receiverSettingsOf() throws a TypeError: %s", (message, given) => {
     const error = new TypeError(`createReceiver: ${message}`);
     expect(() => settings(given)).toThrow(error);
   });
 
-  it("settingsOf() names all options there are when one is unknown", () => {
+  it("receiverSettingsOf() names all options there are when one is unknown", () => {
     const names =
       "client, inbox, name, ack, verify, signature, unsignedTests, unsigned, expired, reusedSignature, parse, schemas, retry, limits, concurrency, handlerTimeoutMs, autostart, callback, clock, logger, observe";
     const message = `createReceiver: retries is no option; these are: ${names}`;
@@ -167,7 +167,7 @@ describe("settingsOf", () => {
     expect(() => settings({ schemas: { report: {} } })).toThrow(/schemas\.report is no option; /);
   });
 
-  it("settingsOf() says how to make a callback secret, and quotes none", () => {
+  it("receiverSettingsOf() says how to make a callback secret, and quotes none", () => {
     const short = "too-short-and-secret";
     for (const callback of [{ secrets: [short] }, { secrets: short }, short]) {
       expect(() => settings({ callback })).toThrow(/^((?!too-short).)*$/);
@@ -175,12 +175,12 @@ describe("settingsOf", () => {
     expect(() => settings({ callback: { secrets: [short] } })).toThrow("openssl rand -base64 32");
   });
 
-  it("settingsOf() takes a retry without a wait, and one that waits as long each time", () => {
+  it("receiverSettingsOf() takes a retry without a wait, and one that waits as long each time", () => {
     expect(settings({ retry: { minMs: 0 } }).retry.minMs).toBe(0);
     expect(settings({ retry: { minMs: 5, maxMs: 5 } }).retry.maxMs).toBe(5);
   });
 
-  it("settingsOf() copies the callback secrets, and requires no token unless told", () => {
+  it("receiverSettingsOf() copies the callback secrets, and requires no token unless told", () => {
     const secrets = ["s".repeat(32)];
     const { callback } = settings({ callback: { secrets } });
     secrets.push("x");
@@ -191,7 +191,7 @@ describe("settingsOf", () => {
     expect(settings().callback).toBeUndefined();
   });
 
-  it("settingsOf() logs decisions only where the logger wants them", () => {
+  it("receiverSettingsOf() logs decisions only where the logger wants them", () => {
     const info = vi.fn();
     const { logger } = settings({ logger: { warn() {}, error() {}, info } });
     logger.info?.({ id: 1 }, "stored");
@@ -200,7 +200,7 @@ describe("settingsOf", () => {
   });
 
   it.each(settingNames)(
-    "settingsOf() takes undefined for %s as left out, and never null",
+    "receiverSettingsOf() takes undefined for %s as left out, and never null",
     (name) => {
       expect(settings({ [name]: undefined })).toBeDefined();
       expect(() => settings({ [name]: null })).toThrow(
@@ -209,24 +209,24 @@ describe("settingsOf", () => {
     },
   );
 
-  it("settingsOf() refuses null within an option, too", () => {
+  it("receiverSettingsOf() refuses null within an option, too", () => {
     expect(() => settings({ retry: { attempts: null } })).toThrow("retry.attempts must be");
     expect(() => settings({ limits: { ackMs: null } })).toThrow("limits.ackMs must be");
     expect(() => settings({ observe: { handled: null } })).toThrow("observe.handled must be");
   });
 
-  it("settingsOf() throws a TypeError without options", () => {
+  it("receiverSettingsOf() throws a TypeError without options", () => {
     for (const [none, kind] of [
       [undefined, "undefined"],
       [null, "null"],
       ["the-api-key", "a string"],
     ]) {
       const message = `createReceiver: options must be an object, not ${kind}`;
-      expect(() => settingsOf(none as never)).toThrow(new TypeError(message));
+      expect(() => receiverSettingsOf(none as never)).toThrow(new TypeError(message));
     }
   });
 
-  it("settingsOf() takes a logger without error, and one that throws", () => {
+  it("receiverSettingsOf() takes a logger without error, and one that throws", () => {
     const warn = vi.fn(() => {
       throw new Error("full disk");
     });
@@ -242,7 +242,7 @@ describe("settingsOf", () => {
     expect(error).toHaveBeenCalledOnce();
   });
 
-  it("settingsOf() logs to the console unless told", () => {
+  it("receiverSettingsOf() logs to the console unless told", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     settings({ logger: undefined }).logger.warn({ id: 1 }, "careful");
     settings().logger.warn({ id: 2 }, "careful");
@@ -256,25 +256,31 @@ describe("a memory inbox where an instance may end after the answer", () => {
     ["Cloudflare Workers", () => vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" })],
   ];
 
-  it.each(places)("settingsOf() refuses it on %s, and names the ways out", (platform, arrive) => {
-    arrive();
-    for (const options of [{}, { inbox: memoryInbox() }, { verify: "before-ack" }]) {
-      expect(() => settings(options)).toThrow(TypeError);
-      expect(() => settings(options)).toThrow(platform);
-      expect(() => settings(options)).toThrow('set ack: "handled"');
-      expect(() => settings(options)).toThrow("memoryInbox({ acceptLoss: true })");
-    }
-  });
+  it.each(places)(
+    "receiverSettingsOf() refuses it on %s, and names the ways out",
+    (platform, arrive) => {
+      arrive();
+      for (const options of [{}, { inbox: memoryInbox() }, { verify: "before-ack" }]) {
+        expect(() => settings(options)).toThrow(TypeError);
+        expect(() => settings(options)).toThrow(platform);
+        expect(() => settings(options)).toThrow('set ack: "handled"');
+        expect(() => settings(options)).toThrow("memoryInbox({ acceptLoss: true })");
+      }
+    },
+  );
 
-  it.each(places)("settingsOf() takes on %s what loses nothing, or is known to", (_, arrive) => {
-    arrive();
-    const guarantees = { ...memoryInbox().guarantees, durability: "fsync" as const };
-    settings({ ack: "handled" });
-    settings({ inbox: memoryInbox({ acceptLoss: true }) });
-    settings({ inbox: Object.assign(memoryInbox(), { guarantees }) });
-  });
+  it.each(places)(
+    "receiverSettingsOf() takes on %s what loses nothing, or is known to",
+    (_, arrive) => {
+      arrive();
+      const guarantees = { ...memoryInbox().guarantees, durability: "fsync" as const };
+      settings({ ack: "handled" });
+      settings({ inbox: memoryInbox({ acceptLoss: true }) });
+      settings({ inbox: Object.assign(memoryInbox(), { guarantees }) });
+    },
+  );
 
-  it("settingsOf() has no request wait for another on Cloudflare Workers", () => {
+  it("receiverSettingsOf() has no request wait for another on Cloudflare Workers", () => {
     vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
     const all = Number.POSITIVE_INFINITY;
     const { concurrency } = settings({ ack: "handled", concurrency: { handle: 1 } });
@@ -282,7 +288,7 @@ describe("a memory inbox where an instance may end after the answer", () => {
     expect(() => settings({ ack: "handled", concurrency: { handle: 0 } })).toThrow(TypeError);
   });
 
-  it("settingsOf() does not look at the environment on Deno, which would ask its user", () => {
+  it("receiverSettingsOf() does not look at the environment on Deno, which would ask its user", () => {
     vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "reports");
     vi.stubGlobal("Deno", {});
     settings();

@@ -1,20 +1,20 @@
 import { setTimeout } from "node:timers";
-import type { Policy } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
+import type { ConsumeOptions } from "@reporthook/core";
+import type { StoredDelivery } from "@reporthook/core/store";
 import { type Completion, type CompletionResult, isFailure } from "../protocol/protocol.ts";
-import { errorOf } from "../protocol/results.ts";
+import { errorOfFailure } from "../protocol/results.ts";
 
 const retryMs = 1_000;
 
 /** Records completions, for as long as it takes. */
-export class Recorder {
-  readonly #complete: (completion: Completion, kept: Kept) => Promise<CompletionResult>;
-  readonly #onError: Policy["onError"];
+export class CompletionRecorder {
+  readonly #complete: (completion: Completion, kept: StoredDelivery) => Promise<CompletionResult>;
+  readonly #onError: ConsumeOptions["onError"];
   #isAborted = false;
 
   constructor(
-    complete: (completion: Completion, kept: Kept) => Promise<CompletionResult>,
-    onError: Policy["onError"],
+    complete: (completion: Completion, kept: StoredDelivery) => Promise<CompletionResult>,
+    onError: ConsumeOptions["onError"],
   ) {
     this.#complete = complete;
     this.#onError = onError;
@@ -26,12 +26,12 @@ export class Recorder {
   }
 
   /** Tries until it is recorded or the lease is lost; resolves to whether it was recorded. */
-  async record(completion: Completion, kept: Kept): Promise<boolean> {
+  async record(completion: Completion, kept: StoredDelivery): Promise<boolean> {
     for (;;) {
       try {
         const result = await this.#complete(completion, kept);
         if (!isFailure(result)) return result;
-        this.#onError(errorOf(result));
+        this.#onError(errorOfFailure(result));
       } catch (error) {
         // The thread has ended, and with it the lease.
         if (!this.#isAborted) this.#onError(error);

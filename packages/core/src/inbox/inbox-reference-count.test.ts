@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../test-support/receiver-setup.ts";
 import { systemClock } from "../lib/clock.ts";
-import { virtualClock } from "../testing/virtual-clock.ts";
+import { manualClock } from "../testing/manual-clock.ts";
+import { referenceCountOf } from "./inbox-reference-count.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import { sharedInbox } from "./shared-inbox.ts";
 
 /** An inbox with so many receivers, and its `close` as a spy. */
 function acquired(receivers: number) {
   const inbox = memoryInbox();
   const close = vi.spyOn(inbox, "close");
-  const shared = sharedInbox(inbox);
+  const shared = referenceCountOf(inbox);
   for (let count = 0; count < receivers; count++) shared.acquire();
   return { inbox, close, shared, release: () => shared.release(systemClock, 0) };
 }
@@ -19,7 +19,7 @@ describe("SharedInbox", () => {
     const [one, other] = [acquired(2), acquired(1)];
     Object.assign(one.inbox, { identity: "same" });
     Object.assign(other.inbox, { identity: "same" });
-    expect(sharedInbox(one.inbox)).toBe(one.shared);
+    expect(referenceCountOf(one.inbox)).toBe(one.shared);
     await one.release();
     await other.release();
     expect([one, other].map(({ close }) => close.mock.calls.length)).toEqual([0, 1]);
@@ -59,7 +59,7 @@ describe("SharedInbox", () => {
   ])("with %d ms left waits %d ms for one that gives no answer", async (leftMs, waitedMs) => {
     const { close, shared } = acquired(1);
     close.mockImplementation(() => new Promise(() => {}));
-    const clock = virtualClock();
+    const clock = manualClock();
     const told = vi.fn();
     const ended = shared.release(clock, leftMs).catch(told);
     clock.advance(waitedMs - 1);

@@ -11,10 +11,10 @@ import {
   mustHaveCrypto,
   serverlessPlatform,
 } from "../lib/platform.ts";
-import { cleanerOf } from "../lib/redact.ts";
-import { check, kindOf, onlyKnown, wrong } from "../lib/validate.ts";
+import { redactorOf } from "../lib/redact.ts";
+import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
-import { type Seam, seam } from "../observe/instrumentation.ts";
+import { type Instrument, instrumentation } from "../observe/instrumentation.ts";
 import { watch } from "../observe/watcher.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options.ts";
 
@@ -23,18 +23,18 @@ type WithDefault =
   | ("expired" | "reusedSignature" | "handlerTimeoutMs" | "autostart" | "clock" | "observe");
 
 /** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
-export interface Settings
+export interface ReceiverSettings
   extends Required<{ [Name in WithDefault]: NonNullable<ReceiverOptions[Name]> }>,
     Pick<ReceiverOptions, "parse" | "schemas" | "callback"> {
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
   readonly logger: Logger;
-  readonly seam: Seam | undefined;
+  readonly instrument: Instrument | undefined;
   /** Has what was given here run in the async context of `createReceiver`, never in a request's. */
   readonly bind: Bind;
   /** Takes the API key out of what others have thrown. */
-  readonly clean: (text: string) => string;
+  readonly redact: (text: string) => string;
 }
 
 /**
@@ -42,13 +42,13 @@ export interface Settings
  *
  * @throws TypeError that names the option
  */
-export function settingsOf(options: ReceiverOptions): Settings {
-  onlyKnown("createReceiver", options, known);
+export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
+  assertKnownKeys("createReceiver", options, known);
   if (watch in options) throw new TypeError("createReceiver: alerts(…) belongs into observe");
   mustHaveCrypto();
   // Not quoted: somebody may have given the API key.
   if (typeof options.client?.authorize !== "function") {
-    wrong("createReceiver: client", "a client with authorize", kindOf(options.client));
+    fail("createReceiver: client", "a client with authorize", typeName(options.client));
   }
   const { name = "reports", signature = "X-svc-authorization", clock = systemClock } = options;
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
@@ -76,9 +76,9 @@ export function settingsOf(options: ReceiverOptions): Settings {
     clock: clockOf(clock),
     logger: loggerOf(name, givenLogger(options.logger), bind),
     observe: observeOf(options.observe),
-    seam: options[seam],
+    instrument: options[instrumentation],
     bind,
-    clean: cleanerOf(options.client),
+    redact: redactorOf(options.client),
   };
 }
 
@@ -103,11 +103,11 @@ const defaultLimits: Limits = {
 
 /** What was given for an option, if it fits. */
 function must<T>(option: string, expected: string, given: T, fits: boolean): T {
-  check(`createReceiver: ${option}`, expected, given, fits);
+  assertOption(`createReceiver: ${option}`, expected, given, fits);
   return given;
 }
 
-function inboxOf(options: ReceiverOptions, ack: Settings["ack"]): Inbox {
+function inboxOf(options: ReceiverOptions, ack: ReceiverSettings["ack"]): Inbox {
   const { inbox = memoryInbox() } = options;
   const fits = typeof inbox?.add === "function" && typeof inbox.consume === "function";
   must("inbox", 'an inbox, such as memoryInbox() or sqliteInbox("inbox.db")', inbox, fits);
@@ -149,7 +149,7 @@ function signatureOf(source: SignatureSource): SignatureSource {
 /** One that is awaited is never asked in time: `parse` and `signature` answer at once. */
 function syncOr<T>(option: string, given: T | undefined): T | undefined {
   const isAsync = Object.prototype.toString.call(given) === "[object AsyncFunction]";
-  if (isAsync) wrong(`createReceiver: ${option}`, "a function that is not async", "an async one");
+  if (isAsync) fail(`createReceiver: ${option}`, "a function that is not async", "an async one");
   return functionOr(option, given);
 }
 
@@ -160,7 +160,7 @@ function functionOr<T>(option: string, given: T | undefined): T | undefined {
 function schemasOf(schemas: Schemas | undefined): Schemas | undefined {
   if (schemas === undefined) return undefined;
   const types = eventNames.filter((name) => name !== "report" && name !== "*");
-  onlyKnown("createReceiver", schemas, types, "schemas.");
+  assertKnownKeys("createReceiver", schemas, types, "schemas.");
   for (const [type, schema] of Object.entries(schemas)) {
     const fits = typeof schema?.["~standard"]?.validate === "function";
     must(`schemas["${type}"]`, "a Standard Schema", schema, fits);
@@ -179,13 +179,13 @@ function numbers<T extends object>(
   option: string,
   defaults: T,
   given: object,
-  leastOf?: { readonly [Name in keyof T]?: number },
+  minOf?: { readonly [Name in keyof T]?: number },
 ): T {
-  onlyKnown("createReceiver", given, Object.keys(defaults), `${option}.`);
+  assertKnownKeys("createReceiver", given, Object.keys(defaults), `${option}.`);
   const chosen = given as Record<string, unknown>;
   const checked = Object.entries(defaults).map(([name, value]) => {
     const { [name]: one = value } = chosen;
-    return [name, integer(`${option}.${name}`, one, leastOf?.[name as keyof T])];
+    return [name, integer(`${option}.${name}`, one, minOf?.[name as keyof T])];
   });
   return Object.fromEntries(checked) as T;
 }
@@ -195,7 +195,7 @@ function integer(option: string, given: unknown, least = 1): number {
   return Number(must(option, `an integer from ${least}`, given, fits));
 }
 
-function concurrencyOf(given: object): Settings["concurrency"] {
+function concurrencyOf(given: object): ReceiverSettings["concurrency"] {
   const most = numbers("concurrency", { verify: 16, handle: 8 }, given);
   const all = Number.POSITIVE_INFINITY;
   return isTiedToRequests() ? { verify: all, handle: all } : most;
@@ -206,19 +206,19 @@ function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | un
   const option = "createReceiver: callback";
   // Nothing that is given here is quoted: it may be a secret.
   if (typeof callback !== "object" || callback === null) {
-    wrong(option, "an object with secrets", kindOf(callback));
+    fail(option, "an object with secrets", typeName(callback));
   }
-  onlyKnown("createReceiver", callback, ["secrets", "require"], "callback.");
+  assertKnownKeys("createReceiver", callback, ["secrets", "require"], "callback.");
   const { secrets, require } = callback;
   if (!Array.isArray(secrets) || secrets.length === 0) {
-    const given = Array.isArray(secrets) ? "an empty one" : kindOf(secrets);
-    wrong(`${option}.secrets`, "an array of at least one secret", given);
+    const given = Array.isArray(secrets) ? "an empty one" : typeName(secrets);
+    fail(`${option}.secrets`, "an array of at least one secret", given);
   }
   for (const [index, secret] of secrets.entries()) {
     if (typeof secret === "string" && secret.length >= 32) continue;
     const expected = "at least 32 characters, such as `openssl rand -base64 32` prints";
-    const given = typeof secret === "string" ? `${secret.length}` : kindOf(secret);
-    wrong(`${option}.secrets[${index}]`, expected, given);
+    const given = typeof secret === "string" ? `${secret.length}` : typeName(secret);
+    fail(`${option}.secrets[${index}]`, expected, given);
   }
   return { secrets: [...secrets], require: oneOf("callback.require", require, [false, true]) };
 }
@@ -236,7 +236,7 @@ function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<L
 }
 
 function observeOf(observe: Observe = {}): Observe {
-  onlyKnown("createReceiver", observe, hooks, "observe.");
+  assertKnownKeys("createReceiver", observe, hooks, "observe.");
   for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
   return observe;
 }

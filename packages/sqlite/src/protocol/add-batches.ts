@@ -1,5 +1,5 @@
 import type { KeptHeaders, NewDelivery } from "@reporthook/core";
-import type { Kept } from "@reporthook/core/store";
+import type { StoredDelivery } from "@reporthook/core/store";
 import type { AddBatch, Request } from "./protocol.ts";
 import { type Changes, changesOf, headersText } from "./row.ts";
 
@@ -27,7 +27,7 @@ let lastHeaders: KeptHeaders | undefined;
 let lastText = "";
 
 /** Deliveries to be stored, until they are sent. */
-export class Additions {
+export class AddBatches {
   readonly #batches: OpenBatch[] = [];
   readonly #parts: Uint8Array[] = [];
   #bytes = 0;
@@ -38,7 +38,7 @@ export class Additions {
   }
 
   /** Adds a delivery; `begins` is how it begins, when not as received. */
-  add(delivery: NewDelivery, kind: number, begins: Kept | null): void {
+  add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
     const { receivedAt, body, key } = delivery;
     const headers = commonText(delivery.headers);
     let last = this.#batches.at(-1);

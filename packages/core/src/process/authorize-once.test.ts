@@ -3,14 +3,15 @@ import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
 import { ServiceError } from "../errors.ts";
 import { systemClock } from "../lib/clock.ts";
-import { verify } from "./authorize.ts";
+import { authorizeOnce } from "./authorize-once.ts";
 
 const headers = { "content-type": "application/json" };
 const job = { signature: "s", url: "/hook?a=1", context: '{"customer":"c-1"}', headers };
 const { signal } = new AbortController();
-const ask = (authorize: unknown) => verify({ authorize } as Authorizer, job, systemClock, signal);
+const ask = (authorize: unknown) =>
+  authorizeOnce({ authorize } as Authorizer, job, systemClock, signal);
 
-describe("verify()", () => {
+describe("authorizeOnce()", () => {
   it("gives the client the signature, a signal and the delivery", async () => {
     const authorize = vi.fn(async () => "valid");
     expect(await ask(authorize)).toEqual({ verdict: "valid" });
@@ -77,9 +78,12 @@ describe("verify()", () => {
       },
     };
     const controller = new AbortController();
-    const answers = [verify(client, job, clock, controller.signal)];
+    const answers = [authorizeOnce(client, job, clock, controller.signal)];
     controller.abort(new Error("closing"));
-    answers.push(verify(client, job, clock, signal), verify(client, job, clock, controller.signal));
+    answers.push(
+      authorizeOnce(client, job, clock, signal),
+      authorizeOnce(client, job, clock, controller.signal),
+    );
     clock.advance(30_000);
     const whys = (await Promise.all(answers)).map((answer) => "why" in answer && answer.why);
     expect(whys).toEqual(["failed", "silent", "failed"]);

@@ -1,11 +1,11 @@
-import type { Counts, Load, State, Verification } from "@reporthook/core";
+import type { Backlog, Counts, State, Verification } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 
 /** Kinds of deliveries that are counted: the six states, and three parts of them that are counted apart. */
 const kinds = {
   received: states.indexOf("received"),
   verified: states.indexOf("verified"),
-  givingWay: 6,
+  lowPriority: 6,
   unsignedVerified: 7,
   unsignedHeld: 8,
 } as const;
@@ -20,19 +20,19 @@ export type CountsByKind = readonly number[];
 export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
 
 /** No delivery of any kind. */
-export const noCounts: CountsByKind = new Array<number>(everKind + 1).fill(0);
+export const zeroCountsByKind: CountsByKind = new Array<number>(everKind + 1).fill(0);
 
 /** The parts of a delivery that decide its kind. */
 export interface Countable {
   readonly state: State;
-  readonly giveWay: boolean;
+  readonly lowPriority: boolean;
   readonly verification: Verification | null;
 }
 
 /** The kind that a delivery is counted as. */
-export function kindOf({ state, giveWay, verification }: Countable): number {
+export function kindOf({ state, lowPriority, verification }: Countable): number {
   const unsigned = verification === "unsigned";
-  if (state === "received" && giveWay) return kinds.givingWay;
+  if (state === "received" && lowPriority) return kinds.lowPriority;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;
   if (state === "held" && unsigned) return kinds.unsignedHeld;
   return states.indexOf(state);
@@ -40,7 +40,7 @@ export function kindOf({ state, giveWay, verification }: Countable): number {
 
 /** The sum of counts, kind by kind. */
 export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
-  const sum = [...noCounts];
+  const sum = [...zeroCountsByKind];
   for (const counts of all) {
     for (const [kind, count] of counts.entries()) sum[kind] = (sum[kind] ?? 0) + count;
   }
@@ -48,11 +48,11 @@ export function sumOfCounts(all: Iterable<CountsByKind>): CountsByKind {
 }
 
 /** Counts by state, as the inbox gives them. */
-export function countsOf(counts: CountsByKind = noCounts): Counts {
+export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
   const of = (kind: number): number => counts[kind] ?? 0;
   const [received, verified, handled, held, rejected, dead] = states.map((_, kind) => of(kind));
   return {
-    received: (received ?? 0) + of(kinds.givingWay),
+    received: (received ?? 0) + of(kinds.lowPriority),
     verified: (verified ?? 0) + of(kinds.unsignedVerified),
     handled: handled ?? 0,
     held: (held ?? 0) + of(kinds.unsignedHeld),
@@ -62,12 +62,15 @@ export function countsOf(counts: CountsByKind = noCounts): Counts {
 }
 
 /** The load of one receiver, with the stored deliveries and the `pending` ones, on their way to the file. */
-export function loadOf(stored: CountsByKind = noCounts, pending: CountsByKind = noCounts): Load {
+export function backlogOf(
+  stored: CountsByKind = zeroCountsByKind,
+  pending: CountsByKind = zeroCountsByKind,
+): Backlog {
   const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
   const unverified = of(kinds.received);
   const unsignedWaiting = of(kinds.unsignedVerified);
   return {
-    waiting: unverified + of(kinds.givingWay) + of(kinds.verified) + unsignedWaiting,
+    waiting: unverified + of(kinds.lowPriority) + of(kinds.verified) + unsignedWaiting,
     unverified,
     unsignedWaiting,
     unsignedHeld: of(kinds.unsignedHeld),

@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 
 /** A {@link Clock} that stands still until it is advanced. */
-export interface VirtualClock extends Clock {
+export interface ManualClock extends Clock {
   /** Lets time pass, calling what comes due in its order. */
   advance(ms: number): void;
   /** How many timers are set. */
@@ -9,7 +9,7 @@ export interface VirtualClock extends Clock {
 }
 
 /** Makes a clock that shows `start`. */
-export function virtualClock(start: number = Date.now()): VirtualClock {
+export function manualClock(start: number = Date.now()): ManualClock {
   const timers = new Map<number, { readonly at: number; readonly callback: () => void }>();
   let now = start;
   let last = 0;

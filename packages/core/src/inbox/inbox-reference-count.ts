@@ -5,16 +5,16 @@ import { settlesWithin } from "../lib/timeout.ts";
 import type { Inbox } from "./inbox.ts";
 
 const key = Symbol.for("reporthook.inboxes");
-const shared = globalThis as { [key: symbol]: WeakMap<Inbox, SharedInbox> | undefined };
+const shared = globalThis as { [key: symbol]: WeakMap<Inbox, InboxReferenceCount> | undefined };
 // One for all copies of this package in the process.
-const sharedInboxes: WeakMap<Inbox, SharedInbox> = shared[key] ?? new WeakMap();
-shared[key] = sharedInboxes;
+const referenceCounts: WeakMap<Inbox, InboxReferenceCount> = shared[key] ?? new WeakMap();
+shared[key] = referenceCounts;
 
 /** How long an inbox that gives no answer, as when its disk hangs, may delay others, in milliseconds. */
 export const silentMs = 2_000;
 
 /** Counts the receivers on an inbox in this process: the last one that is closed closes the inbox. */
-export class SharedInbox {
+export class InboxReferenceCount {
   readonly #inbox: Inbox;
   #receivers = 0;
   #closing: Promise<void> | undefined;
@@ -56,8 +56,8 @@ export class SharedInbox {
 const failed = "The inbox could not be closed:";
 
 /** How an inbox is shared in this process. */
-export function sharedInbox(inbox: Inbox): SharedInbox {
-  const known = sharedInboxes.get(inbox) ?? new SharedInbox(inbox);
-  sharedInboxes.set(inbox, known);
+export function referenceCountOf(inbox: Inbox): InboxReferenceCount {
+  const known = referenceCounts.get(inbox) ?? new InboxReferenceCount(inbox);
+  referenceCounts.set(inbox, known);
   return known;
 }

@@ -16,7 +16,7 @@ class LateError extends Error {
 }
 
 /** Asks the service once. Never rejects, never guesses. */
-export async function verify(
+export async function authorizeOnce(
   client: Authorizer,
   job: Pick<Job, "signature" | "url" | "headers" | "context">,
   clock: Clock,
@@ -66,11 +66,11 @@ function isSilence(error: unknown, status: number | undefined): boolean {
 // What Node, undici, Bun and other clients call it.
 const networkCodes =
   /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|(HOST|NET)(UNREACH|DOWN))|ERR_NETWORK|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
-const mostCauses = 5;
+const maxCauses = 5;
 
 /** Whether no answer came; anything else that authorize throws concerns the delivery that it was thrown for. */
 function isNetworkFailure(error: unknown, depth = 0): boolean {
-  if (typeof error !== "object" || error === null || depth === mostCauses) return false;
+  if (typeof error !== "object" || error === null || depth === maxCauses) return false;
   const { name, code, cause } = error as Partial<Record<"name" | "code" | "cause", unknown>>;
   // fetch says so with a cause; without one it could not make the call with this signature.
   if (name === "TypeError" && cause !== undefined) return true;

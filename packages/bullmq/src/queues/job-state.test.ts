@@ -1,0 +1,35 @@
+import { applyOutcome, newStoredDelivery, retryIn } from "@reporthook/core/store";
+import { describe, expect, it } from "vitest";
+import { dataOf, type JobState, jobStateOf } from "./job-state.ts";
+
+function retried(): JobState {
+  const delivery = newStoredDelivery(
+    {
+      ...{ id: "1", receiver: "a", receivedAt: 5, key: null, signature: "s", url: "/" },
+      ...{ context: null, headers: {}, body: new Uint8Array([123, 125]), ackMs: 1 },
+    },
+    { to: "received" },
+    null,
+  );
+  const rest = { countsAsAttempt: true, lowPriority: true, retryState: "{}" };
+  applyOutcome(delivery, retryIn(1_000, "503", rest), 6, 7);
+  return { kept: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
+}
+
+describe("The data of a job", () => {
+  it("has names that every version reads", () => {
+    expect(dataOf(retried()).delivery).toMatchObject({
+      ...{ place: -1, giveWay: true, memo: "{}", step: 2, losses: 1, key: "k" },
+    });
+  });
+
+  it("is read as it was written", () => {
+    const state = retried();
+    expect(jobStateOf(JSON.parse(JSON.stringify(dataOf(state))))).toEqual(state);
+  });
+
+  it("is read with the history that an older version wrote", () => {
+    const data = JSON.stringify(dataOf(retried())).replace('"retry"', '"again"');
+    expect(jobStateOf(JSON.parse(data))?.kept.history[0]?.outcome).toBe("retry");
+  });
+});
