@@ -8,7 +8,6 @@ import { referenceCountOf } from "./inbox/inbox-reference-count.ts";
 import { receiverInbox } from "./inbox/receiver-inbox.ts";
 import { reserveName } from "./inbox/receiver-names.ts";
 import { assertMs } from "./lib/validate.ts";
-import { watchedBy } from "./observe/hooks.ts";
 import { Reporter } from "./observe/reporter.ts";
 import { watch } from "./observe/watcher.ts";
 import type { ReceiverOptions } from "./options/options.ts";
@@ -30,7 +29,6 @@ import type { Receiver } from "./receiver-type.ts";
 
 /** A list shows deliveries at most this much longer than they are kept, in milliseconds. */
 const pruneForListsMs = 1_000;
-const noTime = { from: new Date(0), until: new Date(0) };
 
 /**
  * Makes a receiver: it answers notifications once they are stored, then verifies and handles them.
@@ -56,10 +54,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const status = newStatus();
   const health = watchHealth(settings, status);
   const instrumentation = settings.instrument?.({ name, health, redact });
-  const parked = async () => (await inbox.summary({ receiver: name, ...noTime })).parked;
-  const watcher = settings.observe[watch]?.({ name, clock, logger, redact, bind, health, parked });
-  const observe = watchedBy(settings.observe, watcher);
-  const reporter = new Reporter({ ...settings, observe }, instrumentation);
+  const watcher = settings.observe[watch]?.({ ...settings, health });
+  const reporter = new Reporter(settings, instrumentation, watcher);
   const stages = {
     verify: new VerifyStage({ ...settings, instrumentation, status }),
     handle: new HandleStage({ ...settings, instrumentation, registrations }),

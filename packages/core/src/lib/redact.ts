@@ -81,7 +81,7 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
 }
 
 /** The text with each address cut to its origin, and each path left out: that of a chat's webhook is a secret. */
-export function withoutAddresses(text: string): string {
+export function redactAddresses(text: string): string {
   return text.replace(/\S+/g, (word) => {
     if (!word.includes("/")) return word;
     const [origin] = /[a-z]+:\/\/[\w.:[\]-]+(?![^/?#]*@)/i.exec(word) ?? [];

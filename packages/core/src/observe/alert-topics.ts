@@ -46,7 +46,7 @@ export class Lasting {
 /** Deliveries parked for one reason: counted, and told once there are enough of them in a window. */
 export class ParkedFor {
   readonly #windowMs: number;
-  readonly #least: number;
+  readonly #threshold: number;
   #countedSince = 0;
   #isEmpty = false;
   #told = false;
@@ -58,9 +58,9 @@ export class ParkedFor {
   /** How many were parked in all. */
   added = 0;
 
-  constructor(windowMs: number, least: number) {
+  constructor(windowMs: number, threshold: number) {
     this.#windowMs = windowMs;
-    this.#least = least;
+    this.#threshold = threshold;
   }
 
   /** Whether it matters how many there are. */
@@ -69,7 +69,7 @@ export class ParkedFor {
   }
 
   add(now: number): void {
-    const tooFew = this.fresh < this.#least;
+    const tooFew = this.fresh < this.#threshold;
     if (tooFew && passed(this.#countedSince, now, this.#windowMs)) this.fresh = 0;
     if (this.fresh === 0) this.#countedSince = now;
     if (this.fresh === 0 && !this.#told) this.since = now;
@@ -86,7 +86,7 @@ export class ParkedFor {
 
   due(now: number): Due {
     if (this.#told && this.#isEmpty) return "resolved";
-    const isDue = this.fresh >= this.#least && passed(this.#toldAt, now, this.#windowMs);
+    const isDue = this.fresh >= this.#threshold && passed(this.#toldAt, now, this.#windowMs);
     return isDue ? "firing" : null;
   }
 

@@ -1,10 +1,11 @@
-import type { Entry, ReasonCode } from "../inbox/delivery.ts";
+import type { Outcome, ReasonCode } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { serverlessPlatform } from "../lib/platform.ts";
 import { printable } from "../lib/printable.ts";
-import { withoutAddresses } from "../lib/redact.ts";
+import { redactAddresses } from "../lib/redact.ts";
 import { settlesWithin, withTimeout } from "../lib/timeout.ts";
 import { type Alert, type AlertKind, alertOf } from "./alert.ts";
 import { type Due, Lasting, ParkedFor } from "./alert-topics.ts";
@@ -20,6 +21,7 @@ export interface AlertSettings {
   readonly windowMs: number;
 }
 
+const noTime = { from: new Date(0), until: new Date(0) };
 const everyMs = 30_000;
 /** A burst of parked deliveries is one message. */
 const soonMs = 5_000;
@@ -45,6 +47,12 @@ export class AlertWatcher implements Watcher {
   #telling: Promise<void> = Promise.resolve();
 
   constructor(settings: AlertSettings, watched: Watched) {
+    const platform = serverlessPlatform();
+    if (platform !== null) {
+      throw new TypeError(
+        `createReceiver: observe: alerts(…) needs a process that lives on, and ${platform} may end or freeze an instance right after the answer: watch the log instead`,
+      );
+    }
     this.#settings = settings;
     this.#watched = watched;
     this.#failed = oncePerMinute(watched.clock, watched.logger.error);
@@ -59,13 +67,16 @@ export class AlertWatcher implements Watcher {
     if (this.#timer === undefined && !this.#looking) this.#lookIn(everyMs);
   }
 
-  parked({ reason }: Pick<Entry, "reason">): void {
-    if (reason === null || !this.#settings.on.includes("parked")) return;
-    const topic =
-      this.#parked.get(reason.code) ??
-      new ParkedFor(this.#settings.windowMs, this.#settings.parked);
-    this.#parked.set(reason.code, topic);
-    topic.add(this.#watched.clock.now());
+  settled(outcome: Outcome): void {
+    const { on, parked, windowMs } = this.#settings;
+    const { ack, clock } = this.#watched;
+    // Nothing is parked where nothing is kept.
+    if ((outcome.to !== "held" && outcome.to !== "dead") || ack === "handled") return;
+    if (!on.includes("parked")) return;
+    const { code } = outcome.reason;
+    const topic = this.#parked.get(code) ?? new ParkedFor(windowMs, parked);
+    this.#parked.set(code, topic);
+    topic.add(clock.now());
     this.#lookIn(soonMs);
   }
 
@@ -118,8 +129,10 @@ export class AlertWatcher implements Watcher {
     const open = [...this.#parked].filter(([, { isOpen }]) => isOpen);
     if (this.#ended || open.length === 0) return;
     const before = open.map(([, { added }]) => added);
-    const { clock, parked } = this.#watched;
-    const counts = await withTimeout({ clock, ms: answerMs, late: "" }, parked).catch(() => null);
+    const { clock, inbox, name: receiver } = this.#watched;
+    const bounds = { clock, ms: answerMs, late: "The inbox gives no answer" };
+    const summary = withTimeout(bounds, () => inbox.summary({ receiver, ...noTime }));
+    const counts = await summary.then(({ parked }) => parked).catch(() => null);
     for (const [index, [reason, topic]] of open.entries()) {
       const isEmpty = counts !== null && (counts[reason] ?? 0) === 0;
       if (isEmpty && topic.added === before[index]) topic.empty();
@@ -183,6 +196,6 @@ export class AlertWatcher implements Watcher {
 
   /** An error's text, as others may see it. */
   #redact(text: string): string {
-    return printable(withoutAddresses(this.#watched.redact(text).slice(0, 500)));
+    return printable(redactAddresses(this.#watched.redact(text).slice(0, 500)));
   }
 }

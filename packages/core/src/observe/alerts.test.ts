@@ -1,5 +1,5 @@
 import { DoNotRetry, type Inbox, memoryInbox, type ReceiverOptions } from "@reporthook/core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, type Setup, setUp, turns } from "../../test-support/receiver-setup.ts";
 import type { Alert } from "./alert.ts";
 import { type AlertsOptions, alerts } from "./alerts.ts";
@@ -122,6 +122,13 @@ describe("alerts() about what is parked", () => {
     const id = await park();
     await pass(minute);
     expect([seen, sent.length]).toEqual([[id], 1]);
+  });
+
+  it('alerts() counts nothing as parked with ack: "handled"', async () => {
+    const { sent, park, pass } = watched({}, { ack: "handled" });
+    await park();
+    await pass(minute);
+    expect(sent).toEqual([]);
   });
 
   it("alerts() tells before the receiver is closed what it has not told yet", async () => {
@@ -328,6 +335,14 @@ it("alerts() puts nothing secret into a message or a log line", async () => {
     expect(token.length).toBeGreaterThan(8);
     expect(said).not.toContain(token);
   }
+});
+
+it("alerts() throws where a process may end right after the answer", () => {
+  vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect(() => setUp({ ack: "handled", observe: alerts({ send() {} }) })).toThrow(
+    /alerts\(…\) needs a process that lives on, and Cloudflare Workers may end/,
+  );
 });
 
 it("alerts() throws a TypeError that names a wrong option", () => {

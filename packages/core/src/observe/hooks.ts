@@ -1,5 +1,5 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
-import { type Watch, type Watcher, watch } from "./watcher.ts";
+import { type Watch, watch } from "./watcher.ts";
 
 /** Hooks, each called with the entry after the step, before its next try has a time; what a hook throws is logged. */
 export interface Observe {
@@ -15,18 +15,6 @@ export interface Observe {
   readonly parked?: ((entry: Entry) => void) | undefined;
   /** Not for apps: what `alerts` returns. */
   readonly [watch]?: Watch | undefined;
-}
-
-/** The hooks, with a watcher told of what is parked. */
-export function watchedBy(hooks: Observe, watcher: Watcher | undefined): Observe {
-  if (watcher === undefined) return hooks;
-  return {
-    ...hooks,
-    parked: (entry) => {
-      watcher.parked(entry);
-      return hooks.parked?.(entry);
-    },
-  };
 }
 
 /** Tells the hooks that fit an outcome. */

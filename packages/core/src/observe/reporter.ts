@@ -6,6 +6,7 @@ import { shownFields } from "../lib/thrown.ts";
 import { callHook, notifyHooks, type Observe } from "./hooks.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import { logOutcome } from "./log-lines.ts";
+import type { Watcher } from "./watcher.ts";
 
 /** What reporting needs. */
 export interface ReporterOptions {
@@ -22,13 +23,19 @@ export class Reporter {
   readonly #options: ReporterOptions;
   readonly #hooks: Observe;
   readonly #instrumentation: Instrumentation | undefined;
+  readonly #watcher: Watcher | undefined;
 
-  constructor(options: ReporterOptions, around: Instrumentation | undefined) {
+  constructor(
+    options: ReporterOptions,
+    instrumentation: Instrumentation | undefined,
+    watcher?: Watcher | undefined,
+  ) {
     const { parked, ...withoutParked } = options.observe;
     this.#options = options;
     // Nothing is parked where nothing is kept.
     this.#hooks = options.ack === "stored" ? options.observe : withoutParked;
-    this.#instrumentation = around;
+    this.#instrumentation = instrumentation;
+    this.#watcher = watcher;
   }
 
   /** Logs what should not have failed; for what a hook throws, too. */
@@ -44,7 +51,7 @@ export class Reporter {
     if (arrival.to !== "held" || outcome?.to === "held") return;
     const fields = { id: delivery.id, reason: arrival.reason.code };
     this.#options.logger.info?.(fields, "A delivery is held on arrival.");
-    this.#instrumentation?.settled(jobAt(delivery), { ...arrival, error: null });
+    this.#ended(jobAt(delivery), { ...arrival, error: null });
     this.#showNew(this.#hooks.parked, delivery, arrival);
   }
 
@@ -53,7 +60,12 @@ export class Reporter {
     const { ack, clock, logger } = this.#options;
     notifyHooks(this.#hooks, job, outcome, clock.now(), this.unexpected);
     logOutcome(logger, ack === "stored", job, outcome);
+    this.#ended(job, outcome);
+  }
+
+  #ended(job: Job, outcome: Outcome): void {
     this.#instrumentation?.settled(job, outcome);
+    this.#watcher?.settled(outcome);
   }
 
   #showNew(

@@ -1,6 +1,6 @@
-import type { Entry } from "../inbox/delivery.ts";
+import type { Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
-import type { Summary } from "../inbox/inbox.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
@@ -11,9 +11,11 @@ export const watch: unique symbol = Symbol.for("reporthook.watch");
 /** Called once for each receiver with what it may look at; returns its watcher. */
 export type Watch = (receiver: Watched) => Watcher;
 
-/** What a watcher sees of a receiver. */
+/** What a watcher sees of a receiver: its settings and its health. */
 export interface Watched {
   readonly name: string;
+  readonly ack: "stored" | "handled";
+  readonly inbox: Inbox;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Removes the API key from a text. */
@@ -21,16 +23,14 @@ export interface Watched {
   /** Has a function run in the async context of `createReceiver`. */
   readonly bind: Bind;
   readonly health: () => Promise<Health>;
-  /** How many deliveries are parked, by reason. */
-  readonly parked: () => Promise<Summary["parked"]>;
 }
 
-/** Watches one receiver; nothing here throws. */
+/** Watches one receiver; nothing here throws or rejects. */
 export interface Watcher {
-  /** The work of the receiver begins. Idempotent. */
+  /** The work of the receiver begins. */
   begin(): void;
-  /** A delivery is parked. */
-  parked(entry: Entry): void;
+  /** Work on a delivery has come to this. */
+  settled(outcome: Outcome): void;
   /** The work has ended; resolves when the last messages are sent, or 2 seconds are over. */
   end(): Promise<void>;
 }

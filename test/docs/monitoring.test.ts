@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const page = await readFile(join(root, "docs/monitoring.md"), "utf8");
+const [slack = "", mail = "", metrics = ""] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(
+  ([, code]) => code,
+);
+const node = ["--conditions=@reporthook/source", "--import", "tsx"];
+const run = promisify(execFile);
+
+let programs = "";
+beforeAll(async () => {
+  // Inside the workspace, so that the examples find the packages.
+  programs = await mkdtemp(join(root, "node_modules", ".monitoring-"));
+  await writeFile(join(programs, "package.json"), '{ "type": "module" }');
+});
+afterAll(() => rm(programs, { recursive: true, force: true }));
+
+/** Runs an example of the page with what an app would have around it; resolves to what that prints. */
+async function runWith(
+  name: string,
+  example: string,
+  around: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  await writeFile(join(programs, name), `${example}\n${around}`);
+  const given = { cwd: programs, env: { ...process.env, ...env }, timeout: 120_000 };
+  const { stdout } = await run(process.execPath, [...node, join(programs, name)], given);
+  return JSON.parse(stdout);
+}
+
+test("the example for Slack posts its message to the webhook", async () => {
+  const posted: unknown[] = [];
+  const chat = createServer(async (req, res) => {
+    posted.push([req.method, req.url, req.headers["content-type"], await json(req)]);
+    res.end("ok");
+  }).listen(0, "127.0.0.1");
+  await once(chat, "listening");
+  const { port } = chat.address() as AddressInfo;
+  const around = `
+    import { createEmulator } from "@reporthook/emulator";
+    const unsigned = createEmulator().notification("report.complete", { signature: "none" });
+    await receiver.fetch(new Request("https://app.example/hook", unsigned));
+    await receiver.close();
+    console.log("true");`;
+  await runWith("slack.ts", slack, around, {
+    REPORTS_URL: "http://127.0.0.1:9",
+    REPORTS_API_KEY: "a-key-that-nobody-may-see",
+    SLACK_WEBHOOK_URL: `http://127.0.0.1:${port}/services/T0/B0/secret`,
+  });
+  chat.close();
+  const text =
+    "reports: 1 delivery was parked as unsigned. Look: npx reporthook inbox list --reason unsigned";
+  expect(posted).toEqual([["POST", "/services/T0/B0/secret", "application/json", { text }]]);
+  expect(page).toContain(
+    text.replace("1 delivery was", "3 deliveries were").replaceAll("unsigned", "attempts_used_up"),
+  );
+});
+
+test("the example for e-mail sends one about an inbox that can't be opened", async () => {
+  const around = `
+    import { createClient, createReceiver } from "@reporthook/core";
+    import { createEmulator } from "@reporthook/emulator";
+    import { sqliteInbox } from "@reporthook/sqlite";
+    globalThis.transport = {
+      async sendMail(mail) {
+        console.log(JSON.stringify(mail));
+        process.exit();
+      },
+    };
+    const emulator = createEmulator();
+    const receiver = createReceiver({
+      client: createClient(emulator.clientOptions),
+      inbox: sqliteInbox("no-such-folder/inbox.db"),
+      logger: false,
+      clock: emulator.clock,
+      observe,
+    });
+    await receiver.start().catch(() => {});
+    for (;;) {
+      emulator.clock.advance(30_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }`;
+  expect(await runWith("mail.ts", mail, around)).toEqual({
+    ...{ from: "app@example.com", to: "oncall@example.com" },
+    subject: "reports: the inbox fails, notifications are answered 503.",
+    text: expect.stringMatching(/^reports: the inbox fails, .* 503\. \S.*/),
+  });
+});
+
+test("the example for Prometheus lets in who knows the token, and others by their login", async () => {
+  const around = `
+    globalThis.personOf = async (cookie) => (cookie === "ada" ? { name: "Ada", may: "act" } : null);
+    const statusOf = async (headers) =>
+      (await page(new Request("https://app.example/inbox/metrics", { headers }))).status;
+    console.log(JSON.stringify([
+      await statusOf({ authorization: "Bearer a-token" }),
+      await statusOf({ cookie: "ada" }),
+      await statusOf({ authorization: "Bearer another" }),
+      await statusOf({ authorization: "Bearer a-tokem" }),
+      await statusOf({}),
+    ]));
+    await receiver.close();`;
+  const statuses = await runWith("metrics.ts", metrics, around, { METRICS_TOKEN: "a-token" });
+  expect(statuses).toEqual([200, 200, 403, 403, 403]);
+});
