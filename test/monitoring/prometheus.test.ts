@@ -144,7 +144,8 @@ testWith(missingProgram("prometheus"))(
       (await prometheus.rules()).every(({ health }) => health === "ok");
     await expect.poll(isWell).toBe(true);
     const alerts = 'ALERTS{alertname="ReporthookMissing"}';
-    expect(await prometheus.query(alerts)).toEqual([]);
+    // It is pending until the first scrape.
+    await expect.poll(() => prometheus.query(alerts)).toEqual([]);
     await receiver.close();
     await expect.poll(() => prometheus.query(alerts)).not.toEqual([]);
   },
