@@ -1,9 +1,12 @@
 #!/bin/sh
 # The README's two commands on a Debian that has Node and nothing else: as root, in a closed folder, and as another user.
 # Run as root in a clone; what it has committed is tried. debootstrap fetches the Debian.
+#   pnpm test:debian [USER…]
 set -eu
 cd "$(dirname "$0")/.."
 debian=$(mktemp -d)
+# Nobody has to get in, too.
+chmod 755 "$debian"
 trap 'rm -rf "$debian"' EXIT
 
 if ! command -v debootstrap >/dev/null; then
@@ -24,7 +27,7 @@ done
 # Where a proxy reads along, npm has to know its certificate.
 cp "${NODE_EXTRA_CA_CERTS:-/dev/null}" "$debian/etc/certificates.pem"
 
-for user in root nobody; do
+for user in ${*:-root nobody}; do
   home=/root
   [ "$user" = root ] || home=/home/$user
   mkdir -p -m 700 "$debian$home"

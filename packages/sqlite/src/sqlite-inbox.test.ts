@@ -258,7 +258,7 @@ describe("sqliteInbox", () => {
     const ids = [await put()];
     change(
       path,
-      "CREATE TRIGGER full BEFORE UPDATE ON delivery BEGIN SELECT raise(ABORT, 'full'); END",
+      "CREATE TRIGGER full BEFORE INSERT ON owner WHEN new.number > 0 BEGIN SELECT raise(ABORT, 'full'); END",
     );
     const { jobs, errors } = consume("verify", valid);
     ids.push(await put());

@@ -57,16 +57,23 @@ export function around(kill: Kill | undefined): Around {
           reached("after-commit");
           return added;
         },
-        consume: (stage, work, policy) =>
-          inner.consume(
-            stage,
-            async (job, signal): Promise<Outcome> => {
-              const outcome = await work(job, signal);
-              if (outcome.to === "handled") reached("after-handler");
-              return outcome;
-            },
-            policy,
-          ),
+        consume(stage, work, policy) {
+          const ending = async (working: Promise<Outcome>): Promise<Outcome> => {
+            const outcome = await working;
+            if (outcome.to === "handled") reached("after-handler");
+            return outcome;
+          };
+          const { handleAtOnce } = policy;
+          return inner.consume(stage, (job, signal) => ending(work(job, signal)), {
+            ...policy,
+            ...(handleAtOnce && {
+              handleAtOnce(job, signal) {
+                const handling = handleAtOnce(job, signal);
+                return handling && ending(handling);
+              },
+            }),
+          });
+        },
       }),
     authorize: (inner) => async (signature, options) => {
       const asking = inner(signature, options);

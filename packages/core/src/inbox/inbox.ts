@@ -34,6 +34,13 @@ export interface ConsumeOptions {
   readonly onError: (error: unknown) => void;
   /** Told once an outcome is recorded. */
   readonly onRecorded?: (job: Job, outcome: Outcome) => void;
+  /**
+   * For the verify stage: begins to handle a delivery that was verified just now, or returns null when it has to wait.
+   *
+   * An inbox that calls it keeps the delivery leased until handling ends, and may record verdict and result together if that
+   * is soon. One that does not call it records the verdict, and hands the delivery out for the handle stage.
+   */
+  readonly handleAtOnce?: (job: Job, signal: StopSignal) => Promise<Outcome> | null;
 }
 
 /** Work in progress on one stage. */

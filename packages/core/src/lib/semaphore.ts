@@ -5,6 +5,8 @@ import { Heap } from "./heap.ts";
 export interface Semaphore {
   /** Acquires a permit, at once while one is free; else the waiter with the smallest rank is next. False: `signal` was aborted. */
   acquire(rank: number, signal: StopSignal): boolean | Promise<boolean>;
+  /** Permits that are free, less those that are waited for. */
+  readonly free: number;
   /** Releases a permit to the next waiter. */
   release(): void;
 }
@@ -15,6 +17,9 @@ export function createSemaphore(count: number): Semaphore {
   const waiting = new Heap<() => boolean>();
 
   return {
+    get free() {
+      return free - waiting.size;
+    },
     acquire(rank, signal) {
       if (signal.aborted) return false;
       if (free > 0) {

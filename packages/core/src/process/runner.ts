@@ -1,12 +1,14 @@
 import { ReporthookError } from "../errors.ts";
-import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
+import { type Job, type Outcome, type Stage, stopped } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
 import type { Consumer } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
+import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
+import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Watcher } from "../observe/watcher.ts";
@@ -27,6 +29,8 @@ export interface RunnerParts {
 }
 
 const retryMaxMs = 30_000;
+/** Handling that takes less, in milliseconds of real time, is worth waiting for. */
+const shortMs = 5;
 const intervalMaxMs = 2_147_483_647;
 
 /** Runs the two stages of a receiver on its inbox: starts them, has outcomes reported, and ends them. */
@@ -35,9 +39,12 @@ export class Runner {
   readonly #parts: RunnerParts;
   readonly #aborted = new StopController();
   readonly #inboxFailed: Logger["warn"];
+  readonly #handling: Semaphore;
   #consumers: readonly Consumer[] = [];
   #opening: Promise<void> | undefined;
   #failures = 0;
+  /** How long handling takes, in milliseconds. */
+  #averageMs = shortMs;
   #retryTimer: unknown;
   #keepAlive: unknown;
 
@@ -45,6 +52,7 @@ export class Runner {
     this.#settings = settings;
     this.#parts = parts;
     this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
+    this.#handling = createSemaphore(settings.concurrency.handle);
   }
 
   /** Whether the inbox is open and its deliveries are worked on. */
@@ -137,9 +145,11 @@ export class Runner {
   #consume(stage: Stage): Consumer {
     const { bind, redact, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
-    const work = (job: Job, signal: StopSignal): Promise<Outcome> => stages[stage].run(job, signal);
+    const verify = (job: Job, signal: StopSignal) => stages.verify.run(job, signal);
+    const handle = (job: Job, signal: StopSignal) => this.#handle(job, signal);
+    const handleAtOnce = (job: Job, signal: StopSignal) => this.#handleAtOnce(job, signal);
     // Any request may have woken the inbox: nothing may run in its async context.
-    return inbox.consume(stage, bind(work), {
+    return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
       receiver: name,
       concurrency: concurrency[stage],
       clock,
@@ -149,13 +159,33 @@ export class Runner {
           { error: describe(error, redact) },
           "The inbox failed at its work on deliveries. Trying again.",
         ),
+      ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
       onRecorded: bind((job: Job, outcome: Outcome) => {
         reporter.settled(job, outcome);
         const goesOn = outcome.to === "verified" || outcome.to === "retry";
-        if (stage === "handle" || !goesOn) firstAttempts.settle(job.id);
+        if (job.stage === "handle" || !goesOn) firstAttempts.settle(job.id);
         void pruner.prune();
       }),
     });
+  }
+
+  async #handle(job: Job, signal: StopSignal): Promise<Outcome> {
+    const acquiring = this.#handling.acquire(job.receivedAt.getTime(), signal);
+    if (!(isPromise(acquiring) ? await acquiring : acquiring)) return stopped;
+    const from = performance.now();
+    try {
+      return await this.#parts.stages.handle.run(job, signal);
+    } finally {
+      this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
+      this.#handling.release();
+    }
+  }
+
+  /** Handles what was just verified, if it can begin now; behind short handlers it waits for a moment. */
+  #handleAtOnce(job: Job, signal: StopSignal): Promise<Outcome> | null {
+    const { free } = this.#handling;
+    const waitsMax = this.#averageMs < shortMs ? this.#settings.concurrency.verify : 0;
+    return free + waitsMax > 0 ? this.#handle(job, signal) : null;
   }
 
   #letProcessEnd(): void {

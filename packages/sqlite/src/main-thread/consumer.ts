@@ -1,22 +1,13 @@
-import { setImmediate } from "node:timers";
-import type { ConsumeOptions, Consumer, Job, Outcome, Processor, Stage } from "@reporthook/core";
-import {
-  applyOutcome,
-  describe,
-  jobOf,
-  park,
-  retryIn,
-  type StoredDelivery,
-  setUnrefTimeout,
-  stopped,
-} from "@reporthook/core/store";
-import { kindOf } from "../protocol/counts.ts";
-import type { Completion, ConsumerState } from "../protocol/protocol.ts";
+import { clearImmediate, setImmediate } from "node:timers";
+import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
+import { jobOf, park, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
+import type { ConsumerState } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
-import { changesOf } from "../protocol/row.ts";
 import { CompletionRecorder } from "./completion-recorder.ts";
 import type { ConsumerSource } from "./consumer-source.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
+import { Run, type RunHost } from "./run.ts";
+import { SlowHandling } from "./slow-handling.ts";
 
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
@@ -27,14 +18,17 @@ export class SqliteConsumer implements Consumer {
   readonly stage: Stage;
   readonly #number: number;
   readonly #source: ConsumerSource;
-  readonly #processor: Processor;
   readonly #options: ConsumeOptions;
   readonly #recorder: CompletionRecorder;
-  /** Until the outcome is recorded; each with a function that ends it early. */
-  readonly #running = new Map<Promise<void>, () => void>();
+  readonly #host: RunHost;
+  /** Until all that became of the delivery is recorded. */
+  readonly #running = new Set<Run>();
+  readonly #slowHandling: SlowHandling;
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
+  readonly #whenEnded: (() => void)[] = [];
   #controller = new AbortController();
-  /** How many jobs run that have not ended. */
+  #beginning: ReturnType<typeof setImmediate> | undefined;
+  /** How many are at work in this stage; of those that are handled at once, none. */
   #working = 0;
   /** The credit that the thread still has; negative when more came than was still wanted. */
   #credit = 0;
@@ -53,9 +47,10 @@ export class SqliteConsumer implements Consumer {
     this.stage = stage;
     this.receiver = options.receiver;
     this.#source = source;
-    this.#processor = processor;
     this.#options = options;
     this.#recorder = new CompletionRecorder((...of) => source.complete(...of), options.onError);
+    this.#slowHandling = new SlowHandling(this.#running, options.clock);
+    this.#host = this.#hostOf(processor);
     source.flush();
   }
 
@@ -98,17 +93,18 @@ export class SqliteConsumer implements Consumer {
     if (!this.#stopped) {
       this.#stopped = true;
       this.#sleep();
+      this.#slowHandling.stop();
       this.#requeue();
       this.#source.flush();
     }
-    await Promise.all(this.#running.keys());
+    if (this.#running.size > 0) await new Promise<void>((end) => this.#whenEnded.push(end));
   }
 
   async abort(): Promise<void> {
     const stopping = this.stop();
     this.#recorder.abort();
     this.#controller.abort(new Error("The receiver is closing"));
-    for (const endEarly of this.#running.values()) endEarly();
+    for (const run of this.#running) run.endEarly();
     await stopping;
   }
 
@@ -117,7 +113,7 @@ export class SqliteConsumer implements Consumer {
     this.#credit -= cost;
     this.#prefetched.push(leased);
     if (this.#stopped) this.#requeue();
-    else this.#begin();
+    else this.#beginSoon();
     if (this.#credit <= 0 && this.#missingCredit > 0) this.#source.flush();
   }
 
@@ -154,83 +150,59 @@ export class SqliteConsumer implements Consumer {
     this.#options.onError(error);
   }
 
+  /** Later, so that answers to what was just stored are on their way first. */
+  #beginSoon(): void {
+    if (this.#working < this.#options.concurrency) {
+      this.#beginning ??= setImmediate(() => this.#begin());
+    }
+  }
+
   #begin(): void {
+    this.#beginning = undefined;
     while (this.#working < this.#options.concurrency) {
       const leased = this.#prefetched.shift();
       if (leased === undefined) return;
-      this.#run(leased);
+      this.#working++;
+      const run = new Run(this.#host, leased);
+      this.#running.add(run);
+      run.start();
     }
   }
 
   /** Gives back what has not begun, for others to work on. */
   #requeue(): void {
+    clearImmediate(this.#beginning);
+    this.#beginning = undefined;
     for (const leased of this.#prefetched.clear()) {
-      const { kept } = leased;
-      const completion = this.#completionOf(leased, kept.stage, kindOf(kept));
-      const ended: Promise<void> = this.#recorder.record(completion, kept).then(() => {
-        this.#running.delete(ended);
-      });
-      this.#running.set(ended, () => {});
+      const run = new Run(this.#host, leased);
+      this.#running.add(run);
+      run.giveBack();
     }
   }
 
-  #run(leased: Leased): void {
-    const { kept } = leased;
-    this.#working++;
-    const startedAt = this.#now();
-    const from = performance.now();
-    const job = jobOf(kept);
-    const { signal } = this.#controller;
-    let endEarly = (): void => {};
-    const outcome = new Promise<Outcome>((resolve) => {
-      endEarly = () => resolve(stopped);
-      // Later, so that answers to what was just stored are on their way first.
-      setImmediate(() => void this.#attempt(job, signal).then(resolve));
-    });
-    const ended: Promise<void> = outcome.then(async (outcome) => {
-      this.#working--;
-      this.#prefetched.noteDuration(performance.now() - from);
-      this.#begin();
-      const kindBefore = kindOf(kept);
-      applyOutcome(kept, outcome, startedAt, this.#now());
-      const completion = this.#completionOf(leased, job.stage, kindBefore);
-      const isRecorded = await this.#recorder.record(completion, kept);
-      this.#running.delete(ended);
-      if (isRecorded) this.#options.onRecorded?.(job, outcome);
-    });
-    this.#running.set(ended, endEarly);
-  }
-
-  async #attempt(job: Job, signal: AbortSignal): Promise<Outcome> {
-    if (!(await this.#holdsLease(signal))) return stopped;
-    try {
-      return await this.#processor(job, signal);
-    } catch (error) {
-      if (!signal.aborted) this.#options.onError(error);
-      return retryIn(1_000, describe(error), { countsAsAttempt: true });
-    }
-  }
-
-  /** Another process may have taken the lease, and be done with it, while this one stood still. */
-  async #holdsLease(signal: AbortSignal): Promise<boolean> {
-    try {
-      return (await this.#source.holdsLeases()) && !signal.aborted;
-    } catch {
-      // The thread has ended, and with it the lease.
-      return false;
-    }
-  }
-
-  #completionOf({ seq, workerId, kept }: Leased, stage: Stage, kindBefore: number): Completion {
+  #hostOf(processor: Processor): RunHost {
+    const consumer = this;
     return {
-      seq,
-      stage,
-      leasedTo: workerId,
-      receiver: this.receiver,
-      kindBefore,
-      kindAfter: kindOf(kept),
-      dropBody: kept.body === null,
-      changes: changesOf(kept, this.#now()),
+      ...{ processor, options: this.#options, recorder: this.#recorder },
+      get signal() {
+        return consumer.#controller.signal;
+      },
+      get stopped() {
+        return consumer.#stopped;
+      },
+      holdsLeases: () => this.#source.holdsLeases(),
+      worked: (ms) => {
+        this.#working--;
+        this.#prefetched.noteDuration(ms);
+        this.#beginSoon();
+      },
+      handling: () => this.#slowHandling.watch(),
+      ended: (run) => {
+        this.#running.delete(run);
+        if (this.#running.size > 0) return;
+        this.#slowHandling.stop();
+        for (const end of this.#whenEnded.splice(0)) end();
+      },
     };
   }
 

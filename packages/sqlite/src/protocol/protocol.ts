@@ -54,6 +54,8 @@ export interface Completion {
   readonly kindAfter: number;
   /** Whether body, path and query are no longer kept. */
   readonly dropBody: boolean;
+  /** Whether it stays leased to the same worker, for the stage that it waits for now. */
+  readonly keepsLease: boolean;
   readonly changes: Changes;
 }
 

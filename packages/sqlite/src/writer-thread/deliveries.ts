@@ -59,7 +59,7 @@ export class Deliveries {
     const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
-      `UPDATE delivery SET ${changes}, starts = ? WHERE seq = ? AND queue = ? AND rank = ?`,
+      `UPDATE delivery SET ${changes}, starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
     this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
@@ -109,7 +109,8 @@ export class Deliveries {
     const { seq, stage, leasedTo: workerId, receiver, kindBefore, kindAfter } = completion;
     const changes =
       leaseAgain === null ? completion.changes : leasedTo(workerId, leaseAgain, completion.changes);
-    const starts = leaseAgain === null ? 0 : 1;
+    // What keeps its lease has begun once.
+    const starts = completion.keepsLease ? null : leaseAgain === null ? 0 : 1;
     const lease = [queues[stage].leased, workerId];
     const result = this.#record.run(...changes, starts, seq, ...lease);
     if (Number(result.changes) === 0) return false;

@@ -199,7 +199,7 @@ export class Writer {
     const queued =
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
     // What begins elsewhere than as received has its position written over the first one.
-    const claim = changes === null ? this.#claimer.claimOn(receiver, queued) : null;
+    const claim = changes === null ? this.#claimer.claimNew(receiver, addition.receivedAt) : null;
     const result = this.#deliveries.add(batch, addition, claim?.workerId ?? null);
     const seq = seqOf(result);
     const bytes = addition.body.byteLength;
@@ -208,13 +208,15 @@ export class Writer {
   }
 
   #record(completion: Completion): boolean {
-    const { seq, leasedTo, receiver, changes } = completion;
+    const { seq, leasedTo, receiver, keepsLease, changes } = completion;
     const queued = queuedAfter(changes);
-    const claim = this.#claimer.claimOn(receiver, queued);
+    const claim = keepsLease ? null : this.#claimer.claimAgain(receiver, queued);
     const { workerId } = this.#leases;
     // This process may have leased it again since.
     if (workerId === null || leasedTo !== workerId) return false;
-    if (!this.#deliveries.record(completion, claim?.consumer.stage ?? null)) return false;
+    const leaseAgain = keepsLease ? queued?.stage : claim?.consumer.stage;
+    if (!this.#deliveries.record(completion, leaseAgain ?? null)) return false;
+    if (keepsLease) return true;
     this.#leases.held--;
     this.#claimer.arrived({ seq, receiver, queued, claim, bytes: 0 });
     this.#maintenance.bound(retentionClassAfter(changes));

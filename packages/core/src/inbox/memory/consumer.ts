@@ -10,12 +10,20 @@ import type { MemoryQueue } from "./queue.ts";
 
 const inARow = 100;
 
-/** Hands out due deliveries, as many at once as the policy allows; `update` makes a change and places it by its new state. */
+/** What a consumer does to the deliveries of its inbox. */
+export interface Deliveries<T extends StoredDelivery> {
+  /** Changes one; the numbers follow. */
+  change(kept: T, change: () => void): void;
+  /** Puts it where its state belongs. */
+  place(kept: T, now: number): void;
+}
+
+/** Hands out due deliveries, as many at once as the policy allows. */
 export function consumeMemory<T extends StoredDelivery>(
   queue: MemoryQueue<T>,
-  update: (kept: T, now: number, change: () => void) => void,
+  deliveries: Deliveries<T>,
   processor: Processor,
-  { clock, concurrency, onError, onRecorded }: ConsumeOptions,
+  { clock, concurrency, onError, onRecorded, handleAtOnce }: ConsumeOptions,
 ): Consumer {
   const controller = new StopController();
   const { signal } = controller;
@@ -26,6 +34,8 @@ export function consumeMemory<T extends StoredDelivery>(
   let stopped = false;
   let pumping = false;
   let handedOut = 0;
+  /** Without what is handled at once. */
+  let atWork = 0;
   let due: { readonly at: number; readonly timer: unknown } | undefined;
 
   function wake(): void {
@@ -35,7 +45,7 @@ export function consumeMemory<T extends StoredDelivery>(
   }
 
   function pump(): void {
-    while (!stopped && running.size < concurrency) {
+    while (!stopped && atWork < concurrency) {
       if (handedOut === handedOutMax) {
         handedOut = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
@@ -45,11 +55,13 @@ export function consumeMemory<T extends StoredDelivery>(
       const kept = queue.pop(clock.now());
       if (kept === undefined) break;
       handedOut++;
-      run(kept);
+      atWork++;
+      const job = jobOf(kept);
+      run(kept, job, () => processor(job, signal));
     }
     pumping = false;
     // At full concurrency the next one to end wakes it.
-    if (!stopped && running.size < concurrency) sleepUntil(queue.nextDueAt);
+    if (!stopped && atWork < concurrency) sleepUntil(queue.nextDueAt);
   }
 
   function sleepUntil(at: number | undefined): void {
@@ -63,26 +75,37 @@ export function consumeMemory<T extends StoredDelivery>(
       at === undefined ? undefined : { at, timer: setUnrefTimeout(clock, onDue, at - clock.now()) };
   }
 
-  function run(kept: T): void {
+  function run(kept: T, job: Job, process: () => Promise<Outcome>): void {
     const startedAt = clock.now();
-    const job = jobOf(kept);
     const end = (outcome: Outcome): void => {
       if (!running.delete(end)) return;
+      if (job.stage === queue.stage) atWork--;
       const now = clock.now();
-      update(kept, now, () => applyOutcome(kept, outcome, startedAt, now));
+      deliveries.change(kept, () => applyOutcome(kept, outcome, startedAt, now));
       onRecorded?.(job, outcome);
+      if (outcome.to !== "verified" || !handle(kept)) deliveries.place(kept, now);
       if (running.size === 0) for (const resolve of whenEnded.splice(0)) resolve();
       wake();
     };
     running.add(end);
-    void attempt(job).then(end);
+    void attempt(process).then(end);
   }
 
-  async function attempt(job: Job): Promise<Outcome> {
+  /** Goes on with a verified one at once, if it may. */
+  function handle(kept: T): boolean {
+    if (stopped || handleAtOnce === undefined) return false;
+    const job = jobOf(kept);
+    const handling = handleAtOnce(job, signal);
+    if (handling === null) return false;
+    run(kept, job, () => handling);
+    return true;
+  }
+
+  async function attempt(process: () => Promise<Outcome>): Promise<Outcome> {
     // In a turn of its own: work that stops its own consumer is waited for, too.
     await null;
     try {
-      return await processor(job, signal);
+      return await process();
     } catch (error) {
       if (!signal.aborted) onError(error);
       return retryIn(1_000, describe(error), { countsAsAttempt: true });

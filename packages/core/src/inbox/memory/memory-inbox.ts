@@ -7,7 +7,7 @@ import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
-import { consumeMemory } from "./consumer.ts";
+import { consumeMemory, type Deliveries } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
@@ -102,7 +102,11 @@ class MemoryInbox implements Inbox {
 
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
     const queue = this.#waitingOf(policy.receiver)[stage];
-    const consumer = consumeMemory(queue, (...update) => this.#update(...update), work, policy);
+    const deliveries: Deliveries<Slot> = {
+      change: (kept, change) => this.#change(kept, change),
+      place: (kept, now) => this.#place(kept, now),
+    };
+    const consumer = consumeMemory(queue, deliveries, work, policy);
     this.#consumers.push(consumer);
     return consumer;
   };
@@ -137,13 +141,13 @@ class MemoryInbox implements Inbox {
       const parked = [...this.#of(receiver)].filter(
         ({ state, reason }) => isParked(state) && reason?.code === query.reason,
       );
-      for (const kept of parked) this.#update(kept, now, () => reopen(kept, now));
+      for (const kept of parked) this.#reopen(kept, now);
       return parked.length;
     }
     const kept = this.#mustFind("id" in query ? query.id : query.retry, receiver);
     if ("id" in query) {
       assertReleasable(kept);
-      this.#update(kept, now, () => reopen(kept, now));
+      this.#reopen(kept, now);
       return 1;
     }
     const isLater = isWaiting(kept.state) && kept.dueAt > now;
@@ -168,13 +172,16 @@ class MemoryInbox implements Inbox {
     return before - this.#kept.size;
   };
 
-  /** Changes one; all numbers and places follow its new state. */
-  #update(kept: Slot, now: number, change: () => void): void {
+  #reopen(kept: Slot, now: number): void {
+    this.#change(kept, () => reopen(kept, now));
+    this.#place(kept, now);
+  }
+
+  #change(kept: Slot, change: () => void): void {
     this.#count(kept, -1);
     if (!isWaiting(kept.state)) this.#ended.delete(kept);
     change();
     this.#count(kept, 1);
-    this.#place(kept, now);
   }
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */

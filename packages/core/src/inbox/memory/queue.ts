@@ -9,13 +9,13 @@ import type { StoredDelivery } from "../stored-delivery.ts";
 export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" | "lowPriority">> {
   /** Called after each push. */
   readonly listeners: Set<() => void> = new Set();
-  readonly #stage: Stage;
+  readonly stage: Stage;
   readonly #first = new Heap<T>();
   readonly #yielding = new Heap<T>();
   readonly #later = new Heap<T>();
 
   constructor(stage: Stage) {
-    this.#stage = stage;
+    this.stage = stage;
   }
 
   push(value: T, now: number): void {
@@ -36,7 +36,7 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" |
     }
     const [first, yielding] = [this.#first, this.#yielding];
     // When the newest is past its lifetime, all are.
-    const isPast = this.#stage === "verify" && now + (first.rank ?? now) >= signatureLifetimeMs;
+    const isPast = this.stage === "verify" && now + (first.rank ?? now) >= signatureLifetimeMs;
     return (isPast ? undefined : first.pop()) ?? yielding.pop() ?? first.pop();
   }
 
@@ -48,6 +48,6 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" |
   #ready(value: T): void {
     const { receivedAt, dueAt, lowPriority } = value;
     const heap = lowPriority ? this.#yielding : this.#first;
-    heap.push(this.#stage === "verify" && !lowPriority ? -receivedAt : dueAt, value);
+    heap.push(this.stage === "verify" && !lowPriority ? -receivedAt : dueAt, value);
   }
 }

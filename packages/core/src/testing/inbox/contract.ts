@@ -7,6 +7,7 @@ import { context } from "./context.ts";
 import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
+import { handlingAtOnce } from "./handling-at-once.ts";
 import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
@@ -39,6 +40,7 @@ const cases = [
   ...duplicates,
   ...claiming,
   ...recording,
+  ...handlingAtOnce,
   ...closing,
   ...releasing,
   ...retaining,

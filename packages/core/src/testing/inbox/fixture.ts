@@ -59,6 +59,8 @@ export interface AddOptions {
 export interface FixtureConsumeOptions {
   readonly receiver?: string;
   readonly concurrency?: number;
+  /** Handles at once what was verified. */
+  readonly atOnce?: (job: Job, signal: StopSignal) => Promise<Outcome> | null;
 }
 
 /** What becomes of a job. */
@@ -152,7 +154,7 @@ export function createInboxFixture(
   }
 
   function consume(stage: Stage, step: Step, options: FixtureConsumeOptions = {}): Consuming {
-    const { receiver = "a", concurrency = 1 } = options;
+    const { receiver = "a", concurrency = 1, atOnce } = options;
     const jobs: Job[] = [];
     const errors: unknown[] = [];
     const work = async (job: Job, signal: StopSignal): Promise<Outcome> => {
@@ -164,6 +166,7 @@ export function createInboxFixture(
       ...{ receiver, concurrency, clock },
       onError: (error) => void errors.push(error),
       onRecorded: (job, outcome) => void recorded.push({ job, outcome }),
+      ...(atOnce && { handleAtOnce: atOnce }),
     });
     consumers.push(consumer);
     return { consumer, jobs, errors, recorded };

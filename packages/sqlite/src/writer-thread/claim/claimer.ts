@@ -1,3 +1,4 @@
+import type { Stage } from "@reporthook/core";
 import type { Row } from "../../database/driver.ts";
 import type { Claimed } from "../../protocol/protocol.ts";
 import type { Queued } from "../../protocol/queues.ts";
@@ -37,9 +38,13 @@ export class Claimer {
   readonly #queue: Queue;
   readonly #leases: Leases;
   readonly #receivers: ReceiverIds;
+  /** When the newest delivery of each receiver was received that this process has stored. */
+  readonly #newest = new Map<string, number>();
   /** Bytes of bodies, by number, that the main thread still has in memory during this batch. */
   #inMemory = new Map<number, number>();
   #claimed: Claimed[] = [];
+  /** Whether the batch has failed: nothing more that it claims would reach a consumer. */
+  #failed = false;
 
   constructor(queue: Queue, leases: Leases, receivers: ReceiverIds) {
     this.#queue = queue;
@@ -51,12 +56,25 @@ export class Claimer {
   begin(): void {
     this.#inMemory = new Map();
     this.#claimed = [];
+    this.#failed = false;
   }
 
-  /** The claim on a delivery that is about to be stored or recorded; null when it has to wait, or needs no work. */
-  claimOn(receiver: string, queued: Queued | null): Claim | null {
+  /** The claim on a delivery that is about to be stored, to be verified: the newest is first, whatever else waits. */
+  claimNew(receiver: string, receivedAt: number): Claim | null {
+    const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
+    if (receivedAt > newest) this.#newest.set(receiver, receivedAt);
+    return this.#claimFor(receiver, "verify", receivedAt >= newest);
+  }
+
+  /** The claim on a delivery that is about to be recorded; null when it has to wait, or needs no work. */
+  claimAgain(receiver: string, queued: Queued | null): Claim | null {
     if (queued === null || queued.dueAt !== null) return null;
-    const consumer = this.consumers.claimant(receiver, queued.stage);
+    return this.#claimFor(receiver, queued.stage, false);
+  }
+
+  #claimFor(receiver: string, stage: Stage, isFirst: boolean): Claim | null {
+    if (this.#failed) return null;
+    const consumer = this.consumers.claimant(receiver, stage, isFirst);
     return consumer === null ? null : { consumer, workerId: this.#leases.register() };
   }
 
@@ -97,6 +115,7 @@ export class Claimer {
   rollBack(): void {
     this.consumers.rollBack();
     this.#claimed = [];
+    this.#failed = true;
   }
 
   #claim(consumer: ActiveConsumer, seq: number): void {

@@ -60,10 +60,10 @@ export class Consumers {
       .map(({ consumer, drained, dueAt, now }) => ({ consumer, at: drained ? dueAt : now }));
   }
 
-  /** The consumer that claims a delivery as it comes, for nothing waits before it; null when it has to wait itself. */
-  claimant(receiver: string, stage: Stage): ActiveConsumer | null {
+  /** The consumer that claims a delivery as it comes, if it is the first in order or nothing else is due; null when it has to wait. */
+  claimant(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
     for (const one of this.#of(receiver, stage)) {
-      if (one.credit > one.spent && hasNothingDue(one)) return one;
+      if (one.credit > one.spent && (isFirst || hasNothingDue(one))) return one;
     }
     return null;
   }

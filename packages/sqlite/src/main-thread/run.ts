@@ -1,0 +1,171 @@
+import type { ConsumeOptions, Job, Outcome, Processor, Stage, StopSignal } from "@reporthook/core";
+import { applyOutcome, describe, jobOf, retryIn, stopped } from "@reporthook/core/store";
+import { kindOf } from "../protocol/counts.ts";
+import type { Completion } from "../protocol/protocol.ts";
+import type { Leased } from "../protocol/results.ts";
+import { changesOf } from "../protocol/row.ts";
+import type { CompletionRecorder } from "./completion-recorder.ts";
+
+/** The consumer that a run belongs to. */
+export interface RunHost {
+  readonly processor: Processor;
+  readonly options: ConsumeOptions;
+  readonly recorder: CompletionRecorder;
+  /** Aborted when the work is to end, and when the leases are lost. */
+  readonly signal: StopSignal;
+  readonly stopped: boolean;
+  /** Whether this process still holds its leases. */
+  holdsLeases(): boolean | Promise<boolean>;
+  /** The work of the stage has ended, after so many milliseconds: another delivery may begin. */
+  worked(ms: number): void;
+  /** Handling has begun, and its verdict is not recorded. */
+  handling(): void;
+  /** What became of the delivery is recorded, or its lease is lost. */
+  ended(run: Run): void;
+}
+
+/** The end of one attempt. */
+interface Settled {
+  readonly job: Job;
+  readonly outcome: Outcome;
+}
+
+/**
+ * The work on one leased delivery, until what became of it is recorded. A delivery that is handled as soon as it is verified
+ * is recorded once, with verdict and result, unless {@link recordVerdict} is called before.
+ */
+export class Run {
+  readonly #host: RunHost;
+  readonly #leased: Leased;
+  readonly #signal: StopSignal;
+  readonly #began = performance.now();
+  #leasedFor: Stage;
+  #kindBefore: number;
+  #startedAt: number;
+  #endEarly: (() => void) | null = null;
+  /** The verdict, as long as it is not on its way to the file. */
+  #verdict: Settled | null = null;
+  #recordingVerdict: Promise<void> | null = null;
+
+  constructor(host: RunHost, leased: Leased) {
+    this.#host = host;
+    this.#leased = leased;
+    this.#signal = host.signal;
+    this.#leasedFor = leased.kept.stage;
+    this.#kindBefore = kindOf(leased.kept);
+    this.#startedAt = this.#now();
+  }
+
+  /** When the handling began whose verdict is not recorded, by the receiver's clock; null when there is none. */
+  get unrecordedSince(): number | null {
+    return this.#verdict && this.#startedAt;
+  }
+
+  start(): void {
+    const job = jobOf(this.#leased.kept);
+    this.#attempt(job, this.#work(job), (settled) => {
+      this.#host.worked(performance.now() - this.#began);
+      const handling = settled.outcome.to === "verified" ? this.#handleAtOnce(settled) : false;
+      if (!handling) void this.#record([settled]);
+    });
+  }
+
+  /** Gives the delivery back, as it is. */
+  giveBack(): void {
+    void this.#record([]);
+  }
+
+  /** Ends the attempt that runs, as one that does not count. */
+  endEarly(): void {
+    this.#endEarly?.();
+  }
+
+  /** Records the verdict alone: handling takes long, and a crash must not lose it. */
+  recordVerdict(): void {
+    if (this.#verdict === null) return;
+    const settled = this.#verdict;
+    this.#verdict = null;
+    const completion = this.#completion(true);
+    this.#leasedFor = "handle";
+    this.#kindBefore = kindOf(this.#leased.kept);
+    this.#recordingVerdict = this.#send(completion, [settled]);
+  }
+
+  /** Another process may have taken the lease, and be done with it, while this one stood still. */
+  async #work(job: Job): Promise<Outcome> {
+    try {
+      const isHeld = this.#host.holdsLeases();
+      if (!(isHeld === true || (await isHeld)) || this.#signal.aborted) return stopped;
+    } catch {
+      // The thread has ended, and with it the lease.
+      return stopped;
+    }
+    return this.#host.processor(job, this.#signal);
+  }
+
+  #handleAtOnce(verdict: Settled): boolean {
+    const { options, stopped } = this.#host;
+    // Without a sure lease the verdict is recorded, or refused, first.
+    const isHeld = this.#host.holdsLeases() === true && !this.#signal.aborted;
+    if (stopped || !isHeld || options.handleAtOnce === undefined) return false;
+    const job = jobOf(this.#leased.kept);
+    const handling = options.handleAtOnce(job, this.#signal);
+    if (handling === null) return false;
+    this.#verdict = verdict;
+    this.#startedAt = this.#now();
+    this.#attempt(job, handling, (settled) => {
+      void this.#record(this.#verdict === null ? [settled] : [this.#verdict, settled]);
+    });
+    this.#host.handling();
+    return true;
+  }
+
+  /** Waits for an attempt, and brings the delivery up to date with its outcome. */
+  #attempt(job: Job, work: Promise<Outcome>, then: (settled: Settled) => void): void {
+    const end = (outcome: Outcome): void => {
+      if (this.#endEarly !== endEarly) return;
+      this.#endEarly = null;
+      applyOutcome(this.#leased.kept, outcome, this.#startedAt, this.#now());
+      then({ job, outcome });
+    };
+    const endEarly = (): void => end(stopped);
+    this.#endEarly = endEarly;
+    work.then(end, (error: unknown) => {
+      if (!this.#signal.aborted) this.#host.options.onError(error);
+      end(retryIn(1_000, describe(error), { countsAsAttempt: true }));
+    });
+  }
+
+  async #record(settled: readonly Settled[]): Promise<void> {
+    this.#verdict = null;
+    const completion = this.#completion(false);
+    await this.#recordingVerdict;
+    await this.#send(completion, settled);
+    this.#host.ended(this);
+  }
+
+  async #send(completion: Completion, settled: readonly Settled[]): Promise<void> {
+    const { options, recorder } = this.#host;
+    if (!(await recorder.record(completion, this.#leased.kept))) return;
+    for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
+  }
+
+  #completion(keepsLease: boolean): Completion {
+    const { seq, workerId, kept } = this.#leased;
+    return {
+      seq,
+      stage: this.#leasedFor,
+      leasedTo: workerId,
+      receiver: this.#host.options.receiver,
+      kindBefore: this.#kindBefore,
+      kindAfter: kindOf(kept),
+      dropBody: kept.body === null,
+      keepsLease,
+      changes: changesOf(kept, this.#now()),
+    };
+  }
+
+  #now(): number {
+    return this.#host.options.clock.now();
+  }
+}

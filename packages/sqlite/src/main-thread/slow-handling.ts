@@ -1,0 +1,39 @@
+import type { Clock } from "@reporthook/core";
+import { setUnrefTimeout } from "@reporthook/core/store";
+import type { Run } from "./run.ts";
+
+/** A verdict waits so long for the result of handling, in milliseconds; if the process ends until then, the service is asked again. */
+const momentMs = 20;
+
+/** Has the verdict recorded alone where handling takes longer than a moment. */
+export class SlowHandling {
+  readonly #runs: Iterable<Run>;
+  readonly #clock: Clock;
+  #timer: unknown;
+
+  constructor(runs: Iterable<Run>, clock: Clock) {
+    this.#runs = runs;
+    this.#clock = clock;
+  }
+
+  /** Looks after a run whose handling has just begun. */
+  watch(): void {
+    this.#timer ??= setUnrefTimeout(this.#clock, () => this.#check(), momentMs);
+  }
+
+  stop(): void {
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    for (const run of this.#runs) {
+      const since = run.unrecordedSince;
+      if (since === null) continue;
+      if (now - since >= momentMs) run.recordVerdict();
+      else this.watch();
+    }
+  }
+}
