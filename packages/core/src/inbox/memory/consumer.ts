@@ -11,7 +11,7 @@ import type { MemoryQueue } from "./queue.ts";
 const inARow = 100;
 
 /** What a consumer does to the deliveries of its inbox. */
-export interface Deliveries<T extends StoredDelivery> {
+export interface DeliveryChanges<T extends StoredDelivery> {
   /** Changes one; the numbers follow. */
   change(kept: T, change: () => void): void;
   /** Puts it where its state belongs. */
@@ -21,7 +21,7 @@ export interface Deliveries<T extends StoredDelivery> {
 /** Hands out due deliveries, as many at once as the policy allows. */
 export function consumeMemory<T extends StoredDelivery>(
   queue: MemoryQueue<T>,
-  deliveries: Deliveries<T>,
+  deliveries: DeliveryChanges<T>,
   processor: Processor,
   { clock, concurrency, onError, onRecorded, handleAtOnce }: ConsumeOptions,
 ): Consumer {

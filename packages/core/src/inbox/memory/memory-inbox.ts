@@ -7,7 +7,7 @@ import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
-import { consumeMemory, type Deliveries } from "./consumer.ts";
+import { consumeMemory, type DeliveryChanges } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
@@ -102,7 +102,7 @@ class MemoryInbox implements Inbox {
 
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
     const queue = this.#waitingOf(policy.receiver)[stage];
-    const deliveries: Deliveries<Slot> = {
+    const deliveries: DeliveryChanges<Slot> = {
       change: (kept, change) => this.#change(kept, change),
       place: (kept, now) => this.#place(kept, now),
     };
