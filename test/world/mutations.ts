@@ -56,7 +56,7 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/process/circuit-breaker.ts`,
     of: "#probeIn",
     becomes: `
-      this.#pauseMs = this.#open === "refused" ? 1e9 : ms;
+      this.#pauseMs = this.#open === "unauthorized" ? 1e9 : ms;
       this.#probeAt = this.#clock.now() + this.#pauseMs;`,
   },
   {

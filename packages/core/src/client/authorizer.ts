@@ -1,6 +1,6 @@
 import type { DeliveryInfo, Verdict } from "./client.ts";
 
-/** What `createReceiver` needs of a client. */
+/** The part of a client that `createReceiver` needs. */
 export interface Authorizer {
   /** The verdict on a signature, `"invalid"` for whom it does not know; anything else that it does is no verdict, and asked again. */
   authorize(
@@ -10,11 +10,13 @@ export interface Authorizer {
 }
 
 /**
- * Why there is no verdict: `refused` (401, 403: our key, or this one signature), `odd` (400, 404, 422: this one signature),
- * `silent` (no connection, no answer in time, 408, 425, 429, 502, 503, 504: whatever the signature), `failed` (anything else,
- * such as 500 or what authorize throws by itself: it may be the signature).
+ * Why there is no verdict:
+ * - `unauthorized` (401, 403): the service refuses the API key, or this one signature
+ * - `bad_request` (400, 404, 422): the service can't read this one signature
+ * - `unavailable` (no connection, no answer in time, 408, 425, 429, 502, 503, 504): independent of the signature
+ * - `unknown` (anything else, such as 500, or an error that authorize throws): the signature may be the cause
  */
-export type WithoutVerdict = "refused" | "odd" | "silent" | "failed";
+export type WithoutVerdict = "unauthorized" | "bad_request" | "unavailable" | "unknown";
 
 /** The answer to an authorize call, or why there is none. */
 export type Authorization =

@@ -22,17 +22,17 @@ describe("authorizeOnce()", () => {
   });
 
   it.each([
-    ["refused", "service_refused", 401],
-    ["refused", "service_refused", 403],
-    ["odd", "service_failed", 400],
-    ["odd", "service_failed", 404],
-    ["odd", "service_failed", 422],
-    ["silent", "service_failed", 429],
-    ["silent", "service_failed", 503],
-    ["failed", "service_failed", 500],
-    ["failed", "service_failed", 302],
-    ["silent", "service_unreachable", undefined],
-    ["silent", "service_timeout", undefined],
+    ["unauthorized", "service_refused", 401],
+    ["unauthorized", "service_refused", 403],
+    ["bad_request", "service_failed", 400],
+    ["bad_request", "service_failed", 404],
+    ["bad_request", "service_failed", 422],
+    ["unavailable", "service_failed", 429],
+    ["unavailable", "service_failed", 503],
+    ["unknown", "service_failed", 500],
+    ["unknown", "service_failed", 302],
+    ["unavailable", "service_unreachable", undefined],
+    ["unavailable", "service_timeout", undefined],
   ] as const)("says %s when the client rejects %s with status %s", async (why, code, status) => {
     const details = { retryable: true, retryAfterMs: 7, ...(status && { status }) };
     const error = new ServiceError(code, "no", details);
@@ -51,7 +51,10 @@ describe("authorizeOnce()", () => {
     ["AbortSignal.timeout()", new DOMException("late", "TimeoutError")],
     ["undici", Object.assign(new Error("x"), { code: "UND_ERR_HEADERS_TIMEOUT" })],
   ])("says silent at a network failure of %s", async (_, error) => {
-    expect(await ask(() => Promise.reject(error))).toMatchObject({ verdict: null, why: "silent" });
+    expect(await ask(() => Promise.reject(error))).toMatchObject({
+      verdict: null,
+      why: "unavailable",
+    });
   });
 
   it.each([
@@ -65,7 +68,7 @@ describe("authorizeOnce()", () => {
     ["resolves to nothing", async () => undefined],
     ["returns nothing", () => undefined],
   ])("says failed when the client %s", async (_, authorize) => {
-    expect(await ask(authorize)).toMatchObject({ verdict: null, why: "failed", retryAfterMs: 0 });
+    expect(await ask(authorize)).toMatchObject({ verdict: null, why: "unknown", retryAfterMs: 0 });
   });
 
   it("gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {
@@ -86,7 +89,7 @@ describe("authorizeOnce()", () => {
     );
     clock.advance(30_000);
     const whys = (await Promise.all(answers)).map((answer) => "why" in answer && answer.why);
-    expect(whys).toEqual(["failed", "silent", "failed"]);
+    expect(whys).toEqual(["unknown", "unavailable", "unknown"]);
     expect(signals.map((given) => given?.aborted)).toEqual([true, true]);
   });
 });

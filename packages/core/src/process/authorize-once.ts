@@ -51,14 +51,20 @@ function noVerdict(error: unknown): Authorization {
     status?: number;
     retryAfterMs?: unknown;
   };
-  const refused = code === "service_refused" || status === 401 || status === 403;
-  const odd = status === 400 || status === 404 || status === 422;
-  const why = refused ? "refused" : odd ? "odd" : isSilence(error, status) ? "silent" : "failed";
+  const isUnauthorized = code === "service_refused" || status === 401 || status === 403;
+  const isBadRequest = status === 400 || status === 404 || status === 422;
+  const why = isUnauthorized
+    ? "unauthorized"
+    : isBadRequest
+      ? "bad_request"
+      : isUnavailable(error, status)
+        ? "unavailable"
+        : "unknown";
   const asked = typeof retryAfterMs === "number" && retryAfterMs > 0 ? retryAfterMs : 0;
   return { verdict: null, why, error, retryAfterMs: asked };
 }
 
-function isSilence(error: unknown, status: number | undefined): boolean {
+function isUnavailable(error: unknown, status: number | undefined): boolean {
   if (typeof status === "number") return [408, 425, 429, 502, 503, 504].includes(status);
   return isNetworkFailure(error);
 }

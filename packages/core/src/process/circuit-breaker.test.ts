@@ -12,7 +12,7 @@ const permitted = (breaker: CircuitBreaker): Permit => {
 function refuse(breaker: CircuitBreaker, ...signatures: string[]): void {
   const permits = signatures.map(() => permitted(breaker));
   for (const [index, permit] of permits.entries())
-    breaker.refused(permit, signatures[index] ?? "", 0);
+    breaker.unauthorized(permit, signatures[index] ?? "", 0);
 }
 
 function openByRefusals() {
@@ -26,19 +26,19 @@ function openBySilence() {
   const clock = manualClock();
   const breaker = new CircuitBreaker(clock);
   const permits = Array.from({ length: 8 }, () => permitted(breaker));
-  for (const permit of permits) breaker.silent(permit, 0);
+  for (const permit of permits) breaker.unavailable(permit, 0);
   return { breaker, clock, stale: permits[0] as Permit };
 }
 
 describe("CircuitBreaker and refusals", () => {
   it("opens at the first refusal where no verdict ever came, else at two different signatures in a row", () => {
-    expect(openByRefusals().breaker.open).toBe("refused");
+    expect(openByRefusals().breaker.open).toBe("unauthorized");
     const breaker = new CircuitBreaker(manualClock());
     breaker.judged(permitted(breaker));
     for (let again = 0; again < 20; again++) refuse(breaker, "a");
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
     refuse(breaker, "b");
-    expect(breaker.open).toBe("refused");
+    expect(breaker.open).toBe("unauthorized");
     expect(breaker.permit()).toBeNull();
   });
 
@@ -51,7 +51,7 @@ describe("CircuitBreaker and refusals", () => {
     refuse(breaker, "b");
     expect(breaker.open).toBeNull();
     refuse(breaker, "c");
-    expect(breaker.open).toBe("refused");
+    expect(breaker.open).toBe("unauthorized");
   });
 
   it("stays closed for 5 minutes after a verdict amid refusals", () => {
@@ -66,7 +66,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.open).toBeNull();
     clock.advance(1);
     refuse(breaker, "y");
-    expect(breaker.open).toBe("refused");
+    expect(breaker.open).toBe("unauthorized");
   });
 
   it("permits one probe after a pause that doubles; nobody waits in it", () => {
@@ -77,7 +77,7 @@ describe("CircuitBreaker and refusals", () => {
       clock.advance(pauseMs * 0.25 + 1);
       const probe = permitted(breaker);
       expect(breaker.permit()).toBeNull();
-      breaker.refused(probe, "d", 0);
+      breaker.unauthorized(probe, "d", 0);
     }
     clock.advance(30_000);
     breaker.judged(permitted(breaker));
@@ -91,7 +91,7 @@ describe("CircuitBreaker and refusals", () => {
     refuse(breaker, "a", "b");
     for (let probes = 0; probes < 16; probes++) {
       clock.advance(1_000);
-      breaker.refused(permitted(breaker), `${probes}`, 0);
+      breaker.unauthorized(permitted(breaker), `${probes}`, 0);
     }
     clock.advance(1_000);
     expect(breaker.permit()).not.toBeNull();
@@ -102,7 +102,7 @@ describe("CircuitBreaker and refusals", () => {
   it("calls others back soon after a probe, and then with the next one", () => {
     const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
-    breaker.refused(permitted(breaker), "d", 0);
+    breaker.unauthorized(permitted(breaker), "d", 0);
     expect(breaker.openMs).toBe(1_000);
     clock.advance(1_000);
     expect(breaker.openMs).toBeGreaterThanOrEqual(500);
@@ -121,11 +121,11 @@ describe("CircuitBreaker and refusals", () => {
   it("waits as long as the service asked, at most 5 minutes", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
-    breaker.refused(permitted(breaker), "a", 3_600_000);
+    breaker.unauthorized(permitted(breaker), "a", 3_600_000);
     clock.advance(299_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
-    breaker.refused(permitted(breaker), "d", 60_000);
+    breaker.unauthorized(permitted(breaker), "d", 60_000);
     clock.advance(59_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
@@ -139,7 +139,7 @@ describe("CircuitBreaker and refusals", () => {
     refuse(breaker, "a");
     clock.advance(1_000);
     expect(breaker.isStale(late)).toBe(true);
-    breaker.refused(late, "d", 60_000);
+    breaker.unauthorized(late, "d", 60_000);
     expect(breaker.permit()).not.toBeNull();
   });
 
@@ -160,24 +160,24 @@ describe("CircuitBreaker and silence", () => {
   it("opens after five silent calls in a row, unless an answer came between", () => {
     const breaker = new CircuitBreaker(manualClock());
     const permit = permitted(breaker);
-    breaker.silent(permit, 0);
+    breaker.unavailable(permit, 0);
     breaker.answered(permit);
-    for (let silent = 0; silent < 4; silent++) breaker.silent(permit, 0);
+    for (let call = 0; call < 4; call++) breaker.unavailable(permit, 0);
     expect([breaker.openMs, breaker.isStale(permit)]).toEqual([0, false]);
-    breaker.silent(permit, 0);
-    expect([breaker.open, breaker.isStale(permit)]).toEqual(["silent", true]);
+    breaker.unavailable(permit, 0);
+    expect([breaker.open, breaker.isStale(permit)]).toEqual(["unavailable", true]);
     expect(breaker.permit()).toBeNull();
   });
 
   it("stays closed for a minute after an answer amid silence", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
-    breaker.silent(permitted(breaker), 0);
+    breaker.unavailable(permitted(breaker), 0);
     breaker.answered(permitted(breaker));
-    for (let silent = 0; silent < 100; silent++) breaker.silent(permitted(breaker), 0);
+    for (let call = 0; call < 100; call++) breaker.unavailable(permitted(breaker), 0);
     clock.advance(60_000);
-    breaker.silent(permitted(breaker), 0);
-    expect(breaker.open).toBe("silent");
+    breaker.unavailable(permitted(breaker), 0);
+    expect(breaker.open).toBe("unavailable");
   });
 
   it("probes at most every ten seconds", () => {
@@ -186,7 +186,7 @@ describe("CircuitBreaker and silence", () => {
       clock.advance(pauseMs * 0.75 - 1);
       expect(breaker.permit()).toBeNull();
       clock.advance(pauseMs * 0.25 + 1);
-      breaker.silent(permitted(breaker), 0);
+      breaker.unavailable(permitted(breaker), 0);
       expect(breaker.permit()).toBeNull();
     }
     clock.advance(10_000);
@@ -197,7 +197,7 @@ describe("CircuitBreaker and silence", () => {
   it("waits as long as the service asked, at most a minute", () => {
     const { breaker, clock } = openBySilence();
     clock.advance(1_000);
-    breaker.silent(permitted(breaker), 3_600_000);
+    breaker.unavailable(permitted(breaker), 3_600_000);
     clock.advance(59_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
@@ -210,7 +210,7 @@ describe("CircuitBreaker and silence", () => {
     expect(late.breaker.open).toBeNull();
     const { breaker, clock } = openBySilence();
     clock.advance(1_000);
-    breaker.refused(permitted(breaker), "a", 0);
-    expect(breaker.open).toBe("refused");
+    breaker.unauthorized(permitted(breaker), "a", 0);
+    expect(breaker.open).toBe("unauthorized");
   });
 });

@@ -2,7 +2,7 @@ import { type Clock, setUnrefTimeout } from "../lib/clock.ts";
 import { jitter } from "./backoff.ts";
 
 /** Why a breaker is open: the service refuses the API key, or does not answer. */
-export type Outage = "refused" | "silent";
+export type Outage = "unauthorized" | "unavailable";
 
 /** Leave to make one call; its holder reports the answer to the breaker. */
 export interface Permit {
@@ -17,10 +17,10 @@ const silencesInARow = 5;
 /** Different signatures refused in a row after which it is the key; one is enough where the key never worked. */
 const refusalsInARow = 2;
 /** Milliseconds without opening after a verdict amid refusals, or amid silence: those concern single signatures. */
-const trustMs = { refused: 300_000, silent: 60_000 };
+const trustMs = { unauthorized: 300_000, unavailable: 60_000 };
 // A silent service is probed as often as a single delivery would be retried, and never left alone beyond a signature's life.
-const pauseMaxMs = { refused: 30_000, silent: 10_000 };
-const retryAfterMaxMs = { refused: 300_000, silent: 60_000 };
+const pauseMaxMs = { unauthorized: 30_000, unavailable: 10_000 };
+const retryAfterMaxMs = { unauthorized: 300_000, unavailable: 60_000 };
 /** Pauses that stay short where the key has worked before: many refused signatures may hide one that would be judged. */
 const shortPauses = 16;
 /** Milliseconds to wait for a probe's answer before the next probe. */
@@ -44,7 +44,7 @@ export class CircuitBreaker {
   #timer: unknown;
   readonly #refused = new Set<string>();
   #silences = 0;
-  readonly #trustedUntil = { refused: never, silent: never };
+  readonly #trustedUntil = { unauthorized: never, unavailable: never };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -84,7 +84,7 @@ export class CircuitBreaker {
   /** There was a verdict: closes the breaker. */
   judged(permit: Permit): void {
     this.answered(permit);
-    if (permit.amidRefusals && this.#refused.size > 0) this.#trust("refused");
+    if (permit.amidRefusals && this.#refused.size > 0) this.#trust("unauthorized");
     this.#hasWorked = true;
     this.#refused.clear();
     this.#close();
@@ -92,23 +92,23 @@ export class CircuitBreaker {
 
   /** There was an answer without a verdict: the service is not silent. What says nothing of it, such as a 500, is not reported. */
   answered({ amidSilence }: Permit): void {
-    if (amidSilence && this.#silences > 0) this.#trust("silent");
+    if (amidSilence && this.#silences > 0) this.#trust("unavailable");
     this.#silences = 0;
-    if (this.#open === "silent") this.#close();
+    if (this.#open === "unavailable") this.#close();
   }
 
   /** 401 or 403: opens the breaker once different signatures were refused and none was judged between them. */
-  refused(permit: Permit, signature: string, retryAfterMs: number): void {
+  unauthorized(permit: Permit, signature: string, retryAfterMs: number): void {
     this.answered(permit);
     const enough = this.#hasWorked ? refusalsInARow : 1;
     // More would tell no more.
     if (this.#refused.size < enough) this.#refused.add(signature);
-    this.#failed("refused", permit, this.#refused.size >= enough, retryAfterMs);
+    this.#failed("unauthorized", permit, this.#refused.size >= enough, retryAfterMs);
   }
 
   /** No answer: opens the breaker after several in a row. */
-  silent(permit: Permit, retryAfterMs: number): void {
-    this.#failed("silent", permit, ++this.#silences >= silencesInARow, retryAfterMs);
+  unavailable(permit: Permit, retryAfterMs: number): void {
+    this.#failed("unavailable", permit, ++this.#silences >= silencesInARow, retryAfterMs);
   }
 
   /** Permits no call any more. */
@@ -145,7 +145,7 @@ export class CircuitBreaker {
   #pause(why: Outage, retryAfterMs: number): void {
     if (this.#stopped) return;
     this.#open = why;
-    const short = why === "refused" && this.#hasWorked ? shortPauses : 0;
+    const short = why === "unauthorized" && this.#hasWorked ? shortPauses : 0;
     const doublings = Math.max(0, this.#pauses++ - short);
     const ms = jitter(Math.min(1_000 * 2 ** doublings, pauseMaxMs[why]));
     this.#probeIn(Math.max(ms, Math.min(retryAfterMs, retryAfterMaxMs[why])));

@@ -1,13 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { retryStateOf, whyExpired } from "./retry-state.ts";
+import { retryStateOf, retryStateText, whyExpired } from "./retry-state.ts";
 
 describe("retryStateOf()", () => {
   it("reads what was remembered, nothing at first", () => {
     expect(retryStateOf({ retryState: null })).toEqual({});
     expect(retryStateOf({ retryState: '{"outage":true,"odd":2}' })).toEqual({
       outage: true,
-      odd: 2,
+      badRequests: 2,
     });
+  });
+});
+
+describe("retryStateText()", () => {
+  it("writes names that every version reads", () => {
+    const state = { outage: false, badRequests: 2, refusedAt: 5 };
+    expect(JSON.parse(retryStateText(state))).toEqual({ outage: false, odd: 2, refusedAt: 5 });
+    expect(retryStateOf({ retryState: retryStateText(state) })).toEqual(state);
   });
 });
 

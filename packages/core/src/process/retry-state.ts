@@ -7,7 +7,7 @@ export interface RetryState {
   /** The service was silent while this signature was young. */
   readonly outage?: boolean;
   /** Answers that concerned this one signature, as far as is known: 400, 401, 403, 404 or 422. */
-  readonly odd?: number;
+  readonly badRequests?: number;
   /** When the signature was first refused, in milliseconds since the epoch. */
   readonly refusedAt?: number;
 }
@@ -26,9 +26,21 @@ export interface ServiceState {
 
 const promptMs = 60_000;
 
-/** What was remembered of a delivery; nothing at first. */
+/** The format in the inbox. Its names stay: another version of this package may share the inbox. */
+interface Written extends Pick<RetryState, "outage" | "refusedAt"> {
+  readonly odd?: number | undefined;
+}
+
+/** Reads the state of a delivery; empty at first. */
 export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryState {
-  return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
+  if (retryState === null) return {};
+  const { odd, ...rest } = JSON.parse(retryState) as Written;
+  return { ...rest, ...(odd !== undefined && { badRequests: odd }) };
+}
+
+/** Writes the state of a delivery, as {@link retryStateOf} reads it. */
+export function retryStateText({ badRequests, ...rest }: RetryState): string {
+  return JSON.stringify({ ...rest, odd: badRequests } satisfies Written);
 }
 
 /** What is to be remembered after a call without a verdict, or when no call was made. */
@@ -38,16 +50,16 @@ export function nextRetryState(
   { now, open, judgedAt }: ServiceState,
 ): RetryState {
   const before = retryStateOf(job);
-  const isSilence =
-    why === "silent" || why === "failed" || (why === "not asked" && open === "silent");
+  const isOutage =
+    why === "unavailable" || why === "unknown" || (why === "not asked" && open === "unavailable");
   const isPrompt = now - job.receivedAt.getTime() < promptMs;
   // Refusals count as its own: the first one, and each after another signature was judged.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
-  const isOdd = why === "odd" || (why === "refused" && isOwn);
-  const refusedAt = before.refusedAt ?? (why === "refused" ? now : undefined);
+  const isBadRequest = why === "bad_request" || (why === "unauthorized" && isOwn);
+  const refusedAt = before.refusedAt ?? (why === "unauthorized" ? now : undefined);
   return {
-    outage: before.outage === true || (isSilence && isPrompt),
-    odd: (before.odd ?? 0) + (isOdd ? 1 : 0),
+    outage: before.outage === true || (isOutage && isPrompt),
+    badRequests: (before.badRequests ?? 0) + (isBadRequest ? 1 : 0),
     ...(refusedAt !== undefined && { refusedAt }),
   };
 }

@@ -144,15 +144,16 @@ export class VerifyStage {
     permit: Permit,
     signal: StopSignal,
   ): Outcome {
-    if (why !== "refused" && signal.aborted) return stopped;
-    if (why === "odd") this.#breaker.answered(permit);
-    else if (why === "silent") this.#breaker.silent(permit, retryAfterMs);
-    else if (why === "refused") this.#breaker.refused(permit, job.signature ?? "", retryAfterMs);
+    if (why !== "unauthorized" && signal.aborted) return stopped;
+    if (why === "bad_request") this.#breaker.answered(permit);
+    else if (why === "unavailable") this.#breaker.unavailable(permit, retryAfterMs);
+    else if (why === "unauthorized")
+      this.#breaker.unauthorized(permit, job.signature ?? "", retryAfterMs);
     const error = describe(thrown, (line) =>
       this.#options.redact(redactSecrets(line, { signature: job.signature ?? "" })),
     );
     const call = { why, retryAfterMs, ...this.#known(job, why) };
-    if (why === "refused" && isKeySuspect(call.state, call.service)) {
+    if (why === "unauthorized" && isKeySuspect(call.state, call.service)) {
       this.#options.status.service = "refused";
       this.#refusedAt = call.service.now;
       this.#lines.refused(
@@ -161,7 +162,7 @@ export class VerifyStage {
       );
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
-    if (why === "silent") this.#options.status.service = "unreachable";
+    if (why === "unavailable") this.#options.status.service = "unreachable";
     this.#lines.unanswered(
       { id: job.id, error },
       "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
@@ -172,7 +173,7 @@ export class VerifyStage {
   #notAsked(job: Job, signal: StopSignal): Outcome {
     const { open } = this.#breaker;
     if (signal.aborted || open === null) return stopped;
-    const isKey = open === "refused";
+    const isKey = open === "unauthorized";
     const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
     // The error of its own last call says more.
     const error = job.lastError ?? why;

@@ -4,6 +4,7 @@ import {
   isJudgedSince,
   type NoVerdict,
   type RetryState,
+  retryStateText,
   type ServiceState,
 } from "./retry-state.ts";
 
@@ -25,7 +26,7 @@ const giveUpMs = 3_600_000;
 /** Calls for a released delivery, which is older than an hour: as many as fit into one. */
 const releasedAttempts = 12;
 /** Answers that concern one signature alone before it is held. */
-const oddAnswers = 3;
+const badRequestsMax = 3;
 /** A verdict is recent for so long: the service works. */
 const recentMs = 60_000;
 const refusedPauseMaxMs = 10_000;
@@ -44,25 +45,29 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
   }
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
-    retryState: JSON.stringify(call.state),
+    retryState: retryStateText(call.state),
     // A delivery that gave way stays behind the others.
     ...(givesWay(job, call) && { lowPriority: true }),
   });
 }
 
 /** Until another signature is judged, refusals of the first ones are blamed on the key. */
-export function isKeySuspect({ odd }: RetryState, { open, judgedAt }: ServiceState): boolean {
-  return open === "refused" || (judgedAt === Number.NEGATIVE_INFINITY && odd === 1);
+export function isKeySuspect(
+  { badRequests }: RetryState,
+  { open, judgedAt }: ServiceState,
+): boolean {
+  return open === "unauthorized" || (judgedAt === Number.NEGATIVE_INFINITY && badRequests === 1);
 }
 
 function isItsOwnFault({ why, state, service }: Unanswered): boolean {
-  if (why === "not asked" || (state.odd ?? 0) < oddAnswers) return false;
-  return why === "refused" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
+  if (why === "not asked" || (state.badRequests ?? 0) < badRequestsMax) return false;
+  return why === "unauthorized" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
 }
 
 /** Verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
 function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
-  const isKey = service.open === "refused" || (why === "refused" && isKeySuspect(state, service));
+  const isKey =
+    service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(state, service));
   return isKey && service.judgedAt < job.receivedAt.getTime();
 }
 
@@ -76,21 +81,21 @@ function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
   const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
   // Refusals are not counted before they are known to be its own: the age says as much.
-  const refusedMs = why === "refused" ? Math.min(age, refusedPauseMaxMs) : 0;
+  const refusedMs = why === "unauthorized" ? Math.min(age, refusedPauseMaxMs) : 0;
   const delay = Math.max(ownMs, refusedMs, call.openMs);
   return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
 }
 
 function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean {
   if (why === "not asked") return job.released;
-  return why !== "refused" || isJudgedSince(state, service.judgedAt);
+  return why !== "unauthorized" || isJudgedSince(state, service.judgedAt);
 }
 
 /** Junk must not keep genuine deliveries waiting, nor be the probe each time. */
 function givesWay(job: Job, { why, service }: Unanswered): boolean {
   if (ageOf(job, service.now) >= signatureLifetimeMs) return true;
   if (why === "not asked") return false;
-  const isDoubtful = why === "odd" || why === "refused" || isWorking(service);
+  const isDoubtful = why === "bad_request" || why === "unauthorized" || isWorking(service);
   return isDoubtful || job.attempts > 0 || service.open !== null;
 }
 
