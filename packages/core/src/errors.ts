@@ -1,7 +1,7 @@
 import { brand } from "./lib/brand.ts";
 import { inspect } from "./lib/validate.ts";
 
-/** What went wrong, as a stable word to switch on; every error made here carries one as `code`. */
+/** A stable word for each failure, to switch on; every error made here carries one as `code`. */
 export type ErrorCode =
   | "service_unreachable"
   | "service_timeout"
@@ -43,25 +43,25 @@ export class ReporthookError extends Error {
 }
 brand(ReporthookError, "ReporthookError");
 
-/** What is known of a failed call of the service. */
+/** Details of a failed call to the service. */
 export interface ServiceErrorDetails {
   /** HTTP status of the answer; absent when there was none. */
   readonly status?: number;
   /** The answer's body (parsed JSON, else text), cut at 2 KiB of text. */
   readonly body?: unknown;
-  /** Whether the same call may succeed later without a change on our side; one that got no answer may have been taken all the same. */
+  /** Whether the same call may succeed later without a change on our side. A call without an answer may have succeeded. */
   readonly retryable: boolean;
   /** The wait the service asked for with `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** What failed underneath, with every trace of the API key removed. */
+  /** The error underneath, with every trace of the API key removed. */
   readonly cause?: unknown;
 }
 
 /**
- * A call of the service that gave no usable answer (document, section "Errors").
+ * A call to the service without a usable answer (document, section "Errors").
  *
- * `service_unreachable`: no connection, or one that broke off; `service_timeout`: no whole answer in time; `service_refused`: 401 or 403;
- * `service_failed`: any other answer that the document does not list.
+ * `service_unreachable`: no connection, or the connection broke; `service_timeout`: no whole answer in time; `service_refused`:
+ * 401 or 403; `service_failed`: any other answer that the document does not list.
  *
  * @example
  * await client.testWebhook("https://app.example/webhooks/reports").catch((error: unknown) => {
@@ -89,7 +89,7 @@ brand(ServiceError, "ServiceError");
 export interface ReportRequestProblem {
   /** The wire's field name, with an index for an element: `domains[2]`. */
   readonly field: string;
-  /** What is wrong and what would be right. */
+  /** The problem, and a value that would be right. */
   readonly message: string;
 }
 

@@ -4,10 +4,10 @@ import type { Mountable } from "./http/mountable.ts";
 import type { Health } from "./inbox/health.ts";
 import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 
-/** `NoInfer`, which TypeScript has from 5.4 on: names are inferred from what is given as names alone. */
+/** `NoInfer`, which TypeScript has from 5.4 on: names are inferred from the argument `names` alone. */
 type Given<T> = [T][T extends unknown ? 0 : never];
 
-/** Receives notifications, has them verified, and hands their events to handlers. */
+/** Receives notifications, verifies them, and calls the handlers of their events. */
 export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> extends Mountable {
   /** The option `name`. */
   readonly name: string;
@@ -32,8 +32,9 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
    */
   start(): Promise<void>;
   /**
-   * Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish, and the inbox has what is left of them
-   * to close, at least 2,000. Idempotent. Inside a handler it resolves at once, for it waits for handlers. Rejects `inbox_failed` when the inbox can't be closed, or not in that time.
+   * Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish, and the inbox has the rest of that time to
+   * close, at least 2,000. Idempotent. Inside a handler it resolves at once, since it waits for handlers. Rejects `inbox_failed`
+   * when the inbox can't be closed in that time.
    */
   close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   /**
@@ -44,8 +45,8 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
   /** Whether it takes notifications, and how its inbox and the service fare. Never rejects. */
   health(): Promise<Health>;
   /**
-   * A `webhook_url` of one's own for each request: `base` with a signed token, which does not expire. Its context comes
-   * back as `event.context`. At most 255 characters; needs the option `callback`.
+   * Makes a unique `webhook_url` for each request: `base` with a signed token, which does not expire. Its context comes back as
+   * `event.context`. At most 255 characters; needs the option `callback`.
    *
    * Rejects with a TypeError for a wrong base or context, when the URL is longer, and without the option.
    *

@@ -1,4 +1,4 @@
-// "@reporthook/core/store": what an inbox of one's own is made of, so that every store decides alike.
+// "@reporthook/core/store": the parts of an inbox, so that every store makes the same decisions.
 
 export {
   isKeyRefused,

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Systems hand out ports from 32768 on, or from 49152. Of those below, nobody who listens on any port or connects to
-// somewhere takes one before its program listens, or while that is started again. Each test process has its own.
+// Systems hand out ports from 32768 or 49152 on. No other listener or connection takes a port below those before its
+// program listens, or while it restarts. Each test process has a separate range.
 const each = 1_000;
 const first = 20_000 + (Number(process.env["VITEST_POOL_ID"] ?? 0) % 12) * each;
 let next = Math.floor(Math.random() * each);
 
-/** A port that nobody listens on, for a program that has to be told one. */
+/** A port without a listener, for a program that needs its number in advance. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < each; tries++) {
     const port = first + (next++ % each);

@@ -13,11 +13,11 @@ export interface TestStages {
   readonly status: Status;
   readonly registrations: Registration[];
   readonly clock: ReturnType<typeof createEmulator>["clock"];
-  /** A delivery that has just come, but for what is given. */
+  /** Makes a delivery that has just arrived, with the given parts. */
   job(given?: Partial<Job>): Job;
 }
 
-/** Makes them; what is given replaces options. */
+/** Makes the stages with the given options. */
 export function testStages(
   authorize: () => unknown,
   rest: Partial<VerifyOptions & HandleOptions> = {},

@@ -28,13 +28,13 @@ export function missingProgram(name: string, packages: string = name): string | 
   return status === 0 ? null : `no ${name} here: apt-get install ${packages}`;
 }
 
-/** What is missing to stand between SQLite and the C library, or null. */
+/** The tool that is missing to stand between SQLite and the C library, or null. */
 export function missingForShim(): string | null {
   if (process.platform !== "linux") return "LD_PRELOAD needs Linux";
   return missingProgram("gcc", "gcc libc6-dev");
 }
 
-/** What is missing to mount file systems, or null. */
+/** The tool that is missing to mount file systems, or null. */
 export function missingForMounts(): string | null {
   if (process.platform !== "linux") return "tmpfs needs Linux";
   const [, capabilities = "0"] =

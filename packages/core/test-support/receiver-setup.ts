@@ -25,7 +25,7 @@ export interface Line {
   readonly message: string;
 }
 
-/** What an answer of the endpoint says. */
+/** The contents of an answer of the endpoint. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -124,7 +124,7 @@ export function slowRequest(arrival: Promise<void>, text: string = "{}"): Reques
   return new Request("http://localhost/", init);
 }
 
-/** From here to the end of the test time is what is advanced: none passes while a busy machine does something else. */
+/** From here to the end of the test only `advance` moves the time: a busy machine does not. */
 export function standStill(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());

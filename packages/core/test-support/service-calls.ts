@@ -23,7 +23,7 @@ export async function serve(listener: RequestListener): Promise<string> {
   return await listenLocally(server);
 }
 
-/** A server below HTTP: sends `bytes` to whoever says something, and hangs up. */
+/** A server below HTTP: sends `bytes` after the first data of a caller, and hangs up. */
 export async function serveRaw(bytes: string): Promise<string> {
   const server = createRawServer((socket) => {
     socket.on("error", () => {});
@@ -60,14 +60,14 @@ export function operations(
   ];
 }
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 export const rejection = (promise: Promise<unknown>): Promise<any> =>
   promise.then(
     () => expect.unreachable("it resolved"),
     (thrown: unknown) => thrown,
   );
 
-/** Everything that can be seen of an error, followed through properties that nobody lists. */
+/** Everything that can be seen of an error, including its hidden properties. */
 export function everythingIn(error: unknown, seen: Set<unknown> = new Set()): string {
   if (typeof error !== "object" || error === null || seen.has(error)) return String(error);
   seen.add(error);

@@ -20,7 +20,7 @@ export interface CallbackOptions<Context = unknown> {
   readonly [contextType]?: Context;
 }
 
-/** What the URL of a request said. */
+/** The callback data in the URL of a request. */
 export interface Called {
   /** Path and query without the token. */
   readonly url: string;
@@ -28,7 +28,7 @@ export interface Called {
   readonly context: string | null;
 }
 
-/** Makes signed callback URLs, and looks at those that requests come to. */
+/** Makes signed callback URLs, and checks the URLs of requests. */
 export interface Callbacks {
   /**
    * A signed URL: `base` with a token for the context.
@@ -36,7 +36,7 @@ export interface Callbacks {
    * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
    */
   url(base: string, context: unknown): Promise<string>;
-  /** What a request's path and query say; null when it is to be answered 404. */
+  /** Reads the path and query of a request; null when the answer must be 404. */
   look(url: string): Promise<Called | null>;
 }
 
@@ -70,7 +70,7 @@ export function createCallbacks(
 }
 
 async function signedUrl(tokens: CallbackTokens, base: string, context: unknown): Promise<string> {
-  // Messages quote neither: an address may hold a secret, a context what is nobody's business.
+  // Messages quote neither: an address may hold a secret, and a context is private.
   if (typeof base !== "string" || !/^https?:\/\//i.test(base) || !URL.canParse(base)) {
     throw new TypeError(
       'callbackUrl: base must be an absolute http(s) URL like "https://app.example/webhooks/reports"',

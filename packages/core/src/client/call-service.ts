@@ -3,7 +3,7 @@ import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
 import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-body.ts";
 import { untraced } from "./untraced.ts";
 
-/** What `fetch` is called with. */
+/** The second argument of a call to `fetch`. */
 export interface FetchInit {
   readonly method: "POST";
   readonly headers: Record<string, string>;
@@ -31,9 +31,9 @@ export interface ServiceCall {
     readonly headers: Record<string, string>;
     readonly body?: string;
   };
-  /** What of it no error may show, beside the key. */
+  /** Secrets that no error may show, in addition to the key. */
   readonly secrets: Secrets;
-  /** Whether the status is one that the operation can end with. */
+  /** Whether the operation may end with this status. */
   readonly expects: (status: number) => boolean;
   /** Whether such a status says all: its body may break off, or never end. */
   readonly statusOnly?: boolean;
@@ -184,7 +184,7 @@ function failure(call: ServiceCall, redactor: Redactor, exchange: Exchange): Ser
   if (!taken) {
     return fail("service_failed", `answered ${status}, which is no documented outcome`, retryable);
   }
-  // The service took what it was sent: the same call once more may have it done twice.
+  // The service took the call: repeating it may do it twice.
   const problem = `answered ${status}, then broke off${codeOf(cause)}: it is done, or will be`;
   return fail("service_unreachable", problem, false);
 }

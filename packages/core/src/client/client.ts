@@ -34,8 +34,8 @@ export interface ClientOptions {
 }
 
 /**
- * What the service says of a signature (document, section "Verify a notification signature"): `"valid"` (200),
- * `"invalid"`, not from the service (406), or `"expired"`, from the service and older than 5 minutes (424).
+ * The service's answer about a signature (document, section "Verify a notification signature"): `"valid"` (200), `"invalid"`, not
+ * from the service (406), or `"expired"`, from the service and older than 5 minutes (424).
  */
 export type Verdict = "valid" | "invalid" | "expired";
 
@@ -44,7 +44,7 @@ export interface DeliveryInfo {
   /** Path and query it arrived at, without a callback token. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What its callback URL was made with; undefined without a valid token. */
+  /** The context of its callback URL; undefined without a valid token. */
   readonly context?: unknown;
 }
 
@@ -204,7 +204,7 @@ function keySource(apiKey: unknown, used: (key: string) => void): () => string |
   };
 }
 
-/** The name of what was thrown, if it looks like an error's: it may hold anything, even the key. */
+/** The name of a thrown value, if it looks like the name of an error: it may hold anything, even the key. */
 function errorName(thrown: unknown): string {
   const name = safeGet(thrown, "name");
   return typeof name === "string" && /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name)

@@ -20,7 +20,7 @@ export function checkBaseUrl(value: unknown): string {
 
 const overHttp: unique symbol = Symbol.for("reporthook.overHttp");
 
-/** What a client carries for {@link overHttpOf} to find when its `baseUrl` is `http:` and leads to another machine. */
+/** Properties of a client whose `baseUrl` is `http:` and leads to another machine; {@link overHttpOf} reads them. */
 export function carriedOverHttp(baseUrl: string): object {
   const { protocol, hostname, origin } = new URL(baseUrl);
   const isHere = /^(?:(?:.+\.)?localhost|127\..*|\[::1\])$/.test(hostname);
@@ -32,7 +32,7 @@ export function overHttpOf(client: object): string | undefined {
   return (client as { [overHttp]?: string })[overHttp];
 }
 
-// What is looked for in every error has to be a pattern, and of longer ones none can be made.
+// The key becomes part of a pattern, and engines limit the length of patterns.
 const maxKeyLength = 2_048;
 
 /** The API key, if it can be one. A `TypeError` names the option and never quotes the key. */

@@ -17,7 +17,7 @@ interface WebStream {
   };
 }
 
-/** What came of a body so far. */
+/** The part of a body that has arrived. */
 export interface BodyText {
   text: string;
 }

@@ -1,6 +1,6 @@
 import { InvalidReportRequestError, type ReportRequestProblem } from "../errors.ts";
 
-/** A metric of a report: those the document shows, or any other (document, section "Report request"). */
+/** A metric of a report: one that the document shows, or any other text (document, section "Report request"). */
 export type Metric =
   | "category_sales_performance_product_views"
   | "category_sales_performance_units_sold"
@@ -40,7 +40,7 @@ export interface ReportRequest {
   readonly response_format?: "csv" | (string & {}) | undefined;
 }
 
-/** What is wrong with the value of a field. */
+/** The problem with the value of a field. */
 type Check = (field: string, value: unknown) => readonly ReportRequestProblem[];
 
 function rule(message: string, fits: (value: unknown) => boolean): Check {

@@ -2,7 +2,7 @@ interface Context {
   setValue(key: symbol, value: unknown): Context;
 }
 
-/** What OpenTelemetry's API registers of itself, for all of its copies. */
+/** The part of OpenTelemetry's API that it registers globally, for all of its copies. */
 interface Telemetry {
   readonly context?: {
     active(): Context;

@@ -1,10 +1,10 @@
 /** The values of a report's status (document, section "Report status"). */
 export type ReportStatus = "processing" | "complete" | "internal_error";
 
-/** What an event is, always specific. */
+/** The type of an event, always specific. */
 export type EventType = "test_webhook_endpoint" | `report.${ReportStatus}` | "unknown";
 
-/** What `on` takes: an event type, `report` for any status, `*` for everything. */
+/** The names that `on` takes: an event type, `report` for any status, `*` for everything. */
 export type EventName = EventType | "report" | "*";
 
 /** How far a delivery's origin is known: authorized, authorized too late, or never signed. */
@@ -20,7 +20,7 @@ export interface Schema<Output = unknown> {
   };
 }
 
-/** What a {@link Schema} answers: a value, or the issues. */
+/** The result of a {@link Schema}: a value, or the issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
@@ -57,7 +57,7 @@ interface Common<Type extends EventType, Context, S extends Schemas> {
   readonly verification: Verification;
   /** The notification's JSON object, or its schema's output. */
   readonly body: BodyOf<Type, S>;
-  /** What the callback URL was made with; absent without a valid token. */
+  /** The context of the callback URL; absent without a valid token. */
   readonly context?: Context;
 }
 
@@ -74,7 +74,7 @@ export interface ReportEvent<
   Context = unknown,
   S extends Schemas = NoSchemas,
 > extends Common<`report.${Status}`, Context, S> {
-  /** What the report is now. */
+  /** The status of the report. */
   readonly status: Status;
   /** Read beside the status; null when the notification names none. */
   readonly reportId: string | null;
@@ -107,7 +107,7 @@ export type EventOf<
   S extends Schemas = NoSchemas,
 > = EventsByType<Context, S>[TypesOf<Name>];
 
-/** What a handler is told besides the event. */
+/** The second argument of a handler. */
 export interface HandlerContext {
   /** Aborted when the attempt has taken `handlerTimeoutMs`, and when `close` runs out of time. */
   readonly signal: AbortSignal;

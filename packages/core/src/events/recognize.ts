@@ -4,7 +4,7 @@ import type { ReportStatus } from "./events.ts";
 /** A JSON object as it came. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What a `parse` option answers: null leaves the notification to the built-in table. */
+/** The result of the option `parse`; null leaves the notification to the built-in table. */
 export type Parsed =
   /** The status says which. */
   | { readonly type: "report"; readonly status: ReportStatus; readonly reportId?: ReportId }

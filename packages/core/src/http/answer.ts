@@ -17,7 +17,7 @@ export type ProblemCode =
   | "inbox_unavailable"
   | "not_handled";
 
-/** What was decided on a request: stored (or handled), or refused. */
+/** The result of a request: stored (or handled), or refused. */
 export type ReceiveResult =
   | { readonly status: "accepted" | "duplicate"; readonly id: string }
   | { readonly refused: ProblemCode; readonly id?: string };

@@ -10,13 +10,13 @@ import {
 } from "./incoming.ts";
 import { type NodeStream, readOrLeft } from "./node-body.ts";
 
-/** What a serverless platform passes beside the request. */
+/** The context that a serverless platform passes with a request. */
 export interface FetchContext {
   /** Keeps the instance alive until the promise is settled. */
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** What an adapter knows beside a web standard request; looked at only when it is needed, so getters will do. */
+/** Facts that an adapter adds to a web standard request. They are read only when needed: getters are fine. */
 export interface FetchHost {
   /** The request of Node that it was made of, where parsers ahead leave a body: `c.env.incoming` in Hono. */
   readonly node?: object | undefined;
@@ -88,7 +88,7 @@ function readBody(
   if (announced !== null && Number(announced) <= limit) {
     const result = request.arrayBuffer().then(
       (body) => fitting(wholeOf(alreadyRead(body), headers), limit),
-      // Who holds the stream unread is something ahead; once it is read, the sender has cut it off.
+      // If something ahead holds the stream, it is unread; if it was read, the sender broke off.
       () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
     );
     return { result, stop() {} };
@@ -105,7 +105,10 @@ function readBody(
   return { result, stop };
 }
 
-/** A body that has come whole. Some hosts end one that was cut off; of one that something ahead has read many show an empty rest. */
+/**
+ * Checks that a body is whole. Some hosts end a body where the sender broke off, and many show an empty body after something
+ * ahead has read it.
+ */
 function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array | BodyFailure {
   if (typeof body === "string") return body;
   const announced = Number(headers.get("content-length"));

@@ -6,9 +6,9 @@ export type BodyFailure = "too_large" | "unavailable" | "cut_off";
 
 /** A body on its way. */
 export interface BodyReading {
-  /** A promise never rejects; what was there already is no promise. */
+  /** A promise never rejects; a body that was read already is no promise. */
   readonly result: Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
-  /** Stops reading; what came so far is dropped. */
+  /** Stops reading and drops the bytes read so far. */
   stop(): void;
 }
 
@@ -20,7 +20,7 @@ export interface Incoming {
   readonly headers: IncomingHeaders;
   /** Whether other requests share the connection, as in HTTP/2: then it is never closed after an answer. */
   readonly multiplexed?: boolean;
-  /** Whether something else has answered already, so that the receiver's answer reaches nobody. */
+  /** Whether something else has answered already: then the sender does not get the receiver's answer. */
   readonly answered?: boolean;
   /** Starts reading at most `limit` bytes; called once. */
   readBody(limit: number): BodyReading;
@@ -34,7 +34,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** What `read` gives, or undefined where it throws: a getter on an object that others have made may do so. */
+/** Calls `read`; undefined if it throws, as a getter of a foreign object may. */
 export function look<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -47,7 +47,7 @@ export function look<T>(read: () => T): T | undefined {
 export function headerOf(headers: IncomingHeaders, name: string): string | null {
   const value = isWebStandard(headers) ? headers.get(name) : headers[name];
   if (typeof value === "string") return value.includes(",") ? once(value) : value;
-  // What a plain object inherits is neither.
+  // Inherited properties of a plain object are neither.
   return Array.isArray(value) ? once(value.join(", ")) : null;
 }
 
@@ -79,7 +79,7 @@ function once(joined: string): string {
   return joined;
 }
 
-/** Whether a value holds bytes, of whatever realm. */
+/** Whether a value holds bytes, from any realm. */
 export function isBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
   return ArrayBuffer.isView(value) || tagOf.call(value) === "[object ArrayBuffer]";
 }
@@ -111,7 +111,7 @@ function isPlain(value: unknown): boolean {
   );
 }
 
-/** A {@link BodyReading} of what is there already, held to `limit`. */
+/** Makes a {@link BodyReading} of a body that was read already, held to `limit`. */
 export function readAlready(body: Uint8Array | BodyFailure, limit: number): BodyReading {
   return { result: fitting(body, limit), stop() {} };
 }

@@ -1,7 +1,7 @@
 import type { FetchContext } from "./fetch.ts";
 import type { Answer, Incoming } from "./incoming.ts";
 
-/** What an adapter needs of a receiver. */
+/** The part of a receiver that an adapter needs. */
 export interface Mountable {
   /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
   mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;

@@ -44,14 +44,14 @@ export function readOrLeft(
   limit: number,
   read: () => BodyReading,
 ): BodyReading {
-  // Hosts may take for the body what is still being collected.
+  // Hosts may mistake for the body a buffer that is still being filled.
   if (isRead(req) && !req.readableEnded && rawBodyOf(req) !== null) {
     return readRest(req, req, limit);
   }
   let reading = read();
   let stopped = false;
   const result = Promise.resolve(reading.result).then((body) => {
-    // HTTP/2 ends what it has cut off.
+    // HTTP/2 also emits `end` after the sender broke off.
     if (req.aborted === true && req.httpVersionMajor > 1) return "cut_off";
     const found = typeof body === "string" ? body === "too_large" : body.byteLength > 0;
     if (found || stopped) return body;
@@ -66,7 +66,7 @@ export function readOrLeft(
   return { result, stop };
 }
 
-/** Whether something listens to what comes. */
+/** Whether something listens to the stream. */
 export function isRead(req: NodeStream): boolean {
   return req.listenerCount("data") + req.listenerCount("readable") > 0;
 }
@@ -75,7 +75,7 @@ export function isRead(req: NodeStream): boolean {
 function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
   if (req.aborted === true) return "cut_off";
   const raw = rawBodyOf(kept);
-  // Empty though something came: nobody has collected it.
+  // Empty although bytes arrived: nothing collected them.
   if (raw !== null && (raw.byteLength > 0 || !req.readableDidRead)) return raw;
   // A parser ahead has met the end of an empty body.
   if (!req.readableDidRead) return new Uint8Array();
@@ -84,7 +84,7 @@ function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
   return skipped ? "unavailable" : body;
 }
 
-/** Waits for the end of a stream that something ahead has begun to read: what it is still collecting is not the body. */
+/** Waits for the end of a stream that something ahead has begun to read: a buffer that is still being filled is not the body. */
 function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
   const collected = isRead(req);
   let rest = 0;
@@ -94,7 +94,7 @@ function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
     if (rest > limit) finish("too_large");
     else if (!collected) finish("unavailable");
   };
-  // Those who collect are told of the end in the same turn, or continue in its promises.
+  // Collectors see the end in the same tick, or in its promises.
   const onEnd = (): void => void setTimeout(() => finish(fitting(bodyLeft(req, kept), limit)), 0);
   const onCut = (): void => {
     if (!req.readableEnded) finish("cut_off");

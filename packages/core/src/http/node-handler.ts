@@ -17,7 +17,7 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** A response of Node, HTTP/1 or 2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** What may have happened before us; looked at only when it is needed, so getters will do. */
+/** Work that may have happened before the receiver. It is read only when needed: getters are fine. */
 export interface AlreadyParsed extends KeptBody {
   /** Path and query as the sender wrote them. */
   readonly url: string;
@@ -56,7 +56,7 @@ export function incomingFromNode(req: NodeRequest, parsed: AlreadyParsed): Incom
   return new NodeIncoming(req, parsed);
 }
 
-/** Reads nothing off the request before the receiver asks: what throws there is answered. */
+/** Reads nothing from the request before the receiver asks: an error is answered only from then on. */
 class NodeIncoming implements Incoming {
   readonly #req: NodeRequest;
   readonly #parsed: AlreadyParsed;
@@ -104,7 +104,7 @@ class NodeIncoming implements Incoming {
 export function send(req: NodeRequest, response: NodeResponse, answer: Answer): void {
   const res = response as ServerResponse;
   if (res.headersSent || res.destroyed) return;
-  // Not spread: in front of another property that makes V8 describe the object anew for each answer.
+  // Not spread: in front of another property, V8 would build a new object shape for each answer.
   const headers: OutgoingHttpHeaders = {};
   for (const name of Object.keys(answer.headers)) headers[name] = answer.headers[name];
   headers["Content-Length"] = Buffer.byteLength(answer.body);
@@ -186,7 +186,7 @@ function readStream(req: IncomingMessage, limit: number): BodyReading {
     else chunks.push(bytes);
   };
   const onEnd = (): void => {
-    // HTTP/2 ends what it has cut off.
+    // HTTP/2 also emits `end` after the sender broke off.
     if (req.aborted || size < Number(req.headers["content-length"])) {
       fail("cut_off");
       return;

@@ -10,7 +10,7 @@ let node: NodeCrypto | undefined;
 const utf8 = new TextEncoder();
 const halfBytes = 12;
 const nothing = new Uint8Array();
-// What is hashed at once is never needed again.
+// Input of the synchronous hash is not needed after it.
 const scratch = new Uint8Array(8_192);
 
 /** The parts that make two signed deliveries one and the same. */

@@ -38,9 +38,8 @@ const answerMs = 4_000;
 const countMs = 60_000;
 
 /**
- * Asks an inbox how it is doing, unless it is closed: that would open it again. One that gives no answer within 4 seconds
- * fails. One that only takes longer to count, as with millions of deliveries on PostgreSQL, does not: what it counted
- * last is told.
+ * Asks an inbox for its health, unless it is closed: that would open it again. It fails without an answer within 4 seconds. If
+ * only the counting takes longer, as with millions of deliveries on PostgreSQL, the last counts are reported.
  */
 export function watchHealth(
   {
@@ -63,7 +62,7 @@ export function watchHealth(
     counted = { at, oldest, counts };
   }
 
-  /** Resolves to whether it is counted anew; who only joins is not told that it failed. */
+  /** Resolves to whether the counts are new; a caller that joins is not told that counting failed. */
   async function isCounted(ms: number): Promise<boolean> {
     const isJoined = counting !== undefined;
     counting ??= withTimeout({ clock, ms: countMs, late: "It took too long" }, count).finally(

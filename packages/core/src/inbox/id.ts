@@ -35,7 +35,7 @@ export function idOf(key: Uint8Array): string {
   return String.fromCharCode(...all);
 }
 
-/** What is smaller than every id made at this moment or later, and greater than all made before. */
+/** The lower bound of all ids made at this moment or later; all earlier ids are smaller. */
 export function idAt(ms: number): string {
   const time: number[] = [];
   write(Math.min(Math.max(0, Math.floor(ms)), 2 ** 50 - 1), 0, timeLength, time);

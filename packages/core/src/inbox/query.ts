@@ -9,7 +9,7 @@ export const minuteMs = 60_000;
 /** The ids that a query may find: `first` and greater ones, all smaller than `below`. */
 export function idRange(query: InboxQuery): { readonly first: string; readonly below: string } {
   const { from, until, idPrefix, after, newestFirst = false } = query;
-  // A space is smaller, and a tilde greater, than whatever an id may go on with.
+  // A space sorts before, and a tilde after, every character of an id.
   const firsts = [idPrefix ?? "", from === undefined ? "" : idAt(from.getTime())];
   const belows = [`${idPrefix ?? ""}~`, until === undefined ? "~" : idAt(until.getTime())];
   if (after !== undefined) newestFirst ? belows.push(after) : firsts.push(`${after} `);
@@ -21,7 +21,7 @@ export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
   return asked === undefined || asked === state || (asked === "parked" && isParked(state));
 }
 
-/** Those of all that a query finds, in its order. */
+/** The deliveries that a query finds, in its order. */
 export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery): StoredDelivery[] {
   const { receiver, state, type, reportId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);

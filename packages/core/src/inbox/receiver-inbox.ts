@@ -12,13 +12,16 @@ export interface ReceiverInbox {
   get(id: string): Promise<EntryDetails | null>;
   /** How many there are in each state. */
   counts(): Promise<Counts>;
-  /** In numbers: all there is, and what was received in a span of time. Rejects with a TypeError without its two dates. */
+  /**
+   * The numbers of an inbox: everything it holds, and the notifications received in a span of time. Rejects with a TypeError
+   * without its two dates.
+   */
   summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;
   /** Runs a held, dead or handled one, attempts from zero. Rejects `not_found` or `not_releasable`. */
   release(id: string): Promise<void>;
   /** Runs all that are parked for a reason; resolves to how many. */
   releaseAll(reason: ReasonCode): Promise<number>;
-  /** Has one that waits for its next try tried at once. Rejects `not_found` or `not_releasable`. */
+  /** Retries a waiting delivery immediately. Rejects `not_found` or `not_releasable`. */
   retry(id: string): Promise<void>;
   /** Deletes a parked one. Rejects `not_found` or `not_parked`. */
   discard(id: string): Promise<void>;

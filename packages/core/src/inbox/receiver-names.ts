@@ -3,7 +3,7 @@ import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** A receiver, as the one that takes over from it sees it. */
+/** A receiver, as its successor sees it. */
 export interface Holder {
   readonly inbox: Pick<Inbox, "identity" | "guarantees">;
   close(): Promise<void>;
@@ -32,8 +32,8 @@ shared[key] = registry;
 const everywhere = key;
 
 /**
- * Takes a receiver's name until it is given back: on its inbox, and in all of the process if somebody chose it. In development
- * an earlier receiver on the same store, left by a module that was evaluated again, gives it up and is closed.
+ * Reserves a receiver's name until it is released: on its inbox, and in the whole process if the app chose it. In development, an
+ * earlier receiver on the same store, left by a module that was evaluated again, loses the name and is closed.
  *
  * @throws TypeError when another receiver of this process has it
  */

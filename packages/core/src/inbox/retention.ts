@@ -11,7 +11,7 @@ export interface RetentionOptions {
 }
 
 /**
- * That option of the inbox `whose`, with its defaults.
+ * Checks the option `retention` of the inbox `whose`, and fills in the defaults.
  *
  * @throws TypeError that names what is wrong or unknown
  */

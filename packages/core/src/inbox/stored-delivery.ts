@@ -43,7 +43,7 @@ export interface StoredDelivery {
 const emptyBytes = new Uint8Array();
 const noAttempts: readonly Attempt[] = [];
 
-/** What is kept of a new delivery. */
+/** Makes the stored form of a new delivery. */
 export function newStoredDelivery(
   delivery: NewDelivery,
   arrival: Arrival,
@@ -86,7 +86,7 @@ export function attemptOutcome(stored: string): Attempt["outcome"] {
   return stored === "again" ? "retry" : (stored as Attempt["outcome"]);
 }
 
-/** It, as a list shows it. */
+/** Projects a stored delivery to a list entry. */
 export function entryOf(kept: StoredDelivery): Entry {
   return {
     id: kept.id,
@@ -112,7 +112,7 @@ export function detailsOf(kept: StoredDelivery): EntryDetails {
   };
 }
 
-/** It, as work is given it. */
+/** Projects a stored delivery to a job. */
 export function jobOf(kept: StoredDelivery): Job {
   return {
     id: kept.id,

@@ -1,4 +1,4 @@
-/** What work looks at to know that it is to end; an `AbortSignal` is one. */
+/** The cancellation signal of a running job; an `AbortSignal` is one. */
 export interface StopSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -30,7 +30,7 @@ export class StopController {
 const waiting = new WeakMap<StopSignal, Set<() => void>>();
 
 /**
- * Calls `call` once when `signal` aborts; returns how to take that back. However many wait, the signal has one listener:
+ * Calls `call` once when `signal` aborts; returns a function that takes it back. The signal has one listener for all callers:
  * Node warns of a leak from the eleventh on.
  */
 export function onAbort(signal: StopSignal, call: () => void): () => void {

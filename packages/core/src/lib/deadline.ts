@@ -58,7 +58,7 @@ export class Deadline {
 
   #fire(): void {
     this.#timer = undefined;
-    // The clock alone would not do, for somebody may have set it back; nor the timer, which may have come late.
+    // The clock alone is not enough, since it may be set back; nor the timer, which may be late.
     const left = this.#lateAt - Math.max(this.#firesAt, this.#clock.now());
     if (left > 0) this.#arm(left);
     else this.#late?.("late");

@@ -1,7 +1,7 @@
 /** A binary heap: `pop` gives the element with the smallest rank first. */
 export class Heap<T> {
-  // The elements, each one's rank, and its place in the order of arrival: in arrays of their own, because an object for
-  // each would be one more for the collector to copy.
+  // The elements, their ranks, and their order of arrival: in separate arrays, because an object for each element would be one
+  // more for the collector to copy.
   readonly #values: T[] = [];
   readonly #ranks: number[] = [];
   readonly #orders: number[] = [];

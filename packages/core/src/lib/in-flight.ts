@@ -1,6 +1,6 @@
 /**
- * What runs, each for a while. A `Set` or `Map` would keep what has ended: V8 links every table that one of them has outgrown to
- * the next, and takes for alive, until the next major collection, what hangs on a table that has grown old.
+ * The items in progress. A `Set` or `Map` would keep items that ended: V8 links each outgrown table of theirs to the next, and an
+ * old table keeps its entries alive until the next major collection.
  */
 export class InFlight<T> {
   /** Each at its place; undefined where one has ended. */

@@ -8,8 +8,8 @@ export function assertNoPromise(option: string, value: unknown): void {
 }
 
 /**
- * Whether a value is still to come. By what it can do: the global `Promise` may be another one than that which made it, as under
- * zone.js, in Jest, or where an app puts its own in that place.
+ * Whether a value is a promise, by its `then`: the global `Promise` may not be the one that made it, as under zone.js, in Jest,
+ * or where an app replaces it.
  */
 export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as { readonly then?: unknown } | null)?.then === "function";

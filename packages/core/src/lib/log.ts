@@ -4,13 +4,13 @@ import type { Bind } from "./platform.ts";
 import { printableFields } from "./printable.ts";
 
 /**
- * Where log lines go: pino's order of arguments; `console` fits too. One that takes the message first, such as winston,
- * needs a wrapper: `{ warn: (fields, message) => winston.warn(message, fields), error: … }`.
+ * The destination of log lines: pino's order of arguments; `console` fits too. A logger that takes the message first, such as
+ * winston, needs a wrapper: `{ warn: (fields, message) => winston.warn(message, fields), error: … }`.
  */
 export interface Logger {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
-  /** One line for each decision that needs nobody; left out, none is written. */
+  /** Writes a line for each decision that needs no action; left out, none is written. */
   info?(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 

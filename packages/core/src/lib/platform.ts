@@ -13,15 +13,12 @@ interface Global {
   };
 }
 
-/** What is used of `AsyncLocalStorage`. */
+/** The part of `AsyncLocalStorage` that is used. */
 interface AsyncContext {
   snapshot?(): <T>(run: () => T) => T;
 }
 
-/**
- * What `look` finds on the platform, or else undefined. A platform may throw at a mere look at what it does not offer, as
- * Next.js' Edge Runtime does.
- */
+/** Reads a feature of the platform; undefined if it throws, as Next.js' Edge Runtime does for features it lacks. */
 function seen<T>(look: (platform: Global) => T): T | undefined {
   try {
     return look(globalThis as Global);
@@ -83,7 +80,7 @@ export function bindingToContext(): Bind {
       inContext(() => run(...args));
 }
 
-// An older Node would fail later, at whatever it lacks. Bun and Deno say which Node they are like.
+// An older Node would fail later, at the first feature it lacks. Bun and Deno say which Node they are like.
 const { node, bun, deno } = seen(({ process }) => process?.versions) ?? {};
 if (node !== undefined && (bun ?? deno) === undefined) {
   const [major = 0, minor = 0] = node.split(".").map(Number);

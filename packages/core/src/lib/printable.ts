@@ -2,8 +2,8 @@
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /**
- * Text from outside as it may be shown on a terminal, in a log or in JSON: what would steer a terminal, turn the direction
- * of text or forge a line is escaped as JSON escapes it; `kept` names characters that stay.
+ * Escapes text from outside for a terminal, a log or JSON, the way JSON does: control characters, marks that turn the direction
+ * of text, and line breaks; `kept` names characters that stay.
  */
 export function printable(text: string, kept = ""): string {
   return text.replace(steering, (char) =>

@@ -7,7 +7,7 @@ interface RealTimers {
   readonly later: Later;
 }
 
-/** The timers of the runtime, whatever a test runner has replaced. */
+/** The timers of the runtime, even if a test runner has replaced them. */
 export const realTimers: RealTimers = /* @__PURE__ */ findTimers();
 
 function findTimers(): RealTimers {

@@ -1,22 +1,22 @@
-/** Takes an API key, and what else is secret in a call, out of whatever is about to be shown. */
+/** Removes an API key and the other secrets of a call from everything that is shown. */
 export interface Redactor {
   /** The text without them, cut at `limit` characters. */
   text(text: string, limit?: number): string;
   /** A copy of parsed JSON without them in any string, number or property name. */
   value(value: unknown): unknown;
   /**
-   * A fresh error with no more than the name, code and message of what was thrown, and of its causes:
-   * the original may carry the request, and with it a secret, in any property.
+   * A fresh error with only the name, code and message of the thrown value and of its causes: the original may carry the request,
+   * and with it a secret, in any property.
    */
   error(thrown: unknown): Error;
 }
 
-/** Secrets by what is shown in their place, in brackets. */
+/** Secrets by the name that replaces them, in brackets. */
 export type Secrets = Readonly<Record<string, string>>;
 
 const placeholder = "[api key]";
 const maxCauses = 4;
-// What is shorter is anybody's guess, and taken out it would leave holes in every text.
+// A shorter secret could be guessed, and removing it would leave holes in every text.
 const minSecretLength = 8;
 
 /**
@@ -90,12 +90,13 @@ export function redactAddresses(text: string): string {
 }
 
 const keyRedactor: unique symbol = Symbol.for("reporthook.cleaner");
-// Far more than is shown of an error, and so little that looking through it holds up nobody.
+// Far more than an error shows, and little enough to search quickly.
 const maxRedactedLength = 65_536;
 
 /**
- * What a client carries, for {@link redactorOf} to find also in a copy of the client and from another copy of this package:
- * it shows no key. `used` is to be called with each key that is sent; the last two are taken out.
+ * Makes the redactor of a client's keys: `used` is called with each key that is sent; the last two are redacted. `carried` are
+ * properties of the client without a key: {@link redactorOf} finds them in a copy of the client, and from another copy of this
+ * package.
  */
 export function createKeyRedactor(): {
   readonly used: (key: string) => void;
@@ -119,16 +120,16 @@ export function createKeyRedactor(): {
 }
 
 /**
- * What takes the API key that a client sent last, and the one before, out of a text that a handler or hook has thrown. A
- * text stays as it is when `createClient` did not make the client, and when the key is as short as a word.
+ * Returns the function that redacts the last two API keys that a client sent, for errors of handlers and hooks. It changes no
+ * text if `createClient` did not make the client, or if the key is as short as a word.
  */
 export function redactorOf(client: object): (text: string) => string {
   return (client as { [keyRedactor]?: (text: string) => string })[keyRedactor] ?? ((text) => text);
 }
 
 /**
- * The texts that a secret is shown as: itself, percent-encoded once or twice with digits in either case, in a form, in JSON,
- * where a slash may be escaped, and by `util.inspect`. One that begins with another comes first.
+ * All forms that show a secret: itself, percent-encoded once or twice with digits in either case, in a form, in JSON, where a
+ * slash may be escaped, and by `util.inspect`. A form that begins with another one comes first.
  */
 function formsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret.toWellFormed());

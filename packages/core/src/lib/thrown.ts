@@ -9,7 +9,7 @@ const maxJoined = 5;
 const maxKept = 1_000;
 const maxStack = 8_000;
 
-/** What was thrown, as text that is kept: one line as {@link describe} makes it, its first frames, and those of its causes. */
+/** Describes a thrown value for storing: the line of {@link describe}, its first frames, and those of its causes. */
 export function accountOf(thrown: unknown, redact: Redact): string {
   const text = linesOf(thrown, redact, 3, 0).join("\n");
   return text.length > maxKept ? `${text.slice(0, maxKept - 1)}…` : text;
@@ -47,8 +47,8 @@ function joinedIn(thrown: unknown): readonly unknown[] {
 }
 
 /**
- * An `Error` for the logger: name, message, code, stack and causes of what was thrown, without secrets. Not the original: that may
- * carry a request, and with it a secret, in any property.
+ * Makes an `Error` for the logger: name, message, code, stack and causes of a thrown value, without secrets. Not the original,
+ * which may carry a request, and with it a secret, in any property.
  */
 export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
   // A console prints a stack as it is.
@@ -84,7 +84,7 @@ export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
   return shown;
 }
 
-/** What was thrown, as fields of a log line. */
+/** The fields of a log line about a thrown value. */
 export function shownFields(
   thrown: unknown,
   redact: Redact,

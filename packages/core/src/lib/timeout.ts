@@ -19,7 +19,7 @@ export interface TimeoutScope {
   readonly signal: AbortSignal;
 }
 
-/** Runs `run` with a time limit. At the limit it rejects at once, whatever `run` does, and aborts the signal of `run`. */
+/** Runs `run` with a time limit. At the limit it rejects immediately, and aborts the signal of `run`. */
 export function withTimeout<T>(
   { clock, ms, late, parent }: TimeoutOptions,
   run: (scope: TimeoutScope) => T | Promise<T>,

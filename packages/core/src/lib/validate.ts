@@ -1,6 +1,6 @@
 /**
- * Throws a `TypeError` that names what is given and is no option of `whose`, or says that it is no object; `path` is where
- * in its options it stands, with a dot at its end.
+ * Throws a `TypeError` if `given` is no object, or has a property that is no option of `whose`; `path` is its place in the
+ * options, with a dot at its end.
  */
 export function assertKnownKeys(
   whose: string,

@@ -1,7 +1,7 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
 import { type Watch, watch } from "./watcher.ts";
 
-/** Hooks, each called with the entry after the step, before its next try has a time; what a hook throws is logged. */
+/** Hooks, each called with the entry after the step, before its next try has a time. Errors of hooks are logged. */
 export interface Observe {
   /** Stored, and about to be answered. */
   readonly acknowledged?: ((entry: Entry) => void) | undefined;

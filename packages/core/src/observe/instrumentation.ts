@@ -7,7 +7,7 @@ import type { Health } from "../inbox/health.ts";
 /** The key under which `createReceiver` takes an {@link Instrument}: for telemetry, no option of apps. */
 export const instrumentation: unique symbol = Symbol.for("reporthook.instrumentation");
 
-/** Called once for each receiver with what it may look at; gives what is put around its work. */
+/** Called once for each receiver; returns the instrumentation of its work. */
 export type Instrument = (receiver: {
   readonly name: string;
   health(): Promise<Health>;
@@ -15,9 +15,9 @@ export type Instrument = (receiver: {
   redact(text: string): string;
 }) => Instrumentation;
 
-/** What is put around the work of one receiver. Whatever it wraps it has to run, once, and to pass on what comes of it. */
+/** Wraps the work of one receiver. A wrapper has to run its function once, and to pass on the result. */
 export interface Instrumentation {
-  /** One request, from its arrival to the decision; what it is run with is what is received. */
+  /** One request, from its arrival to the result; `run` takes the request to receive. */
   receive(
     incoming: Incoming,
     id: string,

@@ -6,7 +6,10 @@ import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
 type Code = ProblemCode | "answered";
 
-/** The warning of each refusal that a genuine notification may meet and nothing else tells of, and of an answer that reached nobody. */
+/**
+ * The warning of each refusal that a genuine notification may meet without any other sign, and of an answer that did not reach
+ * the sender.
+ */
 export const refusalWarnings: Readonly<Partial<Record<Code, string>>> = {
   body_too_large:
     "A body over the limit is refused: answered 413. Raise limits.bodyBytes; without a signature 4 KiB is the limit: if one of these headers carries it, name it in the option signature.",

@@ -8,7 +8,7 @@ import type { Instrumentation } from "./instrumentation.ts";
 import { logOutcome } from "./log-lines.ts";
 import type { Watcher } from "./watcher.ts";
 
-/** What reporting needs. */
+/** The options of {@link Reporter}. */
 export interface ReporterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,7 +18,7 @@ export interface ReporterOptions {
   readonly ack: "stored" | "handled";
 }
 
-/** The one place that reports what becomes of a delivery: to the hooks, to the log and to telemetry. */
+/** Reports each outcome of a delivery once: to the hooks, to the log and to telemetry. */
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #hooks: Observe;

@@ -28,7 +28,7 @@ export interface RetryOptions {
   readonly maxMs: number;
 }
 
-/** What is refused beyond, each with its own code. */
+/** Limits, each with its own code of refusal. */
 export interface Limits {
   /** Most bytes of a signed body: 262,144. */
   readonly bodyBytes: number;
@@ -36,11 +36,11 @@ export interface Limits {
   readonly bodyMs: number;
   /** Milliseconds that `before-ack` waits for a verdict: 2,500. */
   readonly verifyMs: number;
-  /** Milliseconds until the answer, whatever happens: 4,000. */
+  /** Milliseconds until the answer, in any case: 4,000. */
   readonly ackMs: number;
   /** Most deliveries that are neither handled nor parked: 100,000. */
   readonly waiting: number;
-  /** Most deliveries without a verdict, those that gave way to others not counted: 20,000. */
+  /** Maximum number of deliveries without a verdict; deprioritized ones do not count: 20,000. */
   readonly unverified: number;
 }
 
@@ -52,7 +52,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly inbox?: Inbox | undefined;
   /** Tells receivers that share an inbox apart: `reports`. */
   readonly name?: string | undefined;
-  /** `stored`: acknowledge what is stored; `handled`: verify and handle inside the request, keep nothing. */
+  /** `stored`: acknowledge once it is stored; `handled`: verify and handle inside the request, keep nothing. */
   readonly ack?: "stored" | "handled" | undefined;
   /** When authorize is asked: `after-ack`, or `before-ack` within `limits.verifyMs`. */
   readonly verify?: "after-ack" | "before-ack" | undefined;
@@ -66,11 +66,11 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly signature?: SignatureSource | undefined;
   /** Whether a test notification may come without a signature: `accept`. */
   readonly unsignedTests?: "accept" | "refuse" | undefined;
-  /** What becomes of any other without a signature: `hold`. */
+  /** The treatment of any other notification without a signature: `hold`. */
   readonly unsigned?: "hold" | "refuse" | undefined;
-  /** What becomes of a delivery whose signature is older than 5 minutes: `hold`. */
+  /** The treatment of a delivery whose signature is older than 5 minutes: `hold`. */
   readonly expired?: "hold" | "handle-after-outage" | "refuse" | undefined;
-  /** What becomes of a signature that comes again with other bytes: `accept`, with a warning. */
+  /** The treatment of a signature that comes again with other bytes: `accept`, with a warning. */
   readonly reusedSignature?: "accept" | "hold" | undefined;
   /**
    * Recognises shapes that the built-in table does not know.
@@ -92,7 +92,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly schemas?: S | undefined;
   /** How failing handlers are tried again. */
   readonly retry?: Partial<RetryOptions> | undefined;
-  /** What is refused beyond, and how long things may take. */
+  /** Limits of size, time and number. */
   readonly limits?: Partial<Limits> | undefined;
   /** How many at once: 16 authorize calls, 8 deliveries being handled. */
   readonly concurrency?:
@@ -108,7 +108,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly clock?: Clock | undefined;
   /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
   readonly logger?: (Pick<Logger, "warn"> & Partial<Logger>) | false | undefined;
-  /** Hooks for metrics of your own. */
+  /** Hooks for your metrics. */
   readonly observe?: Observe | undefined;
   /** Not for apps: where telemetry is plugged in. */
   readonly [instrumentation]?: Instrument;

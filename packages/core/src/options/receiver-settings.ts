@@ -31,7 +31,7 @@ export interface ReceiverSettings
   readonly concurrency: { readonly verify: number; readonly handle: number };
   readonly logger: Logger;
   readonly instrument: Instrument | undefined;
-  /** Has what was given here run in the async context of `createReceiver`, never in a request's. */
+  /** Runs functions of the options in the async context of `createReceiver`, never in a request's. */
   readonly bind: Bind;
   /** Takes the API key out of what others have thrown. */
   readonly redact: (text: string) => string;
@@ -46,7 +46,7 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   assertKnownKeys("createReceiver", options, known);
   if (watch in options) throw new TypeError("createReceiver: alerts(…) belongs into observe");
   mustHaveCrypto();
-  // Not quoted: somebody may have given the API key.
+  // Not quoted: it may be the API key.
   if (typeof options.client?.authorize !== "function") {
     fail("createReceiver: client", "a client with authorize", typeName(options.client));
   }
@@ -101,7 +101,7 @@ const defaultLimits: Limits = {
   unverified: 20_000,
 };
 
-/** What was given for an option, if it fits. */
+/** Checks the value of an option. */
 function must<T>(option: string, expected: string, given: T, fits: boolean): T {
   assertOption(`createReceiver: ${option}`, expected, given, fits);
   return given;
@@ -146,7 +146,7 @@ function signatureOf(source: SignatureSource): SignatureSource {
   return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
 }
 
-/** One that is awaited is never asked in time: `parse` and `signature` answer at once. */
+/** A result that is awaited comes too late: `parse` and `signature` answer at once. */
 function syncOr<T>(option: string, given: T | undefined): T | undefined {
   const isAsync = Object.prototype.toString.call(given) === "[object AsyncFunction]";
   if (isAsync) fail(`createReceiver: ${option}`, "a function that is not async", "an async one");

@@ -2,7 +2,7 @@ import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import type { AddResult, Inbox } from "../inbox/inbox.ts";
 import type { Deadline } from "../lib/deadline.ts";
 
-/** What became of a delivery, or why it is not known to be stored. */
+/** The result of adding a delivery, or why it is not known to be stored. */
 export type AddAttempt = AddResult | { readonly status: "failed"; readonly error: unknown };
 
 /** Stores a delivery before the deadline; later it may be stored all the same. Never rejects. */

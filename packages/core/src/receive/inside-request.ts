@@ -15,13 +15,13 @@ import type { VerifyStage } from "../process/verify-stage.ts";
 
 /** The two stages inside the request. Never rejects. */
 export interface Inline {
-  /** `verify: "before-ack"`: what the service says, or null without a verdict in time. */
+  /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
   verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null>;
   /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. Names the delivery either way. */
   handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<ReceiveResult>;
 }
 
-/** What they need. */
+/** The parts of {@link createInline}. */
 interface InlineParts {
   readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
   readonly reporter: Reporter;
@@ -29,7 +29,7 @@ interface InlineParts {
   readonly signal: StopSignal;
 }
 
-// What is kept free for storing, when authorize is asked first.
+// Reserved for storing when authorize is asked first.
 const storeMs = 1_000;
 
 /** Makes the work of a receiver inside its requests. */
@@ -105,7 +105,7 @@ export function createInline(
       const first = running.get(id);
       if (first !== undefined) return inTime(id, ms, async () => copyOf(await first));
       const handled = inTime(id, ms, ({ signal }) => handleWithin(delivery, admitted, signal));
-      // What is unsigned has no copies, and no request of a Worker may wait for another one.
+      // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
       if (delivery.key === null || isTiedToRequests()) return handled;
       running.set(id, handled);
       return handled.finally(() => running.delete(id));

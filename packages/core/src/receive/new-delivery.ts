@@ -8,7 +8,7 @@ import type { ReceivedNotification } from "./read.ts";
 /** A delivery before it is stored: how long that took is not known yet. */
 export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] };
 
-/** The key by which a copy of a notification is recognised; null without a signature. `url` is the one that was called. */
+/** The dedupe key of a notification; null without a signature. `url` is the one that was called. */
 export function keyOf(
   receiver: string,
   url: string,

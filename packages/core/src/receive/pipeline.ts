@@ -18,7 +18,7 @@ import { receive } from "./read.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { receiveWarnings } from "./warnings.ts";
 
-/** What the steps of a request are made of. */
+/** The parts of the pipeline. */
 export interface PipelineParts {
   readonly settings: ReceiverSettings;
   readonly callbacks: Callbacks | null;
@@ -65,7 +65,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const key = isPromise(hashing) ? await hashing : hashing;
     const delivery = newDelivery(settings, notification, { id, key, context, deadline });
 
-    // Nothing may come between admitting an unsigned one and storing it: others are counted by what is stored.
+    // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
     const { claims } = notification;
     const admitted =
       claims === null

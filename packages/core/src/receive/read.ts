@@ -21,7 +21,7 @@ import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
 import { redactSecrets } from "../lib/redact.ts";
 import type { SignatureSource } from "../options/options.ts";
 
-/** What reading a request needs to know. */
+/** The options of {@link receive}. */
 export interface ReceiveOptions {
   /** A header's name in lower case. */
   readonly signature: SignatureSource;
@@ -34,13 +34,13 @@ export interface ReceiveOptions {
   readonly redact: (text: string) => string;
 }
 
-/** A request's bytes and what was read off them: nothing here is verified. */
+/** The bytes of a request and the data read from them; nothing here is verified. */
 export interface ReceivedNotification {
   readonly url: string;
   readonly headers: KeptHeaders;
   readonly body: Uint8Array;
   readonly signature: string | null;
-  /** What an unsigned body says it is; signed ones are looked into once they are verified. */
+  /** The event that an unsigned body claims to be; signed bodies are read once they are verified. */
   readonly claims: Recognition | null;
 }
 
@@ -48,7 +48,7 @@ export interface ReceivedNotification {
 const unsignedBodyBytes = 4_096;
 /** Of a longer path and query the rest is not kept. */
 const urlLength = 2_048;
-/** What is longer is no signature. */
+/** Longer text is no signature. */
 const signatureLength = 4_096;
 const headerLength = 1_024;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
@@ -62,7 +62,7 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
   late: "body_timeout",
 };
 
-/** Reads a request, bounded in size and time; refuses only what can't be genuine. `url` is the one without a token. */
+/** Reads a request, bounded in size and time; refuses only a request that can't be genuine. `url` is the one without a token. */
 export async function receive(
   incoming: Incoming,
   url: string,

@@ -15,7 +15,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { FirstAttempts } from "../process/first-attempts.ts";
 import type { Pipeline } from "./pipeline.ts";
 
-/** What answering needs. */
+/** The parts of {@link Requests}. */
 export interface RequestsParts {
   readonly pipeline: Pipeline;
   readonly status: Readonly<Status>;
@@ -23,7 +23,7 @@ export interface RequestsParts {
   readonly instrumentation: Instrumentation | undefined;
 }
 
-/** The requests of a receiver: each goes through the pipeline within its deadline, and is answered whatever happens. */
+/** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Requests {
   readonly #settings: ReceiverSettings;
   readonly #parts: RequestsParts;

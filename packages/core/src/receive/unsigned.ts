@@ -8,7 +8,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 type UnsignedOptions = Pick<ReceiverSettings, "clock" | "logger" | "unsignedTests" | "unsigned">;
 
 const maxWaiting = 100;
-// In each process: it bounds the work that handlers are given there. The inbox bounds what is kept.
+// The limit of each process, for the work of handlers. The inbox limits the stored ones.
 const perSecond = 10;
 
 /** Where an unsigned notification begins; null when it is refused, by the options or because there are too many. */
@@ -30,7 +30,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     const now = clock.now();
     const [oldest] = lately;
     if (lately.length === perSecond && oldest !== undefined) {
-      // A clock that was set back keeps nobody out.
+      // A clock that was set back must not lock anything out.
       if (Math.abs(now - oldest) < 1_000) return false;
       lately.shift();
     }

@@ -1,11 +1,11 @@
 import type { Clock } from "../lib/clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 
-/** What a request may show that somebody should know, though it is answered. */
+/** Warnings about requests that are answered normally. */
 export interface ReceiveWarnings {
   bodyUnavailable(): void;
   reusedSignature(id: string, sameSignatureAs: string): void;
-  /** Said once: the deliveries are stored, and nobody works on them. */
+  /** Said once: the deliveries are stored, but nothing handles them. */
   notStarted(id: string): void;
 }
 

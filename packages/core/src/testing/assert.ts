@@ -1,4 +1,4 @@
-/** Throws unless both are made of the same values, whatever the order of their keys. */
+/** Throws unless both have the same values; the order of keys does not matter. */
 export function same(actual: unknown, expected: unknown, what: string): void {
   const [left, right] = [textOf(actual), textOf(expected)];
   if (left !== right) throw new Error(`${what}: expected ${right}, got ${left}`);

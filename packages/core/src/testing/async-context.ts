@@ -1,6 +1,6 @@
 import { builtin } from "../lib/platform.ts";
 
-/** What a request of an app carries through everything that it calls. */
+/** The async context of an app's request. */
 export interface Storage {
   run<T>(store: string, run: () => T): T;
   getStore(): string | undefined;

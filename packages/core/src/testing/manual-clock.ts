@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 
 /** A {@link Clock} that stands still until it is advanced. */
 export interface ManualClock extends Clock {
-  /** Lets time pass, calling what comes due in its order. */
+  /** Lets time pass, and runs the timers that come due, in order. */
   advance(ms: number): void;
   /** How many timers are set. */
   readonly pending: number;

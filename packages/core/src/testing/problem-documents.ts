@@ -1,6 +1,6 @@
 import type { ProblemCode } from "../http/answer.ts";
 
-/** What the endpoint answers for a code, byte for byte. */
+/** The answer of the endpoint for each code, byte for byte. */
 export interface ProblemDocument {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

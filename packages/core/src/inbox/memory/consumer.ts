@@ -102,7 +102,7 @@ export function consumeMemory<T extends StoredDelivery>(
   }
 
   async function attempt(process: () => Promise<Outcome>): Promise<Outcome> {
-    // In a turn of its own: work that stops its own consumer is waited for, too.
+    // In a separate tick: work that stops its own consumer is waited for, too.
     await null;
     try {
       return await process();

@@ -59,7 +59,7 @@ export class MemoryDedupeWindow {
     }
   }
 
-  /** Drops the keys that are older than the window, at most so many. */
+  /** Drops keys that are older than the window, a limited number at a time. */
   prune(now: number, most: number = keysMax): void {
     let left = most;
     for (const known of this.#keys.values()) {

@@ -11,7 +11,7 @@ const endedMax = {
   rejected: 10_000,
 };
 
-/** Deliveries that have ended and wait for nobody: the latest of each kind. */
+/** The deliveries at the end of their way: the latest of each kind. */
 export class Ended<T extends StoredDelivery> {
   // In the order in which they ended; the first kinds make room first.
   readonly #kinds = new Map<string, Set<T>>(
@@ -48,7 +48,7 @@ function kindOf(kept: StoredDelivery): keyof typeof endedMax | null {
 /** Bytes of texts that are not counted: about as much as every delivery takes. */
 const usualBytes = 256;
 
-/** Bytes of a delivery beyond those that every delivery takes. */
+/** The bytes of a delivery beyond those of every delivery. */
 export function bytesOf(
   delivery: Pick<StoredDelivery, "body" | "signature" | "url" | "context" | "headers">,
 ): number {

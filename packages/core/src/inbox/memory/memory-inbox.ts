@@ -16,7 +16,10 @@ import { MemoryQueue } from "./queue.ts";
 export interface MemoryInboxOptions {
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
-  /** Most bytes of what came kept at once: bodies, and addresses and signatures that are long; when they are used up `add` rejects `overloaded`. 256 MiB. */
+  /**
+   * Maximum number of bytes kept at once: bodies, long addresses and long signatures; beyond it `add` rejects `overloaded`. 256
+   * MiB.
+   */
   readonly maxBytes?: number | undefined;
   /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
   readonly acceptLoss?: boolean | undefined;
@@ -76,7 +79,7 @@ class MemoryInbox implements Inbox {
   readonly open: Inbox["open"] = async () => {};
   readonly health: Inbox["health"] = async () => ({ ok: true });
 
-  /** Ends the work; what is kept stays, for a receiver that opens it again. */
+  /** Ends the work; the deliveries stay, for a receiver that opens it again. */
   readonly close: Inbox["close"] = async () => {
     await Promise.all(this.#consumers.splice(0).map((consumer) => consumer.abort()));
   };
@@ -193,7 +196,7 @@ class MemoryInbox implements Inbox {
   #delete(kept: Slot): void {
     this.#count(kept, -1);
     this.#ended.delete(kept);
-    // A handled one stays a duplicate; another one that is gone must not swallow its copy.
+    // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
     if (kept.state !== "handled") this.#window.forget(kept.knownKey);
     this.#kept.delete(kept.id);
   }

@@ -3,8 +3,8 @@ import { type Stage, signatureLifetimeMs } from "../delivery.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
 /**
- * The deliveries that wait for one stage of one receiver. To be verified: the newest first while its signature may be
- * valid, then those that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
+ * The deliveries that wait for one stage of one receiver. Order of verification: first the newest ones whose signatures may be
+ * valid, then deprioritized ones by due time, then older ones. Order of handling: by due time.
  */
 export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" | "lowPriority">> {
   /** Called after each push. */
@@ -24,7 +24,7 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" |
     for (const wake of this.listeners) wake();
   }
 
-  /** Removes one that is not due yet; false when it is not among those. */
+  /** Removes a delivery that is not due yet; false if it is not here. */
   remove(value: T): boolean {
     return this.#later.remove(value);
   }

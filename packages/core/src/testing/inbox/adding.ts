@@ -1,7 +1,7 @@
 import { same, truly } from "../assert.ts";
 import { handled, type InboxCase, valid } from "./fixture.ts";
 
-/** What `add` promises. */
+/** The promises of `add`. */
 export const adding: readonly InboxCase[] = [
   {
     name: "guarantees are those the suite was told, and open() can be called twice",

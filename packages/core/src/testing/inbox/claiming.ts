@@ -4,7 +4,7 @@ import { deferred, handled, type InboxCase, later, valid } from "./fixture.ts";
 
 const minuteMs = 60_000;
 
-/** What `consume` promises of what it hands out, and when. */
+/** The promises of `consume` about claiming: which delivery, and when. */
 export const claiming: readonly InboxCase[] = [
   {
     name: "consume() hands out each entry to exactly one worker",

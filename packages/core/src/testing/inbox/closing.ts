@@ -6,7 +6,7 @@ import { deferred, endedAs, handled, type InboxCase, later, valid } from "./fixt
 
 const minuteMs = 60_000;
 
-/** What `stop`, `abort` and `close` promise. */
+/** The promises of `stop`, `abort` and `close`. */
 export const closing: readonly InboxCase[] = [
   {
     name: "history shows when an attempt began and how long it took",

@@ -5,7 +5,7 @@ import { same, truly } from "../assert.ts";
 import { asyncStorage } from "../async-context.ts";
 import type { InboxCase } from "./fixture.ts";
 
-/** What a receiver promises of the functions that it is given, on every inbox. */
+/** The promises of a receiver about the functions of its options, on every inbox. */
 export const context: readonly InboxCase[] = [
   {
     name: "a receiver on it calls what it was given in the async context in which it was made, whoever opened the inbox",

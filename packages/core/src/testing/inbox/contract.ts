@@ -15,9 +15,9 @@ import { retaining } from "./retaining.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {
-  /** Opens an empty store of its own; called for every case, which closes it. */
+  /** Opens an empty, separate store; called for every case, which closes it. */
   readonly open: () => Inbox | Promise<Inbox>;
-  /** What the store guarantees: cases it can't hold are skipped. */
+  /** The guarantees of the store: cases that it can't hold are skipped. */
   readonly guarantees: Guarantees;
   /** Milliseconds of real time after which something that should happen is given up: 10,000. */
   readonly patienceMs?: number;
@@ -27,7 +27,7 @@ export interface InboxContractOptions {
 
 /** One case, to be handed to any test runner. */
 export interface ContractCase {
-  /** What is promised, and why it is skipped if it is. */
+  /** The promise, and the reason if it is skipped. */
   readonly name: string;
   /** Rejects when the promise is broken. */
   readonly run: () => Promise<void>;

@@ -2,7 +2,7 @@ import type { Entry } from "../../inbox/delivery.ts";
 import { same, truly } from "../assert.ts";
 import { endedAs, handled, type InboxCase, type InboxFixture, valid } from "./fixture.ts";
 
-/** What is promised when the store has lost a record, or can't read it: it stops no other, and nothing is silent. */
+/** The promises about a record that the store has lost or can't read: it stops no other delivery, and it is reported. */
 export const damaged: readonly InboxCase[] = [
   {
     name: "consume() goes on with all others when a record is lost or can't be read",
@@ -62,7 +62,7 @@ async function allLooks({ inbox, clock }: InboxFixture, ids: readonly string[]):
   same(await inbox.health(), { ok: true }, "How the inbox is");
 }
 
-/** Works until nothing waits; fails unless all are handled but those of which it was told what became of them. */
+/** Works until nothing waits; fails unless every delivery is handled or reported as lost. */
 async function allEnd(
   { inbox, consume, until }: InboxFixture,
   ids: readonly string[],

@@ -7,7 +7,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { eventually, patiently, same } from "../assert.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
 
-/** What a case needs of a store beyond the port. */
+/** A feature of a store beyond the port that a case needs. */
 export type Need = "clock" | "order" | "reuse" | "search" | "damage";
 
 /** A case as it is written down. */
@@ -17,7 +17,7 @@ export interface InboxCase {
   readonly run: (bench: InboxFixture) => Promise<void>;
 }
 
-/** What a case is given: a fresh inbox, time, and the few moves that cases are made of. */
+/** The tools of a case: a fresh inbox, a clock, and the few steps that cases are made of. */
 export interface InboxFixture {
   readonly inbox: Inbox;
   readonly clock: ManualClock;
@@ -38,7 +38,7 @@ export interface InboxFixture {
   end(): Promise<void>;
 }
 
-/** What a delivery is made of; whatever is left out differs from delivery to delivery. */
+/** The parts of a delivery; the others differ from delivery to delivery. */
 export interface Parts extends AddOptions {
   readonly receiver?: string;
   /** Null for none. */
@@ -55,7 +55,7 @@ export interface AddOptions {
   readonly arrival?: Arrival;
 }
 
-/** Who consumes, and how many at once. */
+/** The receiver that consumes, and its concurrency. */
 export interface FixtureConsumeOptions {
   readonly receiver?: string;
   readonly concurrency?: number;
@@ -63,15 +63,15 @@ export interface FixtureConsumeOptions {
   readonly atOnce?: (job: Job, signal: StopSignal) => Promise<Outcome> | null;
 }
 
-/** What becomes of a job. */
+/** The outcome of a job. */
 export type Step = Outcome | ((job: Job, signal: StopSignal) => Outcome | Promise<Outcome>);
 
-/** A consumer, and what it was handed. */
+/** A consumer and the jobs it got. */
 export interface Consuming {
   readonly consumer: Consumer;
   readonly jobs: readonly Job[];
   readonly errors: readonly unknown[];
-  /** What it was told to be recorded. */
+  /** The outcomes that were reported as recorded. */
   readonly recorded: readonly { readonly job: Job; readonly outcome: Outcome }[];
 }
 
@@ -123,7 +123,7 @@ export function createInboxFixture(
 ): InboxFixture {
   const isOwn = inbox.guarantees.clock === "own";
   const clock = isOwn ? ownClock() : manualClock();
-  // All come at one moment unless told, as where time stands still: those are handed out in the order in which they came.
+  // All have one time of receipt unless told, as if time stood still: then they are claimed in the order of adding.
   const began = clock.now();
   const consumers: Consumer[] = [];
   let made = 0;
@@ -139,7 +139,7 @@ export function createInboxFixture(
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
     const receivedAt = parts.at ?? (isOwn ? began : clock.now());
-    // They begin with the time of receipt, whatever that is, and go on in the order in which they are made.
+    // Ids begin with the time of receipt and continue in the order of making.
     const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
     return {
       ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },

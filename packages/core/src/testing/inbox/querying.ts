@@ -6,7 +6,7 @@ import { oneInEachState } from "./retaining.ts";
 
 const minute = 60_000;
 
-/** What `list` and `summary` promise to whoever looks for something, and `release` to whoever can't wait. */
+/** The promises of `list`, `summary` and of a release that retries. */
 export const querying: readonly InboxCase[] = [
   {
     name: "list() goes page by page from the newest, when told",
@@ -178,7 +178,7 @@ export const querying: readonly InboxCase[] = [
   },
 ];
 
-/** Adds one that was received at this moment; resolves to its id. */
+/** Adds a delivery that was received at this moment; resolves to its id. */
 async function addAt({ make, add }: InboxFixture, at: number, ackMs = 1.5): Promise<string> {
   const made = await make({ at });
   const delivery: NewDelivery = { ...made, ackMs };

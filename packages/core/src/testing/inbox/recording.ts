@@ -1,7 +1,7 @@
 import { same, truly } from "../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
-/** What `consume` promises of what became of the work. */
+/** The promises of `consume` about recording outcomes. */
 export const recording: readonly InboxCase[] = [
   {
     name: "consume() records a verdict: the entry goes on to handle, without its signature",

@@ -2,7 +2,7 @@ import { rejects, same } from "../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
 
-/** What `release` and `discard` promise. */
+/** The promises of `release` and `discard`. */
 export const releasing: readonly InboxCase[] = [
   {
     name: "release() runs held, dead and handled ones again: the same id, attempts from zero",

@@ -28,7 +28,7 @@ export const unsignedTest: Parts = {
   },
 };
 
-/** What is promised of what is kept: how it is shown, and for how long. */
+/** The promises about stored deliveries: how they are shown, and how long they are kept. */
 export const retaining: readonly InboxCase[] = [
   {
     name: "list() chooses by state and receiver, oldest first",

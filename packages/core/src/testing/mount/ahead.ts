@@ -16,7 +16,7 @@ interface Channels {
 /** A report that comes in more than one piece, and is below every parser's limit. */
 const longReport = `{"status":"complete","report_id":"r-1","x":"${"x".repeat(60_000)}"}`;
 
-/** What something ahead of the receiver does to the request of Node, on whatever framework. */
+/** Changes the request of Node ahead of the receiver, on any framework. */
 const aheads: Readonly<Record<string, (req: NodeRequest) => void>> = {
   "the body is stored where something ahead still collects it as text": (req) => {
     const kept = Object.assign(req, { rawBody: "" });
@@ -38,7 +38,7 @@ const aheads: Readonly<Record<string, (req: NodeRequest) => void>> = {
   },
 };
 
-/** What comes before the receiver, as apps have it. */
+/** The middleware ahead of the receiver, as apps have it. */
 export const aheadCases: readonly Definition[] = [
   ...Object.entries(aheads).map(
     ([name, ahead]): Definition => ({

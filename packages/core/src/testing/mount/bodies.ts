@@ -85,7 +85,7 @@ const oddities: readonly Oddity[] = [
   },
 ];
 
-/** What odd bodies meet with, signed and unsigned. */
+/** The answers to unusual bodies, signed and unsigned. */
 export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
   const { what, body, headers = {}, signed, unsigned } = oddity;
   const bytes = Uint8Array.from(typeof body === "string" ? utf8(body) : body);

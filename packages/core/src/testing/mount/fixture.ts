@@ -13,7 +13,7 @@ import type { MountedReceiver, MountHost, Served } from "./host.ts";
 /** A case as the files of cases write it. */
 export interface Definition {
   readonly name: string;
-  /** What the host must offer. */
+  /** The feature that the host must offer. */
   readonly needs?: "sockets" | "all methods";
   readonly run: (host: MountHost) => Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface Definition {
 /** A request of a case; a signed report that is complete when nothing is said. */
 export interface TestRequest {
   readonly method?: string;
-  /** `valid-1`, `forged-1`, `old-1`: what the stub of the service says of it. Null for none. */
+  /** `valid-1`, `forged-1`, `old-1`: the stub of the service answers by the first word. Null for none. */
   readonly signature?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
@@ -49,7 +49,7 @@ export interface MountFixture {
   takes(status: "accepted" | "duplicate", request?: TestRequest): Promise<string>;
 }
 
-/** What a case sets up. */
+/** The setup of a case. */
 export interface MountFixtureOptions {
   readonly receiver?: Partial<ReceiverOptions>;
   readonly prepare?: (receiver: Receiver) => void;
@@ -124,7 +124,7 @@ export async function withMountFixture(
   }
 }
 
-/** Sends one request to what is served. */
+/** Sends one request to the mounted receiver. */
 export async function sendTo(served: Served, request: TestRequest): Promise<Got> {
   const { method = "POST", signature = "valid-1", headers, query = "" } = request;
   const { body = method === "POST" || method === "PUT" ? completeReport : null } = request;
@@ -151,7 +151,7 @@ export function expectProblem(
   const { status, headers: written, body } = problemDocuments[code];
   const headers = multiplexed && "connection" in written ? {} : written;
   const type = "application/problem+json";
-  // Those that are not listed must not be there.
+  // No other headers may be there.
   const names = [...new Set([...Object.keys(written), "allow", "retry-after"])];
   same(
     [got.status, got.headers.get("content-type"), ...names.map((name) => onceIn(got, name))],

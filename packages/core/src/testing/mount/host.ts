@@ -1,6 +1,6 @@
 import type { Receiver } from "../../receiver-type.ts";
 
-/** What a host mounts: a receiver, or a stand-in with a fixed answer. */
+/** The receiver that a host mounts, or a stand-in with a fixed answer. */
 export type MountedReceiver = Pick<Receiver, "mount" | "fetch">;
 
 /** A receiver that is mounted and can be reached. */
@@ -12,13 +12,13 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** One way to mount a receiver: what {@link mountContract} runs on. */
+/** One way to mount a receiver; {@link mountContract} runs on it. */
 export interface MountHost {
   /** Whether every method reaches the receiver, or only POST (`app.post`). */
   readonly methods: "all" | "post";
   /** Mounts it and serves it; with `consumed`, something ahead reads the body and leaves nothing. */
   serve(receiver: MountedReceiver, options: { readonly consumed: boolean }): Promise<Served>;
-  /** Whether requests share a connection, as in HTTP/2: then no answer has it closed. */
+  /** Whether requests share a connection, as in HTTP/2: then no answer closes it. */
   readonly multiplexed?: boolean;
   /** Sends this text over a new connection to `url` and resolves to all that came back once the server has closed it. */
   readonly raw?: (url: string, text: string) => Promise<string>;

@@ -12,7 +12,7 @@ import {
 } from "./fixture.ts";
 import type { MountHost, Served } from "./host.ts";
 
-/** What only shows byte by byte: how a body arrives, and what becomes of the connection. */
+/** The promises that show only byte by byte: how a body arrives, and whether the connection closes. */
 export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large while a body of unknown length is read",
@@ -74,7 +74,7 @@ export const wireCases: readonly Definition[] = [
           completeReport.slice(0, 20),
           patiently(arrived, "the receiver is called before the body has come", 60_000),
         );
-        // Who cuts off may get to see an answer, or none.
+        // A sender that breaks off may see an answer or none.
         const got = await send({ body }).catch(() => null);
         if (got !== null) same(got.status, 408, "the status");
         const id = await takes("accepted");
@@ -118,7 +118,7 @@ export const wireCases: readonly Definition[] = [
     needs: "sockets",
     run: (host) =>
       withMountFixture(host, {}, async ({ served, stored }) => {
-        // As much as is read at once: what is left unread makes the system reset the connection, and the answer may be lost.
+        // As much as is read at once: with unread bytes the system resets the connection, and the answer may be lost.
         const long = `X-svc-authorization: ${"a".repeat(20_000)}`;
         const [got] = await exchange(host, served, [post(served, long, completeReport, "close")]);
         same([got?.status, stored.length], [431, 0], "the status, and how many are stored");
