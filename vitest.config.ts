@@ -10,7 +10,12 @@ const conditions = ["@reporthook/source", ...ofNode];
 // What `pnpm test` leaves to `pnpm test:all`: a browser, packing, the disk's failures, many processes.
 const long = [
   ...["cli/*", "dashboard/*", "inboxes/bullmq/*", "inboxes/durability/*", "docs/operating"],
-  ...["docs/scaling", "security/abuse-connections", "security/secrets-programs"],
+  ...[
+    "docs/scaling",
+    "monitoring/prometheus",
+    "security/abuse-connections",
+    "security/secrets-programs",
+  ],
 ].map((name) => `test/${name}.test.ts`);
 // With a configuration of their own.
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);

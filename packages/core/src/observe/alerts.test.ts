@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { DoNotRetry, type Inbox, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, type Setup, setUp, turns } from "../../test-support/receiver-setup.ts";
@@ -129,6 +130,21 @@ describe("alerts() about what is parked", () => {
     await park();
     await pass(minute);
     expect(sent).toEqual([]);
+  });
+
+  it("alerts() watches each of several receivers by itself, in the context of createReceiver", async () => {
+    const requests = new AsyncLocalStorage<string>();
+    const sent: string[] = [];
+    const send = ({ receiver }: Alert): void => {
+      sent.push(`${receiver} ${requests.getStore()}`);
+    };
+    const observe = alerts({ send });
+    const one = watched({}, { observe, name: "one" });
+    const other = watched({}, { observe, name: "other" });
+    for (const { park, pass } of [one, other]) {
+      await requests.run("a request", () => park().then(() => pass(minute)));
+    }
+    expect(sent).toEqual(["one undefined", "other undefined"]);
   });
 
   it("alerts() tells before the receiver is closed what it has not told yet", async () => {
