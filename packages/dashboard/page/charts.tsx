@@ -70,7 +70,7 @@ function AckChart({ minutes, now }: Shown): JSX.Element {
   );
 }
 
-/** How many were received in each minute, by what became of them. */
+/** The number received in each minute, by outcome. */
 function OutcomeChart({ minutes, now }: Shown): JSX.Element {
   const most = Math.max(1, ...minutes.map(({ counts }) => total(counts)));
   const sum = (of: (counts: Counts) => number): number =>
@@ -184,7 +184,7 @@ function placeOf(at: string, now: number): number {
   return shown - 1 - Math.floor((now - new Date(at).getTime()) / minuteMs);
 }
 
-/** The median of the minutes' medians, each as often as deliveries came in it: near that of all, which nobody sums up. */
+/** The median of the minutes' medians, weighted by their deliveries: close to the median of all, which is not computed. */
 function middleOf(minutes: Minutes): number {
   const slowestFirst = [...minutes].sort((one, other) => other.ackMs.p50 - one.ackMs.p50);
   const half = minutes.reduce((sum, { counts }) => sum + total(counts), 0) / 2;

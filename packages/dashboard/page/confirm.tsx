@@ -7,9 +7,9 @@ import { Copy } from "./parts.tsx";
 export interface Question {
   readonly title: string;
   readonly text: string;
-  /** What the button says. */
+  /** The label of the button. */
   readonly verb: string;
-  /** Whether nothing brings back what it does away with. */
+  /** Whether the action can't be undone. */
   readonly isFinal?: boolean;
   /** How the command line does the same, after `npx reporthook inbox`. */
   readonly command?: string;
@@ -26,7 +26,7 @@ export function useConfirm(): Ask {
   return useContext(Asking);
 }
 
-/** Where questions are asked, and what came of them is said. What was asked at another place is asked no more. */
+/** Shows questions and the results of actions. A question of another place is dropped. */
 export function Confirming({
   place,
   children,
@@ -91,10 +91,10 @@ function Dialog({
   const agree = async (): Promise<void> => {
     setBusy(true);
     const isDone = await run();
-    // Elsewhere nobody waits for it any more.
+    // The user has moved on.
     if (dialog.current === null) return;
     dialog.current.close();
-    // The button that was pressed goes with what it was for.
+    // The pressed button disappears with its row.
     if (isDone) focusMain();
   };
   return (

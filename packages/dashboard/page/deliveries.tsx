@@ -20,7 +20,7 @@ export function DeliveriesScreen({ filters }: { readonly filters: Filters }): JS
   const subject = String(new URLSearchParams({ ...filters }));
   const [asked, setAsked] = useState({ subject, limit: pageLength });
   const limit = asked.subject === subject ? asked.limit : pageLength;
-  // What is being typed is left alone by what arrives meanwhile.
+  // Arriving deliveries do not disturb typing.
   const filtering = useMemo(() => <Filtering filters={filters} />, [filters]);
   const told = useLive<WireList>(`api/deliveries?limit=${limit}&${subject}`, subject);
   return (
@@ -51,7 +51,7 @@ function Found({
   readonly list: WireList;
   /** How many were asked for. */
   readonly limit: number;
-  /** Asks for so many. */
+  /** Asks for this number. */
   readonly grow: (limit: number) => void;
   readonly filters: Filters;
 }): JSX.Element {
@@ -66,7 +66,7 @@ function Found({
     }
   };
   const { state, reason = "", ...rest } = filters;
-  // What is released or discarded is what is shown: all that are parked for the reason, and no others.
+  // Only when the list shows all deliveries parked for the reason, and no others: those are released or discarded.
   const areAll = state === "parked" && reason !== "" && Object.keys(rest).length === 0;
   return (
     <div {...hold}>

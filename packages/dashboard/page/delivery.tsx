@@ -159,7 +159,7 @@ function Body({ id, body }: Pick<WireDelivery, "id" | "body">): JSX.Element {
       {body === null ? (
         <p>Not kept: the body of a rejected delivery, or of an unsigned one that was handled.</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached with the keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable with the keyboard.
         <section class="body" tabIndex={0} aria-label="Text of the body">
           <pre>{body.text}</pre>
         </section>

@@ -6,9 +6,9 @@ import { type Filters, go } from "./route.ts";
 // On a phone they are behind a button until one is used: the list begins on its first screen.
 const rare = ["event", "report", "id", "from", "until"] as const;
 
-/** What may be asked of a list; the address keeps it. */
+/** The filters of a list; the address keeps them. */
 export function Filtering({ filters }: { readonly filters: Filters }): JSX.Element {
-  // What was typed a moment ago goes with whatever is chosen next, and nowhere once this is left.
+  // Text typed a moment ago is applied with the next choice, and dropped when the screen is left.
   const typed = useRef<Filters>({});
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useLayoutEffect(

@@ -30,7 +30,7 @@ export function useFocus(): void {
       last = null;
       focusMain();
     });
-    // Who points elsewhere has given it up.
+    // A click elsewhere gives up the focus.
     const forget = (): void => {
       last = null;
     };
@@ -51,7 +51,7 @@ export function useFocus(): void {
   }, []);
 }
 
-/** What surrounds each screen. */
+/** The frame around each screen. */
 export function Frame({
   title,
   screen,

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type { WireDone } from "../src/deliveries/wire.ts";
 
-/** How it stands with the server. */
+/** The state of the connection to the server. */
 export type Link = "connecting" | "live" | "lost" | "refused";
 
-/** What the server last told, and whether it still tells. */
+/** The last data of the server, and the state of the connection. */
 export interface LiveData<T> {
   readonly data: T | null;
   readonly link: Link;
@@ -12,7 +12,7 @@ export interface LiveData<T> {
   readonly problem: Problem | null;
 }
 
-/** What the server says instead of an answer. */
+/** A problem document of the server. */
 export interface Problem {
   readonly title: string;
   readonly detail: string;
@@ -24,8 +24,8 @@ const againMs = 2_000;
 const maxMs = 30_000;
 
 /**
- * Follows an address of the API: told at once, and at each change. What is known is shown on while another address of the same
- * subject is asked.
+ * Follows an address of the API: gets its data at once, and at each change. The known data stay while another address of the same
+ * subject is loading.
  */
 export function useLive<T>(address: string, subject: string = address): LiveData<T> {
   const [told, setTold] = useState<LiveData<T> & { readonly of: string }>({
@@ -92,7 +92,7 @@ export function useLive<T>(address: string, subject: string = address): LiveData
       };
       source.onerror = lose;
     };
-    // Browsers open only a few connections to a server: pages that nobody sees do without.
+    // Browsers open only a few connections to a server: hidden pages close theirs.
     document.addEventListener("visibilitychange", start);
     start();
     return () => {

@@ -118,7 +118,7 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
   );
 }
 
-/** What most of a reason fail with, and how many of them. */
+/** The most frequent error of a reason, and its number. */
 function Common({
   error,
   reason,

@@ -13,7 +13,7 @@ export function To({
   children,
 }: {
   readonly route: Route;
-  /** Whether it leads to what is shown. */
+  /** Whether it leads to the current screen. */
   readonly isCurrent?: boolean;
   readonly children: ComponentChildren;
 }): JSX.Element {

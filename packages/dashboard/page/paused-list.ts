@@ -7,18 +7,18 @@ import type {
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { WireEntry } from "../src/deliveries/wire.ts";
 
-/** A list that stands still. */
+/** A list that pauses while it is in use. */
 export interface PausedList {
   readonly shown: readonly WireEntry[];
   /** How many wait to be shown. */
   readonly fresh: number;
   /** Shows them. */
   readonly show: () => void;
-  /** Of the element that holds the list. */
+  /** The properties of the element that holds the list. */
   readonly hold: HTMLAttributes<HTMLDivElement> & ClassAttributes<HTMLDivElement>;
 }
 
-/** Nothing moves under a pointer or the focus: what is new waits there until it is asked for. Newest first, as ids are. */
+/** Pauses a list under a pointer or the focus: new entries wait until the user shows them. Newest first, as ids are. */
 export function usePausedList(entries: readonly WireEntry[]): PausedList {
   const [held, setHeld] = useState<readonly WireEntry[]>([]);
   const last = held.at(-1)?.id;
@@ -31,7 +31,7 @@ export function usePausedList(entries: readonly WireEntry[]): PausedList {
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (last === undefined) return;
-    // What had the focus or was pointed at may be gone without an event, and the list let go of since.
+    // The element under the pointer or with the focus may disappear without an event.
     const next = isInUse(root.current) ? list.shown : [];
     if (next.length !== held.length) setHeld((now) => (now === held ? next : now));
   });
@@ -63,7 +63,7 @@ function inPlace(
   entries: readonly WireEntry[],
 ): Pick<PausedList, "shown" | "fresh"> {
   const now = new Map(entries.map((entry) => [entry.id, entry]));
-  // It stands where it stood, although it may have left what is listed.
+  // It keeps its place, even if it no longer fits the list.
   const shown = held.map((entry) => now.get(entry.id) ?? entry);
   const older = entries.filter(({ id }) => id < last);
   const known = new Set([...shown, ...older].map(({ id }) => id));

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** What of the deliveries is shown; the names are those of the address. */
+/** The filters of the list, named as in the address. */
 export interface Filters {
   readonly state?: string;
   readonly event?: string;

@@ -3,7 +3,7 @@ import { reasonWithCode } from "./labels.ts";
 
 /** One step of a delivery's way. */
 export interface TimelineStep {
-  /** When it began; null when nobody noted it. */
+  /** When it began; null if that is not recorded. */
   readonly at: string | null;
   readonly title: string;
   readonly tone: "good" | "bad" | "plain" | "next";
@@ -14,7 +14,7 @@ export interface TimelineStep {
 
 type Attempt = WireDelivery["history"][number];
 
-/** A delivery's way, in order, and what comes next. */
+/** The history of a delivery, in order, and its next step. */
 export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   const { receivedAt, ackMs, verification } = delivery;
   const plain = { tone: "plain", ms: null, detail: null } as const;
@@ -62,12 +62,12 @@ function runsOf({ state, type, verification, history }: WireDelivery): readonly 
 
 const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"]);
 
-/** Whether the handlers were tried: what a shutdown cut off does not count. */
+/** Whether the handlers ran: an attempt cut off by a shutdown does not count. */
 function isTry({ stage, outcome, error }: Attempt): boolean {
   return stage === "handle" && !(outcome === "retry" && error === "stopped");
 }
 
-/** How many tries of a run came before those that are kept. */
+/** The number of attempts of a run before the kept ones. */
 function triedBefore(run: readonly Attempt[], { attempts }: WireDelivery): number {
   return run.at(-1)?.stage === "handle" ? Math.max(0, attempts - run.filter(isTry).length) : 0;
 }

@@ -12,9 +12,9 @@ const inAddress = /(:\/\/[^\s/:@"]*:)[^\s/?#"]+(?=@)/g;
 const inHeader = /((?:authorization|cookie)\s*:\s*)[^\r\n"']+/gi;
 const scheme = /\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/g;
 
-/** What stands where a secret was. */
+/** The replacement of a secret. */
 const removed = "[removed]";
-/** A line costs as much as it is indented: deeper than anybody reads, what follows stays on one. */
+/** Indentation costs time: beyond this depth the rest stays on one line. */
 const deepest = 10;
 /** Stands where the rest was left out: no JSON ends so. */
 export const cutMark = "…";

@@ -2,16 +2,16 @@ import type { Look } from "./views.ts";
 
 const everyMs = 1_000;
 const lateMs = 15_000;
-/** Of the app's time, all pages together cost at most so much. */
+/** The part of the app's time that all pages together may cost. */
 const share = 1 / 20;
 
-/** Looks for all pages: once for those that show the same. */
+/** Reads data for all pages: once for pages with the same view. */
 export interface Looks {
   /** Joins the pages that show what `key` names, until it leaves. */
   join(key: string, look: Look): Shown;
 }
 
-/** What a page shows, shared with others. */
+/** The data of a page, shared with others. */
 export interface Shown {
   /** The last that was seen; null at first. */
   readonly seen: string | null;
@@ -27,9 +27,9 @@ interface Subject {
   looking: Promise<void> | undefined;
 }
 
-/** Looks once a second, or as seldom as the share of the time demands; `isOver` ends it for all. */
+/** Reads once a second, or less often if it takes too much time; `isOver` ends it for all. */
 export function createLooks(isOver: () => Promise<boolean>): Looks {
-  // What was not looked at for longest comes first.
+  // In the order of the last read, oldest first.
   const subjects = new Map<string, Subject>();
   let beating: Promise<void> | undefined;
   let leftMs = 0;
@@ -54,7 +54,7 @@ export function createLooks(isOver: () => Promise<boolean>): Looks {
 
   async function beat(): Promise<void> {
     await pause(everyMs);
-    // Once nobody looks the inbox may be closed, too: to ask it would open it again.
+    // Without viewers the inbox may be closed: a query would open it again.
     if (subjects.size === 0) return;
     await checkOpen();
     const now = performance.now();
@@ -100,7 +100,7 @@ export function createLooks(isOver: () => Promise<boolean>): Looks {
   };
 }
 
-/** Rejects what takes so long that the page must not call it live. */
+/** Rejects if the answer is too late for a live page. */
 async function inTime<T>(looked: Promise<T>): Promise<T> {
   const late = pause(lateMs);
   try {

@@ -1,6 +1,6 @@
 import { parkedReasons, states } from "@reporthook/core/store";
-import { throttle } from "./seldom.ts";
 import type { Source } from "./source.ts";
+import { throttle } from "./throttle.ts";
 
 /** The measures of a source at this moment. */
 export interface Metrics {
@@ -58,7 +58,7 @@ function age(ms: number | null): Values {
   return [[{}, Math.max(0, ms ?? 0) / 1_000]];
 }
 
-/** Labels and names are those that @reporthook/opentelemetry has in Prometheus. */
+/** Labels and names are the same as of @reporthook/opentelemetry in Prometheus. */
 async function registryOf(receiver: string): Promise<{
   gauge(name: string, help: string, values: Values): void;
   end(): Promise<Metrics>;

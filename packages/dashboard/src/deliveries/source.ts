@@ -21,7 +21,7 @@ export interface Source {
  * @throws TypeError that shows the line to write
  */
 export function checkSource(source: Source): void {
-  // From JavaScript anything may come; what came may hold secrets, and is not quoted.
+  // JavaScript may pass anything; the value may hold secrets and is not quoted.
   const given = source as { readonly [K in keyof Source]?: unknown } | null | undefined;
   if (typeof given?.health === "function" && isInbox(given.inbox)) return;
   throw new TypeError(
@@ -60,7 +60,7 @@ export function ofInbox(inbox: Inbox, options: InboxOptions = {}): Source {
     async health() {
       const health = await watch();
       if (!health.inbox.ok || health.counts.received === 0) return health;
-      // The app asks the service; what came of it stands with what waits.
+      // The app asks the service; the results are in the waiting entries.
       const waiting = await deliveries.list({ state: "received", limit: 20 });
       return waiting.some(isKeyRefused) ? { ...health, service: "refused" } : health;
     },

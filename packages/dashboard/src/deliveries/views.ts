@@ -2,8 +2,8 @@ import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@re
 import { isParked, states } from "@reporthook/core/store";
 import { commonErrorOf } from "./errors.ts";
 import { cutMark, readableJson, withoutSecrets } from "./json-text.ts";
-import { throttle } from "./seldom.ts";
 import type { Source } from "./source.ts";
+import { throttle } from "./throttle.ts";
 import {
   maxBodyLength,
   maxListLength,
@@ -15,14 +15,14 @@ import {
 
 const hourMs = 3_600_000;
 const stuckLength = 5;
-/** So many of a reason are looked at for its most frequent error. */
+/** The number of deliveries of a reason that are searched for the most frequent error. */
 const sampled = 100;
 const noTime = { from: new Date(0), until: new Date(0) };
 
-/** Looks at what a page shows, as it is now: the JSON that every viewer is told. */
+/** Reads the current data of a view, as JSON for all viewers. */
 export type Look = () => Promise<string>;
 
-/** What can be looked at. */
+/** The views of a dashboard. */
 export interface Views {
   readonly overview: Look;
   list(query: URLSearchParams): Look;
@@ -31,7 +31,7 @@ export interface Views {
   body(id: string): Promise<string | null>;
 }
 
-/** Adds who looks to what is seen. */
+/** Adds the viewer to the data. */
 export function withViewer(viewer: Viewer, seen: string): string {
   return `{"viewer":${JSON.stringify(viewer)},${seen.slice(1)}`;
 }
@@ -109,7 +109,7 @@ const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
   minutes: [],
 };
 
-/** What the page's address asks for; what it does not understand is left out. */
+/** The query in the page's address, without parts that it does not understand. */
 function inboxQuery(query: URLSearchParams): Omit<InboxQuery, "receiver"> {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
   const [state, type, reason] = [text("state"), text("event"), text("reason")];
@@ -142,7 +142,7 @@ function bodyOf(body: string | null): WireDelivery["body"] {
   if (body === null) return null;
   const json = readableJson(body, maxBodyLength);
   if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cutMark) };
-  // What is cut off within a secret must not show its beginning.
+  // A secret at the cut must not show its beginning.
   const text = withoutSecrets(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
   return { text, isJson: false, isCut: body.length > maxBodyLength };
 }

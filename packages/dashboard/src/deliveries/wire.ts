@@ -1,16 +1,16 @@
 import type { Counts, Entry, EntryDetails, Health, ReasonCode, State } from "@reporthook/core";
 import type { CommonError } from "./errors.ts";
 
-// What the page is told, as it arrives there: times are texts.
+// The data of the page, as JSON: times are texts.
 
-/** An object of ours after its way through JSON. */
+/** A type after its way through JSON. */
 export type Wire<T> = T extends Date
   ? string
   : T extends object
     ? { readonly [K in keyof T]: Wire<T[K]> }
     : T;
 
-/** Who looks, and whether they may do something. */
+/** A viewer, and whether they may act. */
 export interface Viewer {
   readonly name: string;
   readonly may: "view" | "act";
@@ -29,12 +29,12 @@ export interface WireDelivery extends Wire<Omit<EntryDetails, "body">> {
   } | null;
 }
 
-/** So many characters of a body are shown with its delivery. */
+/** The number of characters of a body that are shown with its delivery. */
 export const maxBodyLength = 65_536;
 
-/** So many deliveries a list begins with, and so many older ones are added at once. */
+/** The number of deliveries at the beginning of a list, and of older ones added at a time. */
 export const pageLength = 50;
-/** Most that one list shows: all of them are looked at each second. */
+/** The maximum length of a list: all of it is read each second. */
 export const maxListLength = 200;
 
 /** `api/deliveries`; `limit` says how many. */
@@ -77,11 +77,11 @@ export interface WireOverview {
   }[];
 }
 
-/** So many of a reason are discarded at once. */
+/** The maximum number of deliveries discarded at a time. */
 export const maxDiscarded = 1_000;
 
-/** What an action answers. */
+/** The answer to an action. */
 export interface WireDone {
-  /** How many were released, discarded or are tried at once. */
+  /** The number of deliveries that were released, discarded or retried. */
   readonly done: number;
 }

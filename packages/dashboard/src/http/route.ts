@@ -1,4 +1,4 @@
-/** What a request asks for. The path may begin with anything: the dashboard is found by its end. */
+/** The target of a request. Only the end of the path counts: it may begin with anything. */
 export type RouteMatch =
   | { readonly page: true }
   /** Relative addresses need the slash at the end. */
@@ -17,7 +17,7 @@ const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
 const action = /\/api\/deliveries\/([0-9a-z]{1,64})\/(release|retry|discard)$/;
 const ofReason = /\/api\/(release|discard)$/;
 
-/** Reads the address of a request; null when it leads nowhere. */
+/** Reads the address of a request; null if nothing is there. */
 export function matchRoute(request: Request): RouteMatch | null {
   const { pathname, search, searchParams: query } = new URL(request.url);
   const asset = /\/assets\/([\w.-]+)$/.exec(pathname)?.[1];
@@ -41,7 +41,7 @@ export function matchRoute(request: Request): RouteMatch | null {
   return last.includes(".") ? null : { moved: `./${last}/${search}` };
 }
 
-/** Whatever it is: there is no delivery with an odd id, and the page says so. */
+/** A malformed id finds no delivery, and the page says so. */
 function textOf(encoded: string): string {
   try {
     return decodeURIComponent(encoded);

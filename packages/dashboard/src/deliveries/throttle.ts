@@ -1,4 +1,4 @@
-/** Of its time, the store spends at most so much on summing up for us. */
+/** The part of its time that the store may spend on summaries for the dashboard. */
 const share = 1 / 20;
 const minMs = 1_000;
 
