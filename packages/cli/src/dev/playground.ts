@@ -73,7 +73,7 @@ export const completeMs = 2_000;
 /**
  * Starts a playground.
  *
- * @throws Failure if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
+ * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
  */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { to, tell } = options;

@@ -8,7 +8,7 @@ const maxNamed = 5;
 /**
  * Finds the id with this beginning.
  *
- * @throws Failure `not_found` if there is none; `ambiguous_id`, which lists them, if there are several
+ * @throws CommandFailed `not_found` if there is none; `ambiguous_id`, which lists them, if there are several
  */
 export async function findId(inbox: Inbox, given: string, source: InboxSource): Promise<string> {
   const idPrefix = given.toLowerCase();

@@ -183,7 +183,7 @@ export async function warnOfOthers(
 /**
  * The size of a file in bytes; 0 if it does not exist.
  *
- * @throws Failure `no_inbox` if it can't be accessed
+ * @throws CommandFailed `no_inbox` if it can't be accessed
  */
 export function fileSize(file: string): number {
   try {

@@ -18,7 +18,7 @@ export function fixtureText(fixture: Fixture): string {
 /**
  * Reads a recorded notification: a fixture, or else the body itself.
  *
- * @throws Failure `no_file` if the file can't be read
+ * @throws CommandFailed `no_file` if the file can't be read
  */
 export function fixtureIn(file: string): Fixture {
   const text = textOf(file);

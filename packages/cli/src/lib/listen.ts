@@ -8,7 +8,7 @@ const elsewhere = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
 /**
  * Starts a server, and resolves to its URL without a path. Port 0 takes a free one.
  *
- * @throws Failure `port_unavailable` or `host_unavailable` if it can't listen there
+ * @throws CommandFailed `port_unavailable` or `host_unavailable` if it can't listen there
  */
 export async function startListening(server: Server, port: number, host: string): Promise<string> {
   try {
