@@ -35,7 +35,7 @@ export interface Start {
 
 const silenceMs = 120_000;
 /** Where children leave a CPU profile when they end. */
-const profiles = process.env["BENCH_PROFILES"];
+const profiles = (): string | undefined => process.env["BENCH_PROFILES"];
 const running = new Set<ChildProcess>();
 let stopped: Stopped | undefined;
 
@@ -52,7 +52,7 @@ export function startChild(name: string, { build, env = {} }: Start = {}): Child
     env: { ...process.env, ...env, ...(build !== undefined && { BENCH_BUILD: build }) },
     execArgv: [
       ...(build === undefined ? [] : [`--import=${new URL("./other-build.js", import.meta.url)}`]),
-      ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]),
+      ...(profiles() === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles()}`]),
     ],
   });
   running.add(child);
@@ -146,7 +146,7 @@ function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once("exit", () => resolve());
     // One that is to leave a profile has to end by itself.
-    if (profiles !== undefined && child.connected) child.disconnect();
+    if (profiles() !== undefined && child.connected) child.disconnect();
     else child.kill("SIGKILL");
   });
 }
