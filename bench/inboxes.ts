@@ -30,6 +30,12 @@ export function newFolder(): string {
   return mkdtempSync(join(process.env["REPORTHOOK_BENCH_DATA"] ?? tmpdir(), "reporthook-bench-"));
 }
 
+/** How many wait in an inbox; a checkout to compare with may be from before `load` was called `backlog`. */
+export function waitingIn(inbox: Inbox, receiver: string): number {
+  const { load } = inbox as { readonly load?: Inbox["backlog"] };
+  return (load?.call(inbox, receiver) ?? inbox.backlog(receiver)).waiting;
+}
+
 /** An inbox; one that is durable keeps its data in `folder`, or in queues of its name: several processes may open it. */
 export async function openInbox(name: InboxName, folder: string): Promise<Inbox> {
   const inbox = await make(name, folder);

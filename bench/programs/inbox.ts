@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
 import { answerParent } from "../child.ts";
 import { receiverName, seed } from "../deliveries.ts";
-import { type InboxName, openInbox } from "../inboxes.ts";
+import { type InboxName, openInbox, waitingIn } from "../inboxes.ts";
 
 /** What to do with the inbox in a folder. */
 export type Task = {
@@ -60,7 +60,7 @@ async function store(count: number, atOnce: number): Promise<void> {
 
 async function storeAndHandle(count: number, atOnce: number): Promise<void> {
   const receiver = await work();
-  await seed(inbox, count, atOnce, () => inbox.backlog(receiverName).waiting > maxWaiting);
+  await seed(inbox, count, atOnce, () => waitingIn(inbox, receiverName) > maxWaiting);
   while (passed.handled < count) await pause(1);
   await receiver.close();
 }

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
 import { answerParent, tellParent } from "../child.ts";
 import { fillAtOnce, receiverName, seed } from "../deliveries.ts";
-import { type InboxName, openInbox } from "../inboxes.ts";
+import { type InboxName, openInbox, waitingIn } from "../inboxes.ts";
 import {
   type Handle,
   type HandlerWork,
@@ -94,7 +94,7 @@ async function ours(asked: Serve): Promise<Server> {
   const { host, inbox: kind, folder, receivers: count = 1, waiting = 0, handled = 0 } = asked;
   if (kind === "none") return serverOf(host, []);
   const inbox = await openInbox(kind, folder);
-  const load = (): number => names.reduce((all, name) => all + inbox.backlog(name).waiting, 0);
+  const load = (): number => names.reduce((all, name) => all + waitingIn(inbox, name), 0);
   const names = [
     receiverName,
     ...Array.from({ length: count - 1 }, (_, at) => `${receiverName}${at + 1}`),

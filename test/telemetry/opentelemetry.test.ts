@@ -283,8 +283,34 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
   expect(await points("reporthook.deliveries.oldest")).toEqual({ "": 0 });
 });
 
-/** The values of a metric (of a histogram: how many) of the receiver "metrics", by their other attributes. */
-async function points(name: string): Promise<Record<string, number>> {
+test("what was counted before a receiver closed is exported after it", async () => {
+  receiver = createReceiver({ client, name: "closed", logger: false, ...telemetryHere() });
+  receiver.on("*", () => {});
+  await send();
+  await receiver.idle({ timeoutMs: 60_000 });
+  await receiver.close();
+
+  expect(await points("reporthook.deliveries", "closed")).toEqual({
+    ...{ "reporthook.outcome=accepted": 1, "reporthook.outcome=verified": 1 },
+    "reporthook.outcome=handled": 1,
+  });
+});
+
+test.each([
+  ["of an id", `00-${"0".repeat(32)}-${sender.spanId}-01`],
+  ["of a parent", `00-${traceId}-${"0".repeat(16)}-01`],
+])("a traceparent of the sender with nothing but zeros %s is none", async (_, zeros) => {
+  receiver = createReceiver({ client, name: "zeros", logger: false, ...telemetryHere() });
+  await send({ traceparent: zeros });
+  await receiver.idle({ timeoutMs: 60_000 });
+
+  const [[receive], [verify]] = [named("receive zeros"), named("verify zeros")];
+  expect(receive?.parentSpanContext).toBeUndefined();
+  expect(verify && linked(verify)).toMatchObject([{ spanId: receive?.spanContext().spanId }]);
+});
+
+/** The values of a metric (of a histogram: how many) of one receiver, by their other attributes. */
+async function points(name: string, of = "metrics"): Promise<Record<string, number>> {
   const { resourceMetrics } = await reader.collect();
   const metrics = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
   const metric = metrics.find(({ descriptor }) => descriptor.name === name);
@@ -295,7 +321,7 @@ async function points(name: string): Promise<Record<string, number>> {
       "messaging.destination.name": receiver,
       ...rest
     } = attributes;
-    if (system !== "reporthook" || receiver !== "metrics") continue;
+    if (system !== "reporthook" || receiver !== of) continue;
     const key = Object.entries(rest).map(([attribute, of]) => `${attribute}=${of}`);
     found[key.join(",")] = typeof value === "number" ? value : value.count;
   }

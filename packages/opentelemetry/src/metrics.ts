@@ -1,17 +1,12 @@
-import type { Attributes, BatchObservableCallback, Meter } from "@opentelemetry/api";
-import type {
-  Authorization,
-  Instrument,
-  Instrumentation,
-  ReceiveResult,
-} from "@reporthook/core/telemetry";
+import type { Attributes, BatchObservableCallback, Histogram, Meter } from "@opentelemetry/api";
+import type { Authorization, Instrument, Instrumentation } from "@reporthook/core/telemetry";
 import { errorType, names } from "./names.ts";
 
-/** Measures the steps of one receiver; each method returns the result of the step. */
+/** Measures the steps of one receiver: each method gets when the step began and its result, or null if it threw. */
 export interface Measured extends Pick<Instrumentation, "settled" | "end"> {
-  receive(run: () => Promise<ReceiveResult>): Promise<ReceiveResult>;
-  verify(run: () => Promise<Authorization>): Promise<Authorization>;
-  handle(run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
+  received(startedAt: number, outcome: string): void;
+  verified(startedAt: number, answer: Authorization | null): void;
+  handled(startedAt: number, failures: readonly unknown[] | null): void;
 }
 
 const seconds = {
@@ -47,32 +42,26 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
   const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
   const observed = [waiting, oldest];
 
-  async function timed<T>(
-    histogram: { record(value: number, attributes: Attributes): void },
-    run: () => Promise<T>,
-    attributesOf: (result: T) => Attributes,
-    attributesOfFailure = (): Attributes => ({ [names.error]: "_OTHER" }),
-  ): Promise<T> {
-    const start = performance.now();
-    const record = (attributes: Attributes): void =>
-      histogram.record((performance.now() - start) / 1_000, { ...base, ...attributes });
-    try {
-      const result = await run();
-      record(attributesOf(result));
-      return result;
-    } catch (error) {
-      record(attributesOfFailure());
-      throw error;
-    }
-  }
+  const attributesOfOutcome = cached((outcome) => ({ ...base, [names.outcome]: outcome }));
+  const attributesOfVerdict = cached((verdict) => ({ ...base, [names.verdict]: verdict }));
+  const attributesOfSuccess: Attributes = { ...base, [names.operation]: "process" };
+  const withError = (attributes: Attributes, type: string): Attributes => ({
+    ...attributes,
+    [names.error]: type,
+  });
 
-  const count = (outcome: string): void => deliveries.add(1, { ...base, [names.outcome]: outcome });
-  const answered = (outcome: string): Attributes => {
-    count(outcome);
-    return { [names.outcome]: outcome };
+  // An SDK looks up the attributes of each call: several changes of a state become one call.
+  const counted = new Map<string, number>();
+  const count = (outcome: string): void => {
+    counted.set(outcome, (counted.get(outcome) ?? 0) + 1);
+  };
+  const addCounted = (): void => {
+    for (const [outcome, times] of counted) deliveries.add(times, attributesOfOutcome(outcome));
+    counted.clear();
   };
 
   const observe: BatchObservableCallback = async (result) => {
+    addCounted();
     const { counts, oldestWaitingMs, inbox } = await receiver.health();
     // An unknown or outdated count is not reported.
     if (!inbox.ok || inbox.error !== undefined) return;
@@ -84,28 +73,42 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
   meter.addBatchObservableCallback(observe, observed);
 
   return {
-    receive: (run) =>
-      timed(
-        acknowledge,
-        run,
-        (decision) => answered("refused" in decision ? decision.refused : decision.status),
-        () => answered("inbox_unavailable"),
-      ),
-    verify: (run) =>
-      timed(authorize, run, (answer) => ({
-        [names.verdict]: answer.verdict ?? "none",
-        ...(answer.verdict === null && { [names.error]: errorType(answer.error) }),
-      })),
-    handle: (run) =>
-      timed(process, run, (failures) => ({
-        [names.operation]: "process",
-        ...(failures.length > 0 && { [names.error]: errorType(failures[0]) }),
-      })),
+    received(startedAt, outcome) {
+      count(outcome);
+      recordSince(startedAt, acknowledge, attributesOfOutcome(outcome));
+    },
+    verified(startedAt, answer) {
+      const verdict = attributesOfVerdict(answer?.verdict ?? "none");
+      const attributes = answer?.verdict ? verdict : withError(verdict, errorType(answer?.error));
+      recordSince(startedAt, authorize, attributes);
+    },
+    handled(startedAt, failures) {
+      const hasSucceeded = failures?.length === 0;
+      const attributes = hasSucceeded
+        ? attributesOfSuccess
+        : withError(attributesOfSuccess, errorType(failures?.[0]));
+      recordSince(startedAt, process, attributes);
+    },
     settled(_job, { to }) {
       if (to !== "retry") count(to);
     },
     end() {
+      addCounted();
       meter.removeBatchObservableCallback(observe, observed);
     },
+  };
+}
+
+function recordSince(startedAt: number, histogram: Histogram, attributes: Attributes): void {
+  histogram.record((performance.now() - startedAt) / 1_000, attributes);
+}
+
+/** Remembers the attributes of each of a few values. */
+function cached(create: (value: string) => Attributes): (value: string) => Attributes {
+  const known = new Map<string, Attributes>();
+  return (value) => {
+    const found = known.get(value) ?? create(value);
+    known.set(value, found);
+    return found;
   };
 }

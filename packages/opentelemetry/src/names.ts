@@ -1,3 +1,4 @@
+import type { Attributes } from "@opentelemetry/api";
 import { safeGet } from "@reporthook/core/telemetry";
 
 /** Attribute names, from the semantic conventions for messaging where one exists. */
@@ -16,6 +17,22 @@ export const names = {
   /** From 1. */
   attempt: "reporthook.attempt",
 } as const;
+
+/** What every span has. Written out, because an object whose keys are computed is made far slower. */
+export function spanAttributes(
+  receiver: string,
+  operation: string,
+  type: string,
+  id: string,
+): Attributes {
+  return {
+    "messaging.system": "reporthook",
+    "messaging.destination.name": receiver,
+    "messaging.operation.name": operation,
+    "messaging.operation.type": type,
+    "messaging.message.id": id,
+  };
+}
 
 /** The error's code or name; `_OTHER` if neither is a single word, because they may contain anything. */
 export function errorType(error: unknown): string {

@@ -1,9 +1,8 @@
 import {
-  type Attributes,
+  type Context,
   context,
   type Exception,
   isSpanContextValid,
-  type Link,
   ROOT_CONTEXT,
   type Span,
   type SpanContext,
@@ -14,46 +13,61 @@ import {
 } from "@opentelemetry/api";
 import type { Incoming, Job } from "@reporthook/core";
 import {
+  type Authorization,
   describe,
   headerOf,
   type Instrument,
-  type Instrumentation,
   plainHeaders,
+  type ReceiveResult,
   redactSecrets,
   safeGet,
 } from "@reporthook/core/telemetry";
-import { errorType, names } from "./names.ts";
+import { errorType, names, spanAttributes } from "./names.ts";
 
-const traceparentPattern = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
+/** One whose ids are zeros is none. */
+const traceparentPattern =
+  /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
+
+/** A span of a step, and the context in which the step runs. */
+export interface Begun {
+  readonly span: Span;
+  readonly context: Context;
+}
+
+/** Begins and ends the spans of one receiver. */
+export interface Spans {
+  /** What is `given` is what to receive: the delivery keeps its `traceparent`. */
+  receive(incoming: Incoming, id: string): Begun & { readonly given: Incoming };
+  received(span: Span, id: string, result: ReceiveResult): void;
+  verify(job: Job): Begun;
+  verified(span: Span, job: Job, answer: Authorization): void;
+  handle(job: Job): Begun;
+  handled(span: Span, failures: readonly unknown[]): void;
+  /** The step threw. */
+  threw(span: Span, error: unknown): void;
+}
 
 /** Creates the spans of one receiver. */
 export function createSpans(
   tracer: Tracer,
   { name: receiver, redact }: Pick<Parameters<Instrument>[0], "name" | "redact">,
-): Pick<Instrumentation, "receive" | "verify" | "handle"> {
-  const attributesOf = (operation: string, type: string, id: string): Attributes => ({
-    [names.system]: "reporthook",
-    [names.receiver]: receiver,
-    [names.operation]: operation,
-    [names.operationType]: type,
-    [names.id]: id,
-  });
-
-  /** Starts a span in a new trace, linked to the request that brought the delivery. */
-  function linked(operation: string, type: string, kind: SpanKind, job: Job): Span {
-    const attributes = {
-      ...attributesOf(operation, type, job.id),
-      [names.attempt]: job.attempts + 1,
+): Spans {
+  /** Makes what starts a span in a new trace, linked to the request that brought the delivery. */
+  function linked(operation: string, type: string, kind: SpanKind): (job: Job) => Begun {
+    const name = `${operation} ${receiver}`;
+    return ({ id, attempts, headers }) => {
+      const attributes = spanAttributes(receiver, operation, type, id);
+      attributes[names.attempt] = attempts + 1;
+      const sender = spanContextOf(headers["traceparent"]);
+      const links = sender === null ? [] : [{ context: sender }];
+      const options = { kind, attributes, links, root: true };
+      const span = tracer.startSpan(name, options, ROOT_CONTEXT);
+      return { span, context: trace.setSpan(ROOT_CONTEXT, span) };
     };
-    return tracer.startSpan(
-      `${operation} ${receiver}`,
-      { kind, attributes, links: linksTo(job), root: true },
-      ROOT_CONTEXT,
-    );
   }
 
   return {
-    async receive(incoming, id, run) {
+    receive(incoming, id) {
       const sender = spanContextOf(headerOf(incoming.headers, "traceparent"));
       const active = context.active();
       const ours = trace.getSpan(active) !== undefined;
@@ -62,60 +76,48 @@ export function createSpans(
         `receive ${receiver}`,
         {
           kind: ours ? SpanKind.INTERNAL : SpanKind.SERVER,
-          attributes: attributesOf("receive", "receive", id),
+          attributes: spanAttributes(receiver, "receive", "receive", id),
         },
         parent,
       );
-      return ending(span, redact, async () => {
-        const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
-        const decision = await context.with(trace.setSpan(parent, span), () => run(given));
-        if (decision.id !== undefined) span.setAttribute(names.id, decision.id);
-        if ("refused" in decision) failed(span, decision.refused, null);
-        else span.setAttribute(names.outcome, decision.status);
-        return decision;
-      });
+      const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
+      return { span, context: trace.setSpan(parent, span), given };
     },
 
-    async verify(job, run) {
-      const span = linked("verify", "settle", SpanKind.CLIENT, job);
-      return ending(span, redact, async () => {
-        const answer = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
-        span.setAttribute(names.verdict, answer.verdict ?? "none");
-        if (answer.verdict !== null) return answer;
+    received(span, id, result) {
+      if (result.id !== undefined && result.id !== id) span.setAttribute(names.id, result.id);
+      if ("refused" in result) failed(span, result.refused, null);
+      else span.setAttribute(names.outcome, result.status);
+      span.end();
+    },
+
+    verify: linked("verify", "settle", SpanKind.CLIENT),
+
+    verified(span, job, answer) {
+      span.setAttribute(names.verdict, answer.verdict ?? "none");
+      if (answer.verdict === null) {
         // An error of the app's authorize function may contain its arguments.
         const shown = (line: string) =>
           redact(redactSecrets(line, { signature: job.signature ?? "" }));
         failed(span, errorType(answer.error), describe(answer.error, shown));
-        return answer;
-      });
+      }
+      span.end();
     },
 
-    async handle(job, run) {
-      const span = linked("process", "process", SpanKind.CONSUMER, job);
-      return ending(span, redact, async () => {
-        const failures = await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
-        for (const failure of failures) span.recordException(exceptionOf(failure, redact));
-        const [first] = failures;
-        if (failures.length > 0) failed(span, errorType(first), describe(first, redact));
-        return failures;
-      });
+    handle: linked("process", "process", SpanKind.CONSUMER),
+
+    handled(span, failures) {
+      for (const failure of failures) span.recordException(exceptionOf(failure, redact));
+      const [first] = failures;
+      if (failures.length > 0) failed(span, errorType(first), describe(first, redact));
+      span.end();
+    },
+
+    threw(span, error) {
+      failed(span, errorType(error), describe(error, redact));
+      span.end();
     },
   };
-}
-
-async function ending<T>(
-  span: Span,
-  redact: (text: string) => string,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    failed(span, errorType(error), describe(error, redact));
-    throw error;
-  } finally {
-    span.end();
-  }
 }
 
 function failed(span: Span, type: string, message: string | null): void {
@@ -135,24 +137,20 @@ function exceptionOf(failure: unknown, redact: (text: string) => string): Except
   return code === "" ? shown : { ...shown, code };
 }
 
-function linksTo({ headers }: Pick<Job, "headers">): Link[] {
-  const context = spanContextOf(headers["traceparent"] ?? null);
-  return context === null ? [] : [{ context }];
-}
-
 /** Adds the `traceparent` that the delivery will keep. */
 function withTraceparent(incoming: Incoming, context: SpanContext): Incoming {
   if (!isSpanContextValid(context)) return incoming;
   const { traceId, spanId, traceFlags } = context;
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
   const { method, url } = incoming;
-  const headers = { ...plainHeaders(incoming.headers), traceparent };
+  const headers = plainHeaders(incoming.headers);
+  headers["traceparent"] = traceparent;
   return { method, url, headers, readBody: (limit) => incoming.readBody(limit) };
 }
 
-function spanContextOf(traceparent: string | null): SpanContext | null {
-  const [, traceId = "", spanId = "", flags = "0"] =
-    traceparentPattern.exec(traceparent ?? "") ?? [];
-  const found = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-  return isSpanContextValid(found) ? found : null;
+function spanContextOf(traceparent: string | null | undefined): SpanContext | null {
+  const parts = traceparent ? traceparentPattern.exec(traceparent) : null;
+  if (parts === null) return null;
+  const [, traceId = "", spanId = "", flags = "0"] = parts;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }

@@ -1,4 +1,4 @@
-import { type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
+import { type Context, context, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
 import { type Instrument, type Instrumentation, instrumentation } from "@reporthook/core/telemetry";
 import { createMetrics } from "./metrics.ts";
 import { createSpans } from "./spans.ts";
@@ -29,12 +29,69 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
       const spans = createSpans(options.tracer ?? trace.getTracer(scope), receiver);
       const measured = createMetrics(options.meter ?? metrics.getMeter(scope), receiver);
       return {
-        receive: (incoming, id, run) => measured.receive(() => spans.receive(incoming, id, run)),
-        verify: (job, run) => measured.verify(() => spans.verify(job, run)),
-        handle: (job, run) => measured.handle(() => spans.handle(job, run)),
+        receive(incoming, id, run) {
+          const startedAt = performance.now();
+          const { span, context: active, given } = spans.receive(incoming, id);
+          return within(active, () => run(given), {
+            ended(result) {
+              spans.received(span, id, result);
+              measured.received(startedAt, "refused" in result ? result.refused : result.status);
+            },
+            threw(error) {
+              spans.threw(span, error);
+              measured.received(startedAt, "inbox_unavailable");
+            },
+          });
+        },
+        verify(job, run) {
+          const startedAt = performance.now();
+          const { span, context: active } = spans.verify(job);
+          return within(active, run, {
+            ended(answer) {
+              spans.verified(span, job, answer);
+              measured.verified(startedAt, answer);
+            },
+            threw(error) {
+              spans.threw(span, error);
+              measured.verified(startedAt, null);
+            },
+          });
+        },
+        handle(job, run) {
+          const startedAt = performance.now();
+          const { span, context: active } = spans.handle(job);
+          return within(active, run, {
+            ended(failures) {
+              spans.handled(span, failures);
+              measured.handled(startedAt, failures);
+            },
+            threw(error) {
+              spans.threw(span, error);
+              measured.handled(startedAt, null);
+            },
+          });
+        },
         settled: measured.settled,
         end: measured.end,
       };
     },
   };
+}
+
+/** Runs a step in its context, and passes on what comes of it: one promise, for each costs an app that follows contexts. */
+function within<T>(
+  active: Context,
+  run: () => Promise<T>,
+  told: { ended(result: T): void; threw(error: unknown): void },
+): Promise<T> {
+  return context.with(active, run).then(
+    (result) => {
+      told.ended(result);
+      return result;
+    },
+    (error: unknown) => {
+      told.threw(error);
+      throw error;
+    },
+  );
 }
