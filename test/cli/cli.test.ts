@@ -5,6 +5,7 @@ import { type Installed, installCli } from "./install.ts";
 import { endAll, useProgram } from "./process.ts";
 import "./dashboard.ts";
 import "./dev.ts";
+import "./dev-keys.ts";
 import "./doctor.ts";
 import "./inbox.ts";
 import "./inbox-many.ts";

@@ -174,8 +174,8 @@ describe("reporthook dashboard", () => {
   });
 });
 
-describe("reporthook dev shows its own inbox", () => {
-  it("under /dashboard, to this machine, and never the key", async () => {
+describe("reporthook dev shows an inbox", () => {
+  it("of its own under /dashboard, to this machine, and never the key", async () => {
     const dev = startCli(["dev", "--port", "0", "--db", "dev.db"], setting);
     const text = await dev.printed("quit\n");
     const [, url = ""] = /dashboard +(\S+)/.exec(text) ?? [];
@@ -192,12 +192,15 @@ describe("reporthook dev shows its own inbox", () => {
     await end(dev);
   });
 
-  it("but has none to show when it passes everything on", async () => {
+  it("and the app's in this folder, when it passes everything on", async () => {
+    const { receiver } = openApp("inbox.db", "forwarded");
+    const id = await send(receiver);
+    await receiver.close();
     const args = ["dev", "--json", "--port", "0", "--forward", "http://127.0.0.1:9/"];
     const dev = startCli(args, setting);
-    const ready = JSON.parse(await dev.printed("\n"));
-    expect(ready).not.toHaveProperty("dashboard");
-    expect((await fetch(`${ready.url}/dashboard/`)).status).toBe(404);
+    const { dashboard } = JSON.parse(await dev.printed("\n"));
+    expect(await expectPage(dashboard)).not.toContain(key);
+    expect((await fetch(`${dashboard}api/deliveries/${id}`)).status).toBe(200);
     await end(dev);
   });
 });

@@ -96,7 +96,7 @@ describe("reporthook dev", () => {
 
     await cli(["trigger", "report.internal_error", "--to", `${url}/webhooks/reports`]);
     await dev.printed(
-      /sent +report\.internal_error to http\S+: 200\s+in\s+[\d.]+\s+ms,\s+\w{26}\n/,
+      /sent +report\.internal_error to http\S+:\s+200\s+accepted\s+in\s+[\d.]+\s+ms,\s+\w{26}\n/,
     );
     await dev.printed(
       /asked +(\w{26} )?report\.internal_error: the\s+service\s+says\s+valid\s+\(200\)/,

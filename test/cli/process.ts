@@ -40,6 +40,18 @@ export interface Running {
   ended(): Promise<Ended>;
 }
 
+/** A command that runs on a pseudo-terminal. */
+export interface OnTerminal {
+  /** Its process, once it has printed anything. */
+  pid(): Promise<number>;
+  /** Types keys, as they are sent by a terminal. */
+  press(keys: string): void;
+  /** Resolves once it was printed after all that was waited for before. */
+  shown(text: string | RegExp): Promise<string>;
+  /** Resolves to its exit code, and to the terminal's settings after it. */
+  ended(): Promise<{ readonly code: number; readonly settings: string; readonly text: string }>;
+}
+
 let program = "";
 const started = new Set<ChildProcess>();
 
@@ -81,6 +93,45 @@ export function startCli(args: readonly string[], { cwd, env = {} }: Setting = {
       const err = lines.filter((line) => !isProgress.test(line)).join("");
       const progress = lines.filter((line) => isProgress.test(line)).join("");
       return { code, out: text.out, err, progress };
+    },
+  };
+}
+
+/** Starts the command line on a pseudo-terminal of 80 columns. The terminal's settings are printed after it. */
+export function startOnTerminal(
+  args: readonly string[],
+  { cwd, env = {} }: Setting = {},
+): OnTerminal {
+  const { PATH = "", HOME = "" } = process.env;
+  const quoted = [process.execPath, program, ...args].map((arg) => `'${arg}'`).join(" ");
+  // The shell ignores what ends the command; its own process id says whose child that is.
+  const line = `stty cols 80 rows 30; trap : INT TERM HUP; sh -c 'echo "pid $$ ."; exec "$@"' - ${quoted}; echo "ended $?"; stty -a; exit 0`;
+  const child = spawn("script", ["-qec", line, "/dev/null"], {
+    ...(cwd !== undefined && { cwd }),
+    env: { PATH, HOME, TERM: "xterm-256color", NO_COLOR: "1", ...env },
+  });
+  started.add(child);
+  let text = "";
+  let from = 0;
+  child.stdout.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  const closed = once(child, "close");
+  const shown = async (expected: string | RegExp): Promise<string> => {
+    await expect.poll(() => text.slice(from)).toMatch(expected);
+    const rest = text.slice(from);
+    const [match = ""] = typeof expected === "string" ? [expected] : (expected.exec(rest) ?? []);
+    from += rest.indexOf(match) + match.length;
+    return match;
+  };
+  return {
+    pid: async () => Number(/\d+/.exec(await shown(/pid \d+ \./))?.[0]),
+    press: (keys) => void child.stdin.write(keys),
+    shown,
+    async ended() {
+      await closed;
+      const [, code, settings = ""] = /ended (\d+)\r\n([\s\S]*)$/.exec(text) ?? [];
+      return { code: Number(code), settings, text };
     },
   };
 }

@@ -111,6 +111,7 @@ async function finish(file: string): Promise<Receiver> {
 function terminalInto(told: unknown[]): Terminal {
   return {
     ...{ json: true, columns: 80, print() {}, tell() {}, emit: (value) => void told.push(value) },
+    ...{ hasKeys: false, footer() {} },
     ...{
       paint: (_style, text) => text,
       during: (_text, work) => work(() => {}),

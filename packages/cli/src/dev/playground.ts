@@ -1,44 +1,24 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import {
   type Client,
   createClient,
-  createReceiver,
   type Entry,
-  type Logger,
+  type EntryDetails,
   type Receiver,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
-import { type DashboardLogger, dashboard } from "@reporthook/dashboard";
+import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
-import { createEmulator, type Delivery } from "@reporthook/emulator";
-import { sqliteInbox } from "@reporthook/sqlite";
+import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { dashboardPath, webhookPath } from "../lib/environment.ts";
+import { CommandFailed } from "../lib/errors.ts";
 import { isLoopback, startListening } from "../lib/listen.ts";
-import { type Ask, createAsks } from "./asks.ts";
-import {
-  type ForwardedNotification,
-  forwardTo,
-  type Handle,
-  idIn,
-  nameIn,
-  serveFetch,
-  signatureHeader,
-} from "./serve.ts";
-
-/** An event in the playground. */
-export type PlaygroundEvent =
-  /** A step of a notification in the playground's receiver. */
-  | {
-      readonly what: "received" | "verified" | "rejected" | "handled" | "failed" | "parked";
-      readonly entry: Entry;
-    }
-  /** A notification was sent to an app. */
-  | { readonly what: "sent"; readonly sent: ForwardedNotification }
-  /** A program called the service with another API key. */
-  | { readonly what: "refused"; readonly path: string }
-  /** An app asked the service about a notification, or did not in time. */
-  | Ask
-  | { readonly what: "warning"; readonly message: string };
+import { AppInbox } from "./app-inbox.ts";
+import { AppSender } from "./app-sender.ts";
+import type { ReceiverStep, Tell } from "./event.ts";
+import { History, type SentNotification, signatureHeader } from "./history.ts";
+import { createOwnReceiver, dashboardLogger, warnTo } from "./own-receiver.ts";
+import { type Handle, passTo, serveFetch } from "./serve.ts";
 
 /** Options of {@link startPlayground}. */
 export interface PlaygroundOptions {
@@ -47,26 +27,9 @@ export interface PlaygroundOptions {
   readonly apiKey: string;
   /** The target of notifications: an app, or the playground's receiver with an inbox in a file. */
   readonly to: { readonly forward: string } | { readonly db: string };
-  readonly tell: (happening: PlaygroundEvent) => void;
+  readonly tell: Tell;
 }
 
-/** The emulated service and a webhook on one port. */
-export interface Playground {
-  readonly url: string;
-  readonly webhook: string;
-  /** The dashboard's URL on this machine; null without an inbox, or if `host` has another name here. */
-  readonly dashboard: string | null;
-  /** Whether the playground's handler fails. */
-  broken: boolean;
-  /** Makes the service send a test notification. */
-  test(): Promise<void>;
-  /** Requests a report. */
-  request(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Attempts of the playground's handler. */
-export const attempts = 3;
 /** Time from the request until a report is complete, in milliseconds. */
 export const completeMs = 2_000;
 
@@ -76,145 +39,175 @@ export const completeMs = 2_000;
  * @throws CommandFailed if the port is unavailable; ReporthookError `inbox_failed` if the inbox can't be opened
  */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
-  const { to, tell } = options;
-  const asks = createAsks(tell);
-  const emulator = createEmulator({
-    apiKey: options.apiKey,
-    async deliver(request) {
-      void emulator.settled().then(tellDeliveries);
-      // The webhook watches its own deliveries.
-      if (request.url === playground.webhook) return fetch(request);
-      const signature = request.headers.get(signatureHeader);
-      asks.sent(signature, nameIn(await request.clone().text()));
-      const response = await fetch(request);
-      asks.answered(signature, response.ok, idIn(await response.clone().text()));
-      return response;
-    },
-  });
-  const client = createClient(emulator.clientOptions);
-  const receiver =
-    "db" in to ? createOwnReceiver(client, to.db, tell, () => playground.broken) : null;
-  const atWebhook: Handle =
-    "forward" in to
-      ? forwardTo(to.forward, asks, (sent) => tell({ what: "sent", sent }))
-      : nodeHandler(receiver as Receiver);
-  const atDashboard = receiver && onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
-  const atService = serveFetch(async (url, init) => {
-    const answer = await emulator.fetch(url, init);
-    const { pathname } = new URL(String(url));
-    if (pathname.endsWith("/webhooks/authorize")) {
-      asks.asked(new Headers(init?.headers).get(signatureHeader), answer.status);
-    }
-    if (answer.status === 401) tell({ what: "refused", path: pathname });
-    return answer;
-  });
-  const completing = new Map<string, NodeJS.Timeout>();
-  let told = 0;
-
-  function tellDeliveries(): void {
-    for (; told < emulator.deliveries.length; told++) {
-      const { url, name, status, durationMs, error } = emulator.deliveries[told] as Delivery;
-      // The receiver reports notifications to the playground's webhook.
-      if (url === playground.webhook) continue;
-      const rest = error === undefined ? {} : { error };
-      tell({ what: "sent", sent: { url, name, status, durationMs, ...rest } });
-    }
-  }
-
-  function completeReports(): void {
-    for (const { id } of emulator.reports.list()) {
-      if (completing.has(id)) continue;
-      const complete = (): void => void emulator.reports.setStatus(id, "complete");
-      completing.set(id, setTimeout(complete, completeMs).unref());
-    }
-  }
-
-  const server = createServer(async (req, res) => {
-    const [path] = (req.url ?? "/").split("?");
-    if (path === webhookPath) return atWebhook(req, res);
-    if (atDashboard && `${path}/`.startsWith(dashboardPath)) return atDashboard(req, res);
-    await atService(req, res);
-    completeReports();
-  });
-
-  const playground: Playground = {
-    url: "",
-    webhook: "",
-    dashboard: null,
-    broken: false,
-    test: async () => void (await client.testWebhook(playground.webhook)),
-    async request() {
-      await client.requestReport({ webhook_url: playground.webhook, domains: ["example.com"] });
-      completeReports();
-    },
-    async close() {
-      for (const timer of completing.values()) clearTimeout(timer);
-      asks.close();
-      server.close();
-      server.closeAllConnections();
-      await emulator.close();
-      await receiver?.close({ timeoutMs: 2_000 });
-    },
-  };
+  const playground = new Playground(options);
   try {
-    await receiver?.start();
-    const url = await startListening(server, options.port, options.host);
-    const isShown = receiver !== null && isLoopback(new URL(url).hostname);
-    return Object.assign(playground, {
-      url,
-      webhook: url + webhookPath,
-      dashboard: isShown ? url + dashboardPath : null,
-    });
+    await playground.listen(options.port, options.host);
+    return playground;
   } catch (error) {
-    server.close();
-    await receiver?.close();
+    await playground.close();
     throw error;
   }
 }
 
-/** Creates the receiver. Its handler does nothing, or fails on demand; each step is reported. */
-function createOwnReceiver(
-  client: Client,
-  db: string,
-  tell: (happening: PlaygroundEvent) => void,
-  isBroken: () => boolean,
-): Receiver {
-  const step = (what: "received" | "handled" | "failed" | "parked") => (entry: Entry) =>
-    tell({ what, entry });
-  const warn = warnTo(tell);
-  const receiver = createReceiver({
-    client,
-    inbox: sqliteInbox(db),
-    autostart: false,
-    retry: { attempts, minMs: 1_000, maxMs: 10_000 },
-    logger: {
-      // Hooks report the steps of a delivery.
-      warn: (fields, message) => "id" in fields || warn(fields, message),
-      error: warn,
-    },
-    observe: {
-      acknowledged: step("received"),
-      verified: (entry) =>
-        tell({ what: entry.state === "rejected" ? "rejected" : "verified", entry }),
-      handled: step("handled"),
-      failed: step("failed"),
-      parked: step("parked"),
-    },
-  });
-  return receiver.on("*", () => {
-    if (isBroken()) throw new Error("the handler is broken");
-  });
-}
+/** The emulated service and a webhook on one port. */
+export class Playground {
+  url = "";
+  webhook = "";
+  /** The dashboard's URL on this machine; null if `host` has another name here. */
+  dashboard: string | null = null;
+  /** Whether the playground's handler fails. */
+  broken = false;
+  readonly history: History = new History();
 
-function dashboardLogger(tell: PlaygroundOptions["tell"]): DashboardLogger {
-  // Hooks report the steps of a released delivery.
-  return { info: () => {}, error: warnTo(tell) };
-}
+  readonly #tell: Tell;
+  readonly #sender: AppSender;
+  readonly #emulator: Emulator;
+  readonly #client: Client;
+  /** The playground's receiver; null if an app gets the notifications. */
+  readonly #receiver: Receiver | null;
+  readonly #appInbox: AppInbox;
+  readonly #webhook: Handle;
+  readonly #dashboard: Handle;
+  readonly #service: Handle;
+  readonly #server: Server;
+  readonly #completing = new Map<string, NodeJS.Timeout>();
 
-function warnTo(tell: PlaygroundOptions["tell"]): Logger["warn"] {
-  return (fields, message) => {
-    const { headers, error } = fields;
-    const detail = Array.isArray(headers) ? `Headers: ${headers.join(", ")}.` : (error ?? "");
-    tell({ what: "warning", message: `${message} ${detail}`.trim() });
-  };
+  constructor({ apiKey, to, tell }: PlaygroundOptions) {
+    this.#tell = tell;
+    this.#sender = new AppSender(this.history, tell);
+    this.#emulator = createEmulator({ apiKey, deliver: (request) => this.#deliver(request) });
+    this.#client = createClient(this.#emulator.clientOptions);
+    this.#appInbox = new AppInbox(tell);
+    if ("db" in to) {
+      const step = (what: ReceiverStep, entry: Entry): void => this.#note(what, entry);
+      const isBroken = (): boolean => this.broken;
+      const receiver = createOwnReceiver(this.#client, to.db, step, warnTo(tell), isBroken);
+      this.#receiver = receiver;
+      this.#webhook = nodeHandler(receiver);
+      this.#dashboard = onNode(dashboard(receiver, { logger: dashboardLogger(tell) }));
+    } else {
+      this.#receiver = null;
+      this.#webhook = passTo(to.forward, this.#sender);
+      this.#dashboard = this.#appInbox.serve;
+    }
+    this.#service = serveFetch((url, init) => this.#answer(url, init));
+    this.#server = createServer((req, res) => this.#serve(req, res));
+  }
+
+  /** Opens the inbox, and listens. */
+  async listen(port: number, host: string): Promise<void> {
+    await this.#receiver?.start();
+    this.url = await startListening(this.#server, port, host);
+    this.webhook = this.url + webhookPath;
+    this.dashboard = isLoopback(new URL(this.url).hostname) ? this.url + dashboardPath : null;
+  }
+
+  /** Makes the service send a test notification. */
+  async test(): Promise<void> {
+    await this.#client.testWebhook(this.webhook);
+  }
+
+  /** Requests a report. */
+  async request(): Promise<void> {
+    await this.#client.requestReport({ webhook_url: this.webhook, domains: ["example.com"] });
+    this.#completeReports();
+  }
+
+  /**
+   * Sends a notification again: the same body with a new signature, or as it was if its signature was missing or invalid.
+   *
+   * @throws CommandFailed `no_body` if its body is no longer kept
+   */
+  async sendAgain({ request, id }: SentNotification): Promise<void> {
+    if (request !== null) {
+      const headers = await this.#signedAgain(request.headers);
+      return void (await this.#sender.send({ ...request, headers }));
+    }
+    const details = await this.#receiver?.inbox.get(id ?? "");
+    if (details === undefined || details === null || details.body === null) {
+      throw new CommandFailed("no_body", `The body of ${id} is no longer kept: choose another`);
+    }
+    const signature = details.verification === "unsigned" ? "none" : "valid";
+    const made = this.#emulator.notification("unknown", { signature, body: details.body });
+    const headers = { ...made.headers, ...details.headers };
+    const { ok, status } = await fetch(this.webhook, { ...made, headers });
+    if (!ok) throw new CommandFailed("not_delivered", `${this.webhook} answered ${status}`);
+  }
+
+  /** The delivery of a notification in the inbox; null if there is no such delivery, or no inbox here. */
+  async find({ id }: SentNotification): Promise<EntryDetails | null> {
+    if (id === null) return null;
+    if (this.#receiver !== null) return this.#receiver.inbox.get(id);
+    return (await (await this.#appInbox.find())?.get(id)) ?? null;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#completing.values()) clearTimeout(timer);
+    this.#sender.close();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await this.#emulator.close();
+    await this.#receiver?.close({ timeoutMs: 2_000 });
+    await this.#appInbox.close();
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const [path] = (req.url ?? "/").split("?");
+    if (path === webhookPath) return this.#webhook(req, res);
+    if (`${path}/`.startsWith(dashboardPath)) return this.#dashboard(req, res);
+    if (path === "/" && req.method === "GET" && req.headers.accept?.includes("text/html")) {
+      return void res.writeHead(302, { location: dashboardPath }).end();
+    }
+    await this.#service(req, res);
+    this.#completeReports();
+  }
+
+  /** Delivers what the service sends; the webhook reports its own deliveries. */
+  async #deliver(request: Request): Promise<Response> {
+    if (request.url === this.webhook) return fetch(request);
+    const { url, method } = request;
+    const headers = Object.fromEntries(request.headers);
+    const answer = await this.#sender.send({ url, method, headers, body: await request.text() });
+    if (answer.status === null) throw new Error(answer.error);
+    const hasBody = ![204, 205, 304].includes(answer.status);
+    return new Response(hasBody ? answer.body : null, { status: answer.status });
+  }
+
+  async #answer(...[url, init]: Parameters<typeof fetch>): Promise<Response> {
+    const answer = await this.#emulator.fetch(url, init);
+    const { pathname } = new URL(String(url));
+    const isQuestion = pathname.endsWith("/webhooks/authorize");
+    if (isQuestion || answer.status === 401) {
+      const signature = isQuestion ? new Headers(init?.headers).get(signatureHeader) : null;
+      this.#sender.asked(signature, answer.status, pathname);
+    }
+    return answer;
+  }
+
+  /** Notes a step in the playground's receiver. */
+  #note(what: ReceiverStep, entry: Entry): void {
+    const { id } = entry;
+    const sent =
+      this.history.ofDelivery(id) ?? this.history.add({ name: "", id, step: what, request: null });
+    sent.name = entry.type ?? sent.name;
+    sent.step = what;
+    this.#tell({ what, entry });
+  }
+
+  async #signedAgain(headers: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+    const signature = headers[signatureHeader] ?? "";
+    if (signature === "" || (await this.#client.authorize(signature)) === "invalid") {
+      return { ...headers };
+    }
+    const made = new Headers(this.#emulator.notification("unknown").headers);
+    return { ...headers, [signatureHeader]: made.get(signatureHeader) ?? "" };
+  }
+
+  #completeReports(): void {
+    for (const { id } of this.#emulator.reports.list()) {
+      if (this.#completing.has(id)) continue;
+      const complete = (): void => void this.#emulator.reports.setStatus(id, "complete");
+      this.#completing.set(id, setTimeout(complete, completeMs).unref());
+    }
+  }
 }

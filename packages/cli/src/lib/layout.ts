@@ -1,5 +1,3 @@
-import type { Terminal } from "./terminal.ts";
-
 /** A column of a {@link table}. */
 export interface Column<Row> {
   readonly title: string;
@@ -9,7 +7,10 @@ export interface Column<Row> {
 }
 
 /** The target of the lines. */
-type Page = Pick<Terminal, "columns" | "clean">;
+interface Page {
+  readonly columns: number;
+  clean(text: string): string;
+}
 
 const gap = "  ";
 

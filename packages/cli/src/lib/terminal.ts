@@ -1,10 +1,11 @@
 import { styleText } from "node:util";
 import { printable } from "@reporthook/core/store";
 import ora from "ora";
+import { Footer } from "./footer.ts";
 import { createTextRedactor } from "./redact.ts";
 
 /** A text style. */
-export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "cyan";
 
 /**
  * The output of a command, as text or as JSON. It redacts the API key of the environment, callback tokens and passwords in
@@ -27,6 +28,10 @@ export interface Terminal {
   clean(text: string): string;
   /** Colours text on a terminal without NO_COLOR. For `print`, or for `tell` with `beside`. */
   paint(style: Style, text: string, beside?: boolean): string;
+  /** Whether single keys can be read, because a person types and reads. */
+  readonly hasKeys: boolean;
+  /** Keeps a line below all others, computed after each one; null removes it. Only where there are keys. */
+  footer(line: (() => string) | null): void;
   /** Shows progress: a spinner on a terminal, else a line after a second. The work may `say` how far it is. */
   during<T>(text: string, work: (say: (text: string) => void) => Promise<T>): Promise<T>;
 }
@@ -42,11 +47,20 @@ export function createTerminal(
   const { stdout, stderr } = process;
   const redact = createTextRedactor(env["REPORTS_API_KEY"]);
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && stream.hasColors();
+  const footer = new Footer(redact, colours(stdout));
   const write = (stream: NodeJS.WriteStream, text: string): void => {
+    footer.clear();
     stream.write(`${redact(text)}\n`);
+    footer.draw();
   };
   const terminal: Terminal = {
     json,
+    hasKeys:
+      !json &&
+      [process.stdin, stdout, stderr].every(({ isTTY }) => isTTY) &&
+      stdout.columns > 0 &&
+      env["TERM"] !== "dumb",
+    footer: (line) => footer.set(line),
     columns: stdout.isTTY && stdout.columns > 0 ? Math.max(minColumns, stdout.columns) : 80,
     print: (text = "") => json || write(stdout, text),
     emit(value) {

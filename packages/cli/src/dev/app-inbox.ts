@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+import type { Inbox } from "@reporthook/core";
+import { dashboard, ofInbox } from "@reporthook/dashboard";
+import { onNode } from "@reporthook/dashboard/node";
+import { openInbox } from "../inbox/source.ts";
+import { program } from "../lib/environment.ts";
+import { exitStatusOf } from "../lib/errors.ts";
+import type { Tell } from "./event.ts";
+import { dashboardLogger } from "./own-receiver.ts";
+import type { Handle } from "./serve.ts";
+
+/** The file that apps use, as in the README. */
+export const appFile = "inbox.db";
+
+/** The inbox of an app that keeps it in this folder. It is opened when somebody wants to look at it, not before. */
+export class AppInbox {
+  readonly #tell: Tell;
+  #opened: Promise<Inbox> | null = null;
+  #page: Handle | null = null;
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
+
+  /**
+   * The inbox; null while there is no file.
+   *
+   * @throws ReporthookError `inbox_failed` if it can't be opened
+   */
+  async find(): Promise<Inbox | null> {
+    if (this.#opened === null && !existsSync(appFile)) return null;
+    this.#opened ??= openInbox({ db: appFile });
+    return this.#opened.catch((error: unknown) => {
+      this.#opened = null;
+      throw error;
+    });
+  }
+
+  /** Serves its dashboard, or says why there is none. */
+  readonly serve: Handle = async (req, res) => {
+    try {
+      const inbox = await this.find();
+      if (inbox !== null) {
+        const made = (): Handle =>
+          onNode(dashboard(ofInbox(inbox), { logger: dashboardLogger(this.#tell) }));
+        this.#page ??= made();
+        return await this.#page(req, res);
+      }
+      const text = `There is no ${appFile} in the folder of reporthook dev. Start it in your app's folder, or run:\n${program()} dashboard --db FILE\n`;
+      res.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end(text);
+    } catch (error) {
+      const text = `${exitStatusOf(error).message}\n`;
+      res.writeHead(503, { "content-type": "text/plain; charset=utf-8" }).end(text);
+    }
+  };
+
+  async close(): Promise<void> {
+    const inbox = await this.#opened?.catch(() => null);
+    await inbox?.close();
+  }
+}

@@ -1,0 +1,114 @@
+import { Buffer } from "node:buffer";
+import { type Exchange, exchange, isDelivered, parsedBody } from "../lib/exchange.ts";
+import type { ForwardedNotification, Tell } from "./event.ts";
+import {
+  type AppRequest,
+  type History,
+  type SentNotification,
+  signatureHeader,
+} from "./history.ts";
+
+/** How long an app may take to ask, in milliseconds. */
+export const askMs = 5_000;
+
+const verdicts: Readonly<Record<number, string>> = {
+  200: "valid (200)",
+  406: "invalid (406)",
+  424: "expired (424)",
+};
+
+/** Sends notifications to apps, and reports each answer and whether the app asks about it. */
+export class AppSender {
+  readonly #history: History;
+  readonly #tell: Tell;
+  readonly #late = new Map<SentNotification, NodeJS.Timeout>();
+
+  constructor(history: History, tell: Tell) {
+    this.#history = history;
+    this.#tell = tell;
+  }
+
+  /** Sends a notification; never rejects. */
+  async send(request: AppRequest): Promise<Exchange> {
+    const name = nameIn(Buffer.from(request.body ?? "").toString());
+    const sent: SentNotification = { name, id: null, step: "sent", request };
+    this.#history.add(sent);
+    const answer = await exchange(request.url, request);
+    sent.answer = answer;
+    sent.id = idIn(answer);
+    this.#tell({ what: "sent", sent: resultOf(sent, request.url, answer) });
+    const isSigned = (request.headers[signatureHeader] ?? "") !== "";
+    if (isSigned && isDelivered(answer) && sent.verdict === undefined) this.#expectQuestion(sent);
+    return answer;
+  }
+
+  /** The service has answered a question about a signature. */
+  asked(signature: string | null, status: number, path: string): void {
+    const sent = this.#history.ofSignature(signature);
+    if (sent !== undefined) this.#forget(sent);
+    const about = sent && { name: sent.name, id: sent.id };
+    const verdict = status === 401 ? "API key refused (401)" : verdicts[status];
+    if (sent !== undefined && verdict !== undefined) sent.verdict = verdict;
+    if (status === 401) {
+      if (sent !== undefined) sent.step = "refused";
+      this.#tell({ what: "refused", path, ...about });
+    } else if (sent !== undefined && about !== undefined && verdict !== undefined) {
+      sent.step = "asked";
+      this.#tell({ what: "asked", ...about, verdict });
+    }
+  }
+
+  close(): void {
+    for (const sent of this.#late.keys()) this.#forget(sent);
+  }
+
+  #expectQuestion(sent: SentNotification): void {
+    const late = (): void => {
+      this.#forget(sent);
+      sent.step = "unasked";
+      this.#tell({ what: "unasked", name: sent.name, id: sent.id });
+    };
+    this.#late.set(sent, setTimeout(late, askMs).unref());
+  }
+
+  #forget(sent: SentNotification): void {
+    clearTimeout(this.#late.get(sent));
+    this.#late.delete(sent);
+  }
+}
+
+function resultOf(
+  { name, id }: SentNotification,
+  url: string,
+  answer: Exchange,
+): ForwardedNotification {
+  const { status, ms: durationMs } = answer;
+  const error = status === null && { error: answer.error };
+  const says = saysOf(answer);
+  const known = { ...(id !== null && { id }), ...(says !== null && { says }) };
+  return { url, name, status, durationMs, ...error, ...known };
+}
+
+/** The word of a receiver's answer. */
+function saysOf(answer: Exchange): string | null {
+  const { status, code } = parsedBody(answer);
+  const word = typeof code === "string" ? code : status;
+  return typeof word === "string" && /^\w{1,40}$/.test(word) ? word : null;
+}
+
+/** The id in the answer of a receiver. */
+function idIn(answer: Exchange): string | null {
+  const { id } = parsedBody(answer);
+  return typeof id === "string" && /^[0-9a-z]{26}$/.test(id) ? id : null;
+}
+
+/** The probable event name of a notification, for display only. */
+function nameIn(body: string): string {
+  try {
+    const { event_type: type, payload } = JSON.parse(body);
+    const { status } = payload ?? {};
+    return typeof status === "string" ? `report.${status}` : String(type);
+  } catch {
+    return "unknown";
+  }
+}

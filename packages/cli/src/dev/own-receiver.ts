@@ -1,0 +1,59 @@
+import {
+  type Client,
+  createReceiver,
+  type Entry,
+  type Logger,
+  type Receiver,
+} from "@reporthook/core";
+import type { DashboardLogger } from "@reporthook/dashboard";
+import { sqliteInbox } from "@reporthook/sqlite";
+import type { ReceiverStep, Tell } from "./event.ts";
+
+/** Attempts of the playground's handler. */
+export const attempts = 3;
+
+/** Creates the playground's receiver. Its handler does nothing, or fails on demand; each step is reported. */
+export function createOwnReceiver(
+  client: Client,
+  db: string,
+  tell: (what: ReceiverStep, entry: Entry) => void,
+  warn: Logger["warn"],
+  isBroken: () => boolean,
+): Receiver {
+  const step = (what: ReceiverStep) => (entry: Entry) => tell(what, entry);
+  const receiver = createReceiver({
+    client,
+    inbox: sqliteInbox(db),
+    autostart: false,
+    retry: { attempts, minMs: 1_000, maxMs: 10_000 },
+    logger: {
+      // Hooks report the steps of a delivery.
+      warn: (fields, message) => "id" in fields || warn(fields, message),
+      error: warn,
+    },
+    observe: {
+      acknowledged: step("received"),
+      verified: (entry) => tell(entry.state === "rejected" ? "rejected" : "verified", entry),
+      handled: step("handled"),
+      failed: step("failed"),
+      parked: step("parked"),
+    },
+  });
+  return receiver.on("*", () => {
+    if (isBroken()) throw new Error("the handler is broken");
+  });
+}
+
+/** The logger of a dashboard: hooks report the steps of a released delivery. */
+export function dashboardLogger(tell: Tell): DashboardLogger {
+  return { info: () => {}, error: warnTo(tell) };
+}
+
+/** A logger's function that reports warnings. */
+export function warnTo(tell: Tell): Logger["warn"] {
+  return (fields, message) => {
+    const { headers, error } = fields;
+    const detail = Array.isArray(headers) ? `Headers: ${headers.join(", ")}.` : (error ?? "");
+    tell({ what: "warning", message: `${message} ${detail}`.trim() });
+  };
+}
