@@ -60,7 +60,7 @@ describe.each([
     await first.close();
     await second.close();
     expect((await first.health()).ready).toBe(false);
-    expect(lines).toEqual([1, 2].map(() => expect.stringContaining("takes over")));
+    expect(lines).toEqual([1, 2].map(() => expect.stringContaining("Receiver replaced")));
   });
 
   test("is told the line to write in production", () => {

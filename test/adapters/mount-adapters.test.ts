@@ -236,7 +236,7 @@ describe("Hono", () => {
     );
     await expect
       .poll(() => lines)
-      .toContainEqual(expect.stringMatching(/^Something else had answered the request/));
+      .toContainEqual(expect.stringMatching(/^Answer lost: something else/));
     await close();
   });
 

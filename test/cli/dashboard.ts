@@ -118,7 +118,7 @@ describe("reporthook dashboard", () => {
     const { code, err } = await running.ended();
     expect([code, err]).toEqual([
       0,
-      expect.stringMatching(new RegExp(`^\\S+ +A delivery was released. ${id}\n$`)),
+      expect.stringMatching(new RegExp(`^\\S+ +Delivery released. ${id}\n$`)),
     ]);
   });
 

@@ -52,8 +52,8 @@ describe("the five minutes of a delivery", () => {
         await page.getByText("Handled at attempt 1").waitFor();
         await page.getByText("Released by a person").waitFor();
         expect(logged).toEqual([
-          { by: "Ada", id, message: "A delivery was retried." },
-          { by: "Ada", id, message: "A delivery was released." },
+          { by: "Ada", id, message: "Delivery retried." },
+          { by: "Ada", id, message: "Delivery released." },
         ]);
       });
     });

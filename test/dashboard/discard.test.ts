@@ -36,7 +36,7 @@ describe("the dashboard", () => {
       expect((await discard(`discard?reason=${reason}`)).text).toBe('{"done":1}');
       const some = "Deliveries parked for a reason were discarded.";
       expect(logged).toEqual([
-        { by: "Ada", id: second?.id, message: "A delivery was discarded." },
+        { by: "Ada", id: second?.id, message: "Delivery discarded." },
         { by: "Ada", reason, done: 1, message: some },
         { by: "Ada", reason, done: 1, message: some },
       ]);

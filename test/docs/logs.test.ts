@@ -112,23 +112,23 @@ test("a logger with info is given one line for each decision, found by the deliv
   const genuine = emulator.notification("report.complete");
   const id = await send(genuine);
   expect(of(id)).toEqual([
-    "info: A notification is acknowledged.",
-    "info: A delivery is verified.",
-    "warn: A handler failed: it is tried again.",
-    "info: A delivery is handled.",
+    "info: Notification acknowledged.",
+    "info: Delivery verified.",
+    "warn: Handler failed; the delivery will be retried.",
+    "info: Delivery handled.",
   ]);
   expect(await send(genuine)).toBe(id);
-  expect(of(id).slice(4)).toEqual(["info: A notification is acknowledged."]);
+  expect(of(id).slice(4)).toEqual(["info: Notification acknowledged."]);
 
   const forged = await send(emulator.notification("report.complete", { signature: "invalid" }));
-  expect(of(forged)).toContain("info: A delivery is rejected.");
+  expect(of(forged)).toContain("info: Delivery rejected.");
   const unsigned = await send(emulator.notification("report.complete", { signature: "none" }));
   expect(of(unsigned)).toEqual([
-    "info: A delivery is held on arrival.",
-    "info: A notification is acknowledged.",
+    "info: Delivery held on arrival.",
+    "info: Notification acknowledged.",
   ]);
   await receiver.fetch(new Request("https://app.example/hook"));
-  expect(lines.at(-1)?.slice(0, 2)).toEqual(["info", "A notification is refused."]);
+  expect(lines.at(-1)?.slice(0, 2)).toEqual(["info", "Notification refused."]);
 
   await receiver.close();
 });

@@ -109,13 +109,13 @@ describe("the default logger tells once a minute, with the number,", () => {
 
 test("each line that someone is to act on has its case, or another test", () => {
   const elsewhere = [
-    "A notification was not handled in time: answered 503.",
-    "baseUrl is no https: who is on the way can read the API key and forge verdicts. Use https.",
-    "This receiver takes over from an earlier one of its name, which is closed: its module was evaluated again.",
+    "Notification not handled in time: answered 503.",
+    "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.",
+    "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
     "The earlier receiver could not be closed.",
-    "An alert could not be sent. Trying again.",
-    "A parked delivery is lost: the server no longer has its record.",
-    "The dashboard could not answer.",
+    "Alert not sent; retrying.",
+    "Parked delivery lost: the server no longer has its record.",
+    "Dashboard failed to answer.",
   ];
   const without = documented()
     .map(([message]) => message)

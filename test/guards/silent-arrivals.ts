@@ -19,25 +19,25 @@ export const silentArrivals: readonly SilentCase[] = [
     when: "the same with unsigned: refuse",
     options: () => ({ unsigned: "refuse" }),
     sent: { unsigned: true, headers: elsewhere },
-    says: "A notification without a signature is refused, as the options say",
+    says: "Notification refused by the options",
     shows: "x-other",
   },
   {
     when: "the same, and the body is over 4 KiB",
     sent: { unsigned: true, headers: elsewhere, body: large },
-    says: "A body over the limit is refused: answered 413",
+    says: "its body is over the limit, answered 413",
     shows: "x-other",
   },
   {
     when: "the same, and the content type is another",
     sent: { unsigned: true, headers: { ...elsewhere, "content-type": "text/plain" } },
-    says: "is not sent as JSON: answered 415",
+    says: "is not sent as JSON, answered 415",
     shows: "x-other",
   },
   {
     when: "the same, and the body is no JSON object",
     sent: { unsigned: true, headers: elsewhere, body: "[]" },
-    says: "is no JSON object: answered 400",
+    says: "is no JSON object, answered 400",
     shows: "x-other",
   },
   {
@@ -56,13 +56,13 @@ export const silentArrivals: readonly SilentCase[] = [
   {
     when: "the body does not arrive whole",
     sent: { cutOff: true },
-    says: "did not arrive whole and in time: answered 408",
+    says: "did not arrive in time, answered 408",
     shows: "x-svc-authorization",
   },
   {
     when: "the receiver closes",
     before: (_, receiver) => receiver.close(),
-    says: "while the receiver closes: answered 503",
+    says: "refused while closing: answered 503",
   },
   {
     when: "too many wait",
@@ -71,13 +71,13 @@ export const silentArrivals: readonly SilentCase[] = [
       receiver.fetch(
         new Request("https://app.example/first", emulator.notification("report.complete")),
       ),
-    says: "Too many notifications wait: answered 503",
+    says: "Notification refused: too many are waiting, answered 503",
   },
   {
     when: "something else had answered",
     deliver: (receiver, request) =>
       receiver.mount()({ ...incomingFromRequest(request), answered: true }),
-    says: "Something else had answered the request",
+    says: "something else had answered the request",
     shows: "x-svc-authorization",
   },
   {
@@ -96,13 +96,13 @@ export const silentArrivals: readonly SilentCase[] = [
   {
     when: "the function of the option signature throws",
     options: () => ({ signature: fail }),
-    says: "A request failed unexpectedly: answered 503",
+    says: "Request failed unexpectedly: answered 503",
     shows: "not today",
   },
   {
     when: "it comes without the callback token that is required",
     options: () => ({ callback: { secrets: [secret], require: true } }),
-    says: "A request came without a valid callback token: answered 404",
+    says: "Request refused: it has no valid callback token, answered 404",
     shows: "token: 'missing'",
   },
   {
@@ -118,7 +118,7 @@ export const silentArrivals: readonly SilentCase[] = [
     deliver: async (receiver, request) => {
       for (let sent = 0; sent < 20; sent++) await receiver.fetch(request.clone());
     },
-    says: "Too many notifications without a signature: refused",
+    says: "Notification refused: too many have no signature",
   },
   {
     when: "its signature came with other bytes before",
@@ -127,24 +127,24 @@ export const silentArrivals: readonly SilentCase[] = [
       const headers = { "X-svc-authorization": "used twice" };
       return receiver.fetch(new Request(url, { method: "POST", headers, body: "{}" }));
     },
-    says: "A signature came again with other bytes",
+    says: "Signature reused with other bytes",
     shows: "sameSignatureAs",
   },
   {
     when: "the inbox is full",
     options: () => ({ inbox: memoryInbox({ maxBytes: 1 }) }),
-    says: "The inbox is full: answered 503",
+    says: "Notification refused: the inbox is full, answered 503",
   },
   {
     when: "the inbox can't store",
     options: () => ({ inbox: inboxWith({ add: fail }) }),
-    says: "A notification could not be stored: answered 503",
+    says: "Notification not stored: answered 503",
     shows: "not today",
   },
   {
     when: "the inbox can't be opened",
     options: () => ({ inbox: inboxWith({ open: fail }) }),
-    says: "The inbox can't be opened",
+    says: "Inbox not opened",
     shows: "not today",
   },
 ];

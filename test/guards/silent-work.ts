@@ -38,31 +38,31 @@ export const silentWork: readonly SilentCase[] = [
   {
     when: "the signature expired",
     before: (emulator) => emulator.fault("authorize", { status: 424 }),
-    says: "A delivery is held: release it",
+    says: "Delivery held: release or discard it",
     shows: "reason: 'expired'",
   },
   {
     when: "the signature expired, with expired: refuse",
     options: () => ({ expired: "refuse" }),
     before: (emulator) => emulator.fault("authorize", { status: 424 }),
-    says: "refused because its signature expired",
+    says: "refused: its signature expired",
   },
   {
     when: 'the signature expired, with ack: "handled"',
     options: () => ({ ack: "handled", expired: "refuse" }),
     before: (emulator) => emulator.fault("authorize", { status: 424 }),
-    says: "refused because its signature expired",
+    says: "refused: its signature expired",
   },
   {
     when: "its body is no JSON object",
     sent: { body: "[1]" },
-    says: "A delivery is dead: see why",
+    says: "Delivery dead: see why",
     shows: "reason: 'not_understood'",
   },
   {
     when: "it is unknown, and its keys forge a line",
     sent: { body: '{"a\\nreporthook: forged %c %s":1,"\\u009b31m\\u202e":2}' },
-    says: "A delivery is held: release it",
+    says: "Delivery held: release or discard it",
     shows: "u009b31m",
   },
   {
@@ -71,7 +71,7 @@ export const silentWork: readonly SilentCase[] = [
       receiver.on("report.complete", () => {
         throw new Error("no\u001b[2J\nreporthook: forged");
       }),
-    says: "A handler failed: it is tried again",
+    says: "Handler failed; the delivery will be retried",
     shows: "u001b[2J",
   },
   {
@@ -80,7 +80,7 @@ export const silentWork: readonly SilentCase[] = [
       receiver.on("report.complete", () => {
         (undefined as unknown as Receiver).mount();
       }),
-    says: "A handler failed: it is tried again",
+    says: "Handler failed; the delivery will be retried",
     shows: "    at ",
   },
   {
@@ -89,7 +89,7 @@ export const silentWork: readonly SilentCase[] = [
       receiver.on("report.complete", () => {
         throw new DoNotRetry("no such customer");
       }),
-    says: "A delivery is dead: see why",
+    says: "Delivery dead: see why",
     shows: "no such customer",
   },
   {
@@ -99,46 +99,46 @@ export const silentWork: readonly SilentCase[] = [
       receiver.on("report.complete", () => {
         throw new Error("no");
       }),
-    says: "A notification was not handled: answered 503",
+    says: "Notification not handled: answered 503",
     shows: "Error: no",
   },
   {
     when: "no handler is registered for its type",
     before: (_, receiver) => receiver.on("report.processing", () => {}),
-    says: "No handler is registered for this type",
+    says: "no handler is registered for its type",
     shows: "report.complete",
   },
   {
     when: "no handler is registered at all",
-    says: "The receiver starts without a handler",
+    says: "Receiver started without a handler",
   },
   {
     when: "start() is forgotten",
     options: () => ({ autostart: false }),
-    says: "not handled here before start()",
+    says: "not handled before start()",
   },
   {
     when: "the inbox can't delete what is no longer kept",
     options: () => ({ inbox: inboxWith({ prune: fail }) }),
-    says: "What is no longer kept could not be deleted",
+    says: "Expired deliveries not pruned",
     rare: true,
     shows: "not today",
   },
   {
     when: "the inbox fails at its work",
     options: () => ({ inbox: inboxThatFailsAtWork() }),
-    says: "The inbox failed at its work on deliveries",
+    says: "Inbox failed while processing deliveries",
     shows: "not today",
   },
   {
     when: "a hook of observe rejects",
     options: () => ({ observe: { acknowledged: () => Promise.reject(new Error("not today")) } }),
-    says: "Work on a delivery failed unexpectedly",
+    says: "Processing failed unexpectedly",
     shows: "not today",
   },
   {
     when: "no inbox is given",
     options: () => ({ inbox: undefined }),
-    says: "No inbox is given",
+    says: "No inbox given",
   },
 ];

@@ -183,7 +183,7 @@ describe("what a receiver shows", () => {
       return run({ store: "memory", client, verify }, output);
     });
     await Promise.all(runs);
-    expect(output.text).toContain("The service gives no verdict");
+    expect(output.text).toContain("No verdict from the service");
     expect(canaries.foundIn(output.text)).toEqual([]);
   });
 

@@ -179,7 +179,7 @@ class BullmqInbox implements Inbox {
         pruned += await prune(queues, retention, now.getTime(), (id) =>
           logger.warn(
             { inbox: place, id },
-            "A parked delivery is lost: the server no longer has its record.",
+            "Parked delivery lost: the server no longer has its record.",
           ),
         );
       }

@@ -157,7 +157,7 @@ describe("limits", () => {
       expect(answers.at(-1)?.body.code).toBe("overloaded");
       expect(answers.at(-1)?.headers.get("retry-after")).not.toBeNull();
       expect((await receiver.inbox.counts()).received).toBe(5);
-      expect(lines.filter(({ message }) => message.includes("Too many"))).toHaveLength(1);
+      expect(lines.filter(({ message }) => message.includes("too many"))).toHaveLength(1);
     }
   });
 
@@ -188,7 +188,7 @@ describe("limits", () => {
     });
     expect(lines.map(({ message }) => message).sort()).toEqual([
       expect.stringContaining("before start()"),
-      expect.stringContaining("Too many"),
+      expect.stringContaining("too many"),
     ]);
     expect(await send("report.complete")).toMatchObject({ status: 200 });
   });

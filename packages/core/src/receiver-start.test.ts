@@ -80,7 +80,7 @@ describe("start()", () => {
     const { body } = await send("report");
     await send("report.complete");
     const fields = expect.objectContaining({ id: body.id });
-    const message = "Stored, and not handled here before start(): autostart is off.";
+    const message = "Delivery stored, but not handled before start(): autostart is off.";
     expect(lines).toEqual([{ level: "warn", fields, message }]);
     await receiver.start();
     await receiver.idle();

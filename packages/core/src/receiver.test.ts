@@ -79,7 +79,7 @@ describe("createReceiver()", () => {
       level: "warn",
       message: expect.stringMatching("without a handler"),
     });
-    const unhandled = /^No handler is registered/;
+    const unhandled = /^Delivery counted as handled/;
     expect(rest.filter(({ message }) => unhandled.test(message))).toMatchObject([
       { level: "warn", fields: { id: known[0]?.body.id, type: "test_webhook_endpoint" } },
       { level: "warn", fields: { id: known[1]?.body.id, type: "report.complete" } },
@@ -92,7 +92,7 @@ describe("createReceiver()", () => {
           reason: "no_handler",
           why: expect.stringContaining("odd_key, other"),
         },
-        message: "A delivery is held: release it, or discard it.",
+        message: "Delivery held: release or discard it.",
       },
     ]);
     expect(seen).toEqual([]);

@@ -135,12 +135,12 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
 
 function warnAtCreation({ ack, client, logger }: ReceiverSettings, isInboxGiven: boolean): void {
   if (ack === "stored" && !isInboxGiven) {
-    logger.warn({}, "No inbox is given: a crash loses what was acknowledged.");
+    logger.warn({}, "No inbox given: a crash loses acknowledged deliveries.");
   }
   const baseUrl = overHttpOf(client);
   if (baseUrl === undefined) return;
   logger.warn(
     { baseUrl },
-    "baseUrl is no https: who is on the way can read the API key and forge verdicts. Use https.",
+    "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.",
   );
 }

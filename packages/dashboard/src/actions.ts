@@ -13,9 +13,9 @@ export type Act = (viewer: Viewer, action: Action, request: Request) => Promise<
 
 /** The log lines of actions on one delivery. */
 export const doneToOne = {
-  release: "A delivery was released.",
-  retry: "A delivery was retried.",
-  discard: "A delivery was discarded.",
+  release: "Delivery released.",
+  retry: "Delivery retried.",
+  discard: "Delivery discarded.",
 } as const;
 
 /** The log lines of actions on all deliveries of a reason. */

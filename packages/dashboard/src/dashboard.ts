@@ -132,7 +132,7 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       if (isOurs && error.code === "not_searchable") {
         return problem(400, error.code, error.message);
       }
-      if (logger) logger.error({ error: String(error) }, "The dashboard could not answer.");
+      if (logger) logger.error({ error: String(error) }, "Dashboard failed to answer.");
       const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
       return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
     }

@@ -16,7 +16,7 @@ export async function expectUnavailable(
 
 /** Asserts that the log says why a notification was not stored. */
 export function expectLogged(lines: readonly Line[], why: RegExp): void {
-  const told = lines.filter(({ message }) => message.includes("could not be stored"));
+  const told = lines.filter(({ message }) => message.includes("Notification not stored"));
   expect(told.at(-1)?.level).toBe("error");
   expect(told.at(-1)?.fields["error"]).toMatch(why);
 }

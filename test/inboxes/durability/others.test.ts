@@ -87,7 +87,7 @@ test("a row that can't be written fails alone: the others of its group are store
     answers = await sendAll();
   }
   expect(answers.map(({ status }) => status)).toEqual(Array(9).fill(200));
-  const told = lines.filter(({ message }) => message.includes("could not be stored"));
+  const told = lines.filter(({ message }) => message.includes("Notification not stored"));
   expect(told.map(({ fields }) => fields["error"])).toEqual([
     expect.stringMatching(/inbox\.db: .*a bad row/),
   ]);

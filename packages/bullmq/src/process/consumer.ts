@@ -150,7 +150,7 @@ export class QueueConsumer implements Consumer {
     const { kept } = jobState;
     const job = jobOf({ ...kept, stage: this.#stage });
     const losses = bull.stalledCounter - jobState.stalls;
-    const poison = `Work on it was begun ${losses} times and never ended.`;
+    const poison = `The process ended ${losses} times while it processed this delivery. Fix the cause, then release it.`;
     const outcome =
       damage !== null
         ? park("dead", "not_understood", damage)

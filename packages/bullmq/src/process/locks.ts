@@ -85,4 +85,4 @@ export class Locks {
 }
 
 const leaseLost =
-  "Another process has taken over what this one worked on: it did not show for seconds that it is alive";
+  "Lease lost: this process missed its heartbeat, and another process has taken over its deliveries";

@@ -63,7 +63,7 @@ export async function checkDurability(
   for (const { setting, good, message } of rules[backend]) {
     const value = await connection.setting(setting).catch(() => null);
     if (value === null) {
-      const unknown = `The server does not tell ${setting}: see to it that it is ${good[0]}, or what was acknowledged may be lost.`;
+      const unknown = `Could not read ${setting}. Set it to ${good[0]}, otherwise acknowledged deliveries may be lost.`;
       found.push({ setting, value: "unknown", message: unknown });
     } else if (!good.includes(value)) {
       found.push({ setting, value, message: message(value) });

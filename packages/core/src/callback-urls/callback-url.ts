@@ -61,8 +61,8 @@ export function createCallbacks(
       unknown(
         { token: token === null ? "missing" : "invalid" },
         require
-          ? "A request came without a valid callback token: answered 404."
-          : "A request came without a valid callback token: its event has no context.",
+          ? "Request refused: it has no valid callback token, answered 404."
+          : "Request accepted without a valid callback token: its event has no context.",
       );
       return require ? null : { url: rest, context: null };
     },

@@ -16,7 +16,7 @@ it.each([
   const client = createClient({ baseUrl, apiKey: "key-of-nobody" });
   const receiver = createReceiver({ client, ack: "handled", logger: { warn } });
   const message =
-    "baseUrl is no https: who is on the way can read the API key and forge verdicts. Use https.";
+    "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.";
   expect(lines).toEqual(
     warned === undefined ? [] : [[{ receiver: "reports", baseUrl: warned }, message]],
   );

@@ -347,5 +347,5 @@ it("nodeHandler() has the receiver warn where something else has answered", asyn
     });
   });
   await handled;
-  expect(lines).toContainEqual(expect.stringMatching(/^Something else had answered the request/));
+  expect(lines).toContainEqual(expect.stringMatching(/^Answer lost: something else/));
 });

@@ -58,7 +58,7 @@ export function reserveName<Of extends Holder>(
     earlier.successor = holder;
     logger.warn(
       {},
-      "This receiver takes over from an earlier one of its name, which is closed: its module was evaluated again.",
+      "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
     );
     earlier.holder.close().catch((error: unknown) => {
       logger.error({ error: describe(error) }, "The earlier receiver could not be closed.");

@@ -111,7 +111,7 @@ export function assertParked({ id, state }: Decided): void {
 export function notWaiting(id: string): ReporthookError {
   return new ReporthookError(
     "not_releasable",
-    `Delivery ${id} waits for no later try: only one that does can be tried at once`,
+    `Delivery ${id} is not waiting for a retry: only waiting deliveries can be retried`,
   );
 }
 

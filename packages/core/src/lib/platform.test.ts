@@ -55,7 +55,7 @@ describe("a platform that offers less", () => {
     const failed = answers.find(({ status }) => status !== 200);
     expect(failed).toMatchObject({ status: 503, body: { code: "inbox_unavailable" } });
     const [line] = lines;
-    expect(line?.message).toBe("A request failed unexpectedly: answered 503.");
+    expect(line?.message).toBe("Request failed unexpectedly: answered 503.");
     expect(line?.fields).toMatchObject({ error: "Error: no randomness" });
     expect(line?.fields["err"]).toBeInstanceOf(Error);
   });

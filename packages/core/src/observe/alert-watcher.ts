@@ -180,7 +180,7 @@ export class AlertWatcher implements Watcher {
       return true;
     } catch (error) {
       const fields = { kind: alert.kind, error: this.#redact(describe(error)) };
-      this.#failed(fields, "An alert could not be sent. Trying again.");
+      this.#failed(fields, "Alert not sent; retrying.");
       return false;
     }
   }

@@ -267,11 +267,11 @@ describe("alerts() whose send fails", () => {
     await park();
     await send("report.complete", { signature: "none" });
     await pass(35_000);
-    const failed = lines.filter(({ message }) => message.startsWith("An alert"));
+    const failed = lines.filter(({ message }) => message.startsWith("Alert not sent"));
     expect(failed).toMatchObject([
       {
         level: "error",
-        message: "An alert could not be sent. Trying again.",
+        message: "Alert not sent; retrying.",
         fields: { kind: "parked", error: "Error: https://hooks.example/… answered 500" },
       },
     ]);
@@ -343,7 +343,7 @@ it("alerts() puts nothing secret into a message or a log line", async () => {
   expect([...kinds].sort()).toEqual(["do_not_retry", "inbox", "refused", "unsigned"]);
   const said = JSON.stringify([
     shown,
-    lines.filter(({ message }) => message.startsWith("An alert")),
+    lines.filter(({ message }) => message.startsWith("Alert not sent")),
   ]);
   expect(said).toContain("redis.example/…");
   expect(said).not.toMatch(/hush|nobody-may-see/);

@@ -43,17 +43,17 @@ describe("logAnswer()", () => {
       { status: "duplicate", id: "b" },
     ] as const) {
       const fields = { ...decision, ms: 12 };
-      expect(answered(decision)).toEqual([["info", fields, "A notification is acknowledged."]]);
+      expect(answered(decision)).toEqual([["info", fields, "Notification acknowledged."]]);
     }
   });
 
   it("tells why a request is refused", () => {
     const fields = { id: "a", code: "overloaded", ms: 12 };
-    const line = ["info", fields, "A notification is refused."];
+    const line = ["info", fields, "Notification refused."];
     expect(answered({ refused: "overloaded" })).toEqual([line]);
     const own = { id: "b", code: "not_handled", ms: 12 };
     const answeredAs = answered({ refused: "not_handled", id: "b" });
-    expect(answeredAs).toEqual([["info", own, "A notification is refused."]]);
+    expect(answeredAs).toEqual([["info", own, "Notification refused."]]);
   });
 
   it("has nothing to tell to a logger without info()", () => {
@@ -85,9 +85,9 @@ describe("logOutcome()", () => {
   const error = "Error: no";
   const retried = { attempt: 2, error, afterMs: 7 };
   const lost = (fields: LogFields): Line[] =>
-    line("warn", "A notification was not handled: answered 503.", fields);
+    line("warn", "Notification not handled: answered 503.", fields);
   const waits = (stage: Job["stage"]) =>
-    line("info", "A delivery waits for its next attempt.", { ...retried, stage });
+    line("info", "Delivery postponed: it waits for its next attempt.", { ...retried, stage });
   const { verification, type } = verified;
 
   it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
@@ -95,31 +95,31 @@ describe("logOutcome()", () => {
       "is verified",
       job(),
       verified,
-      line("info", "A delivery is verified.", { attempt: 2, verification, type }),
+      line("info", "Delivery verified.", { attempt: 2, verification, type }),
     ],
     [
       "is handled, by the name it has",
       handling,
       { to: "handled" },
-      line("info", "A delivery is handled.", { attempt: 2, type }),
+      line("info", "Delivery handled.", { attempt: 2, type }),
     ],
     [
       "is handled, by the name it was found to have",
       handling,
       { to: "handled", type: "unknown", reportId: null },
-      line("info", "A delivery is handled.", { attempt: 2, type: "unknown" }),
+      line("info", "Delivery handled.", { attempt: 2, type: "unknown" }),
     ],
     [
       "is rejected",
       job(),
       rejected,
-      line("info", "A delivery is rejected.", { attempt: 2, reason: "invalid_signature" }),
+      line("info", "Delivery rejected.", { attempt: 2, reason: "invalid_signature" }),
     ],
     [
       "is dead",
       handling,
       dead,
-      line("warn", "A delivery is dead: see why, then release it, or discard it.", {
+      line("warn", "Delivery dead: see why, then release or discard it.", {
         reason: "do_not_retry",
         why: "It said so.",
         attempt: 2,
@@ -130,7 +130,7 @@ describe("logOutcome()", () => {
       "is held",
       job(),
       held,
-      line("warn", "A delivery is held: release it, or discard it.", {
+      line("warn", "Delivery held: release or discard it.", {
         reason: "expired",
         why: "Too late.",
         attempt: 2,
@@ -141,7 +141,7 @@ describe("logOutcome()", () => {
       "failed in its handler",
       handling,
       counted,
-      line("warn", "A handler failed: it is tried again.", retried),
+      line("warn", "Handler failed; the delivery will be retried.", retried),
     ],
     ["was cut off in its handler", handling, cutOff, waits("handle")],
     ["got no verdict", job(), counted, waits("verify")],

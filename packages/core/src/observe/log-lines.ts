@@ -15,9 +15,9 @@ export function logAnswer(
   const ms = deadline.elapsedMs;
   if ("refused" in decision) {
     const { refused: code, id: own = id } = decision;
-    logger.info({ id: own, code, ms }, "A notification is refused.");
+    logger.info({ id: own, code, ms }, "Notification refused.");
   } else {
-    logger.info({ ...decision, ms }, "A notification is acknowledged.");
+    logger.info({ ...decision, ms }, "Notification acknowledged.");
   }
 }
 
@@ -30,13 +30,13 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
   const err = errField(outcome);
   if (to === "verified") {
     const { verification, type } = outcome;
-    logger.info?.({ id, attempt, verification, type }, "A delivery is verified.");
+    logger.info?.({ id, attempt, verification, type }, "Delivery verified.");
   } else if (to === "handled") {
     const type = outcome.type ?? job.type;
-    logger.info?.({ id, attempt, type }, "A delivery is handled.");
+    logger.info?.({ id, attempt, type }, "Delivery handled.");
   } else if (to === "rejected") {
     const { code: reason } = outcome.reason;
-    logger.info?.({ id, attempt, reason }, "A delivery is rejected.");
+    logger.info?.({ id, attempt, reason }, "Delivery rejected.");
   } else if (
     !keeps &&
     (stage === "handle" || to === "retry") &&
@@ -44,17 +44,17 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
   ) {
     const why =
       "reason" in outcome ? { reason: outcome.reason.code, error, ...err } : { error, ...err };
-    logger.warn({ id, ...why }, "A notification was not handled: answered 503.");
+    logger.warn({ id, ...why }, "Notification not handled: answered 503.");
   } else if (keeps && to !== "retry") {
     const { code: reason, message: why } = outcome.reason;
     const fields = { id, reason, why, attempt, error, ...err };
-    if (to === "held") logger.warn(fields, "A delivery is held: release it, or discard it.");
-    else logger.warn(fields, "A delivery is dead: see why, then release it, or discard it.");
+    if (to === "held") logger.warn(fields, "Delivery held: release or discard it.");
+    else logger.warn(fields, "Delivery dead: see why, then release or discard it.");
   } else if (keeps && to === "retry" && stage === "handle" && outcome.countsAsAttempt) {
     const fields = { id, attempt, error, afterMs: outcome.afterMs, ...err };
-    logger.warn(fields, "A handler failed: it is tried again.");
+    logger.warn(fields, "Handler failed; the delivery will be retried.");
   } else if (keeps && to === "retry") {
     const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };
-    logger.info?.(fields, "A delivery waits for its next attempt.");
+    logger.info?.(fields, "Delivery postponed: it waits for its next attempt.");
   }
 }

@@ -12,17 +12,17 @@ type Code = ProblemCode | "answered";
  */
 export const refusalWarnings: Readonly<Partial<Record<Code, string>>> = {
   body_too_large:
-    "A body over the limit is refused: answered 413. Raise limits.bodyBytes; without a signature 4 KiB is the limit: if one of these headers carries it, name it in the option signature.",
+    "Notification refused: its body is over the limit, answered 413. Raise limits.bodyBytes. Unsigned bodies may have 4 KiB: if one of these headers carries the signature, name it in the option signature.",
   body_timeout:
-    "A body did not arrive whole and in time: answered 408. If senders are slow, raise limits.bodyMs; else look at what is ahead of the receiver.",
+    "Notification refused: its body did not arrive in time, answered 408. If senders are slow, raise limits.bodyMs; else check the proxies and parsers ahead of the receiver.",
   unsupported_media_type:
-    "What came without a signature is not sent as JSON: answered 415. If one of these headers carries the signature, name it in the option signature.",
+    "Notification refused: it has no signature and is not sent as JSON, answered 415. If one of these headers carries the signature, name it in the option signature.",
   invalid_json:
-    "What came without a signature is no JSON object: answered 400. If one of these headers carries the signature, name it in the option signature.",
+    "Notification refused: it has no signature and is no JSON object, answered 400. If one of these headers carries the signature, name it in the option signature.",
   closing:
-    "A notification came while the receiver closes: answered 503. With an inbox that outlasts the process it is stored until the last handler is done.",
+    "Notification refused while closing: answered 503. A durable inbox stores notifications until the last handler is done.",
   answered:
-    "Something else had answered the request: the sender did not get this receiver's answer. Wait for what the adapter returns, and call next() nowhere ahead of it.",
+    "Answer lost: something else had answered the request. Await the promise of the adapter, and do not call next() ahead of it.",
 };
 
 /** Writes the warning of a code, if there is one. */

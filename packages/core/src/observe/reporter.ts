@@ -41,7 +41,7 @@ export class Reporter {
   /** Logs what should not have failed; for what a hook throws, too. */
   readonly unexpected = (error: unknown): void => {
     const { redact, logger } = this.#options;
-    logger.error(shownFields(error, redact), "Work on a delivery failed unexpectedly.");
+    logger.error(shownFields(error, redact), "Processing failed unexpectedly.");
   };
 
   /** A delivery is stored; `outcome` is that of `verify: "before-ack"`, if it was asked. */
@@ -50,7 +50,7 @@ export class Reporter {
     if (outcome !== null) this.settled(jobAt(delivery), outcome);
     if (arrival.to !== "held" || outcome?.to === "held") return;
     const fields = { id: delivery.id, reason: arrival.reason.code };
-    this.#options.logger.info?.(fields, "A delivery is held on arrival.");
+    this.#options.logger.info?.(fields, "Delivery held on arrival.");
     this.#ended(jobAt(delivery), { ...arrival, error: null });
     this.#showNew(this.#hooks.parked, delivery, arrival);
   }

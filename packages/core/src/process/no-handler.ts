@@ -26,7 +26,7 @@ export function createNoHandler({
       if (registrations.length > 0) return;
       logger.warn(
         {},
-        "The receiver starts without a handler: reports will count as handled, and nothing runs. Call on() before the start.",
+        "Receiver started without a handler: reports count as handled, and nothing runs. Call on() before the start.",
       );
     },
     outcomeOf(job, found) {
@@ -34,7 +34,7 @@ export function createNoHandler({
       if (type === "unknown") return held(job);
       unhandled(
         { id: job.id, type },
-        "No handler is registered for this type: it counts as handled.",
+        "Delivery counted as handled: no handler is registered for its type.",
       );
       return { to: "handled", ...found, error: "no handler ran" };
     },

@@ -25,7 +25,7 @@ export class Pruner {
     } catch (error) {
       if (this.#stopped) return;
       const fields = { error: describe(error, redact) };
-      this.#failed(fields, "What is no longer kept could not be deleted. Trying again.");
+      this.#failed(fields, "Expired deliveries not pruned; retrying.");
     }
   }
 

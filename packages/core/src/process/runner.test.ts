@@ -73,7 +73,7 @@ describe("pruning", () => {
       {
         level: "error",
         fields: { receiver: "reports", error: "Error: busy", count: 1 },
-        message: "What is no longer kept could not be deleted. Trying again.",
+        message: "Expired deliveries not pruned; retrying.",
       },
     ]);
   });
@@ -150,7 +150,7 @@ describe("idle()", () => {
 });
 
 describe("opening the inbox", () => {
-  const unopened = "The inbox can't be opened: notifications are answered 503. Trying again.";
+  const unopened = "Inbox not opened: notifications are answered 503; retrying.";
 
   it("is tried again after 1 second, then after twice as long each time, up to 30", async () => {
     const open = vi.fn(() => Promise.reject(new Error("locked")));
@@ -254,7 +254,7 @@ describe('ack: "handled"', () => {
     await receiver.start();
     expect((await send("report.complete")).status).toBe(503);
     expect(observed.map(([hook]) => hook)).not.toContain("parked");
-    expect(lines).toMatchObject([{ message: "A notification was not handled: answered 503." }]);
+    expect(lines).toMatchObject([{ message: "Notification not handled: answered 503." }]);
     await receiver.idle();
     expect(prune).not.toHaveBeenCalled();
   });

@@ -90,7 +90,7 @@ export class Runner {
       const afterMs = Math.min(1_000 * 2 ** this.#failures++, retryMaxMs);
       logger.error(
         { error: describe(error), afterMs },
-        "The inbox can't be opened: notifications are answered 503. Trying again.",
+        "Inbox not opened: notifications are answered 503; retrying.",
       );
       const retry = (): void => {
         this.#retryTimer = undefined;
@@ -157,7 +157,7 @@ export class Runner {
       onError: (error) =>
         this.#inboxFailed(
           { error: describe(error, redact) },
-          "The inbox failed at its work on deliveries. Trying again.",
+          "Inbox failed while processing deliveries; retrying.",
         ),
       ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
       onRecorded: bind((job: Job, outcome: Outcome) => {

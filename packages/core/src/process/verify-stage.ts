@@ -98,7 +98,7 @@ export class VerifyStage {
     if (verdict === "invalid") {
       this.#lines.rejected(
         { id: job.id },
-        "A notification is rejected: the service did not make its signature. If all are, check apiKey and baseUrl.",
+        "Notification rejected: the service did not make its signature. If all are rejected, check apiKey and baseUrl.",
       );
       return reject("invalid_signature", "The service did not make this signature.");
     }
@@ -120,7 +120,7 @@ export class VerifyStage {
     }
     this.#lines.expired(
       { id: job.id },
-      "A notification is refused because its signature expired. Held (the option expired), it would wait for a person.",
+      "Notification refused: its signature expired. The option expired can hold it for a person.",
     );
     return { ...reject("expired", why), verification: "expired", ...recognized };
   }
@@ -165,7 +165,7 @@ export class VerifyStage {
     if (why === "unavailable") this.#options.status.service = "unreachable";
     this.#lines.unanswered(
       { id: job.id, error },
-      "The service gives no verdict. If it stays so, check baseUrl and whether the service is reachable.",
+      "No verdict from the service. If this continues, check baseUrl and whether the service is reachable.",
     );
     return withoutVerdict(job, { ...call, error });
   }

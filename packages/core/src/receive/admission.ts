@@ -26,18 +26,24 @@ export class Admission {
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
-    this.#overloaded({ waiting, unverified }, "Too many notifications wait: answered 503.");
+    this.#overloaded(
+      { waiting, unverified },
+      "Notification refused: too many are waiting, answered 503.",
+    );
     return { refused: "overloaded" };
   }
 
   /** The refusal of a delivery that could not be stored. */
   notStored(id: string, error: unknown): ReceiveResult {
     if (error instanceof ReporthookError && error.code === "overloaded") {
-      this.#overloaded({ error: describe(error) }, "The inbox is full: answered 503.");
+      this.#overloaded(
+        { error: describe(error) },
+        "Notification refused: the inbox is full, answered 503.",
+      );
       return { refused: "overloaded" };
     }
     const fields = { id, error: describe(error) };
-    this.#settings.logger.error(fields, "A notification could not be stored: answered 503.");
+    this.#settings.logger.error(fields, "Notification not stored: answered 503.");
     return { refused: "inbox_unavailable" };
   }
 }

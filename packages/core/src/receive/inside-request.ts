@@ -81,7 +81,7 @@ export function createInline(
     } catch (error) {
       logger.warn(
         { id, error: describe(error) },
-        "A notification was not handled in time: answered 503.",
+        "Notification not handled in time: answered 503.",
       );
       return { refused: "not_handled", id };
     }

@@ -86,7 +86,7 @@ export class Requests {
     try {
       context?.waitUntil?.(Promise.allSettled([pending, attempted]));
     } catch (error) {
-      this.#failed({ error: describe(error) }, "waitUntil failed: going on without it.");
+      this.#failed({ error: describe(error) }, "waitUntil failed; continuing without it.");
     }
     return pending;
   }
@@ -100,7 +100,7 @@ export class Requests {
 
   #unexpected(error: unknown): ReceiveResult {
     const fields = shownFields(error, this.#settings.redact);
-    this.#failed(fields, "A request failed unexpectedly: answered 503.");
+    this.#failed(fields, "Request failed unexpectedly: answered 503.");
     return { refused: "inbox_unavailable" };
   }
 }

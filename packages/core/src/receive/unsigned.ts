@@ -43,20 +43,20 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     if ((test ? unsignedTests : unsigned) === "refuse") {
       byOption(
         { headers: headerNames },
-        "A notification without a signature is refused, as the options say. If one of these headers carries it, name it in the option signature.",
+        "Notification refused by the options: it has no signature. If one of these headers carries it, name it in the option signature.",
       );
       return null;
     }
     const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
     if (full || !withinRate()) {
-      refused({ headers: headerNames }, "Too many notifications without a signature: refused.");
+      refused({ headers: headerNames }, "Notification refused: too many have no signature.");
       return null;
     }
     const { type, reportId } = claims;
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
     held(
       { headers: headerNames },
-      "A notification came without a signature: it is not handled. If one of these headers carries it, name it in the option signature.",
+      "Notification held: it has no signature. If one of these headers carries it, name it in the option signature.",
     );
     const message = "It came without a signature. Release it if you trust it.";
     return {

@@ -27,13 +27,13 @@ export function receiveWarnings({
       );
     },
     reusedSignature(id, sameSignatureAs) {
-      const message = "A signature came again with other bytes, or at another address.";
+      const message = "Signature reused with other bytes, or at another address.";
       logger.warn({ id, sameSignatureAs }, message);
     },
     notStarted(id) {
       if (saidNotStarted) return;
       saidNotStarted = true;
-      logger.warn({ id }, "Stored, and not handled here before start(): autostart is off.");
+      logger.warn({ id }, "Delivery stored, but not handled before start(): autostart is off.");
     },
   };
 }

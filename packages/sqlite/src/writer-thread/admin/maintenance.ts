@@ -107,6 +107,6 @@ function poison(starts: number): Parked {
   return park(
     "dead",
     "poison",
-    `Work on it began ${starts} times, and the process ended each time. Fix the cause, then release it.`,
+    `The process ended ${starts} times while it processed this delivery. Fix the cause, then release it.`,
   );
 }
