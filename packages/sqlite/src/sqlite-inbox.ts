@@ -98,7 +98,13 @@ class SqliteInbox implements Inbox {
     this.identity = `sqlite:${file}`;
     this.#consumers = new ConsumerGroup({
       holdsLeases: () => this.#connect().holdsLeases(),
-      complete: (completion, kept) => this.#connect().complete(completion, kept),
+      complete: (recording) => {
+        try {
+          this.#connect().complete(recording);
+        } catch (error) {
+          recording.reject(error);
+        }
+      },
       flush: () => this.#flush(),
     });
   }

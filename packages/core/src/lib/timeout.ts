@@ -21,36 +21,23 @@ export interface TimeoutScope {
 
 /** Runs `run` with a time limit. At the limit it rejects immediately, and aborts the signal of `run`. */
 export function withTimeout<T>(
-  { clock, ms, late, parent }: TimeoutOptions,
+  options: TimeoutOptions,
   run: (scope: TimeoutScope) => T | Promise<T>,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
+    const { parent } = options;
     if (parent?.aborted) throw parent.reason;
-    const scope = new Ending();
-    const end = (reason: unknown): void => {
-      done();
-      reject(reason);
-      scope.end(reason);
-    };
-    const outOfTime = (): void => end(typeof late === "string" ? new Error(late) : late());
-    const timer = setUnrefTimeout(clock, outOfTime, ms);
-    const undo = parent && onAbort(parent, () => end(parent.reason));
-    const done = (): void => {
-      clock.clearTimeout(timer);
-      undo?.();
-    };
-    const failed = (error: unknown): void => {
-      done();
-      reject(error);
-    };
-    const succeeded = (value: T): void => {
-      done();
-      resolve(value);
-    };
+    const limit = new Limit(options, reject);
     try {
-      Promise.resolve(run(scope)).then(succeeded, failed);
+      Promise.resolve(run(limit)).then(
+        (value) => {
+          limit.clear();
+          resolve(value);
+        },
+        (error: unknown) => limit.fail(error),
+      );
     } catch (error) {
-      failed(error);
+      limit.fail(error);
     }
   });
 }
@@ -72,10 +59,24 @@ export async function settlesWithin(
   }
 }
 
-class Ending implements TimeoutScope {
+/** One operation's limit: an object, because closures for each of its ends cost more than most operations. */
+class Limit implements TimeoutScope {
   over = false;
+  readonly #options: TimeoutOptions;
+  readonly #reject: (error: unknown) => void;
+  readonly #timer: unknown;
+  readonly #undo: (() => void) | undefined;
   #reason: unknown;
   #controller: AbortController | undefined;
+
+  constructor(options: TimeoutOptions, reject: (error: unknown) => void) {
+    const { clock, late, ms, parent } = options;
+    this.#options = options;
+    this.#reject = reject;
+    const outOfTime = (): void => this.#end(typeof late === "string" ? new Error(late) : late());
+    this.#timer = setUnrefTimeout(clock, outOfTime, ms);
+    this.#undo = parent && onAbort(parent, () => this.#end(parent.reason));
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -85,7 +86,18 @@ class Ending implements TimeoutScope {
     return this.#controller.signal;
   }
 
-  end(reason: unknown): void {
+  clear(): void {
+    this.#options.clock.clearTimeout(this.#timer);
+    this.#undo?.();
+  }
+
+  fail(error: unknown): void {
+    this.clear();
+    this.#reject(error);
+  }
+
+  #end(reason: unknown): void {
+    this.fail(reason);
     this.over = true;
     this.#reason = reason;
     this.#controller?.abort(reason);

@@ -16,7 +16,7 @@ class LateError extends Error {
 }
 
 /** Asks the service once. Never rejects, never guesses. */
-export async function authorizeOnce(
+export function authorizeOnce(
   client: Authorizer,
   job: Pick<Job, "signature" | "url" | "headers" | "context">,
   clock: Clock,
@@ -24,24 +24,27 @@ export async function authorizeOnce(
 ): Promise<Authorization> {
   const { signature, url, headers } = job;
   const late = () => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
+  return withTimeout({ clock, ms: authorizeMs, late, parent }, (scope) =>
+    client.authorize(signature ?? "", {
+      get signal() {
+        return scope.signal;
+      },
+      delivery: { url, headers, context: contextOf(job) },
+    }),
+  ).then(authorizationOf, withoutAuthorization);
+}
+
+function authorizationOf(verdict: unknown): Authorization {
+  if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
+  return noVerdict(new TypeError('authorize must resolve to "valid", "invalid" or "expired"'));
+}
+
+function withoutAuthorization(error: unknown): Authorization {
   try {
-    const verdict = await withTimeout({ clock, ms: authorizeMs, late, parent }, (scope) =>
-      client.authorize(signature ?? "", {
-        get signal() {
-          return scope.signal;
-        },
-        delivery: { url, headers, context: contextOf(job) },
-      }),
-    );
-    if (verdict === "valid" || verdict === "invalid" || verdict === "expired") return { verdict };
-    throw new TypeError('authorize must resolve to "valid", "invalid" or "expired"');
-  } catch (error) {
-    try {
-      return noVerdict(error);
-    } catch {
-      // Not even to be looked at, as a revoked proxy.
-      return noVerdict(new TypeError(describe(error)));
-    }
+    return noVerdict(error);
+  } catch {
+    // Not even to be looked at, as a revoked proxy.
+    return noVerdict(new TypeError(describe(error)));
   }
 }
 

@@ -39,13 +39,7 @@ export class HandleStage {
   }
 
   /** Handles one delivery. An unexpected failure is an attempt like any other: retries must come to an end. */
-  run(job: Job, signal: StopSignal): Promise<Outcome> {
-    return this.#handle(job, signal).catch((error: unknown) =>
-      signal.aborted ? stopped : this.#afterFailure(job, [error]),
-    );
-  }
-
-  async #handle(job: Job, signal: StopSignal): Promise<Outcome> {
+  async run(job: Job, signal: StopSignal): Promise<Outcome> {
     let event: EventOf | null;
     try {
       const making = toEvent(job, this.#options);
@@ -56,6 +50,14 @@ export class HandleStage {
     if (event === null) {
       return park("dead", "not_understood", "The body is not a JSON object.");
     }
+    try {
+      return await this.#handle(job, event, signal);
+    } catch (error) {
+      return signal.aborted ? stopped : this.#afterFailure(job, [error]);
+    }
+  }
+
+  #handle(job: Job, event: EventOf, signal: StopSignal): Outcome | Promise<Outcome> {
     if (this.#isHeldForReuse(job)) {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return park("held", "reused_signature", message);
@@ -67,12 +69,11 @@ export class HandleStage {
     const { instrumentation, clock, handlerTimeoutMs: timeoutMs } = this.#options;
     const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
     const run = () => dispatch(handlers, event, bounds);
-    const failures = await (instrumentation === undefined
-      ? run()
-      : instrumentation.handle(job, run));
-    if (failures.length === 0) return { to: "handled", ...recognized };
-    if (signal.aborted) return stopped;
-    return this.#afterFailure(job, failures, recognized);
+    const running = instrumentation === undefined ? run() : instrumentation.handle(job, run);
+    return running.then((failures) => {
+      if (failures.length === 0) return { to: "handled", ...recognized };
+      return signal.aborted ? stopped : this.#afterFailure(job, failures, recognized);
+    });
   }
 
   #inTime<T>(validating: Promise<T>, signal: StopSignal): Promise<T> {

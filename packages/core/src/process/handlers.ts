@@ -39,7 +39,7 @@ export function handlersFor(
 }
 
 /** Runs all handlers, one after the other, within the time there is; resolves to what they threw. */
-export async function dispatch(
+export function dispatch(
   handlers: readonly AnyHandler[],
   event: EventOf,
   { clock, attempt, timeoutMs: ms, signal: parent }: AttemptOptions,
@@ -50,20 +50,18 @@ export async function dispatch(
       "handler_timeout",
       `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
     );
-  const runAll = (scope: TimeoutScope): Promise<void> => {
+  const runAll = (scope: TimeoutScope): Promise<readonly unknown[]> => {
     const context: HandlerContext = {
       get signal() {
         return scope.signal;
       },
       attempt,
     };
-    const calls = handlers.map((handler) => () => handler(event, context));
-    return handlerRuns["reporthook runs handlers"](calls, () => scope.over, failures);
+    const run = (handler: AnyHandler): unknown => handler(event, context);
+    return handlerRuns["reporthook runs handlers"](handlers, run, scope, failures);
   };
-  try {
-    await withTimeout({ clock, ms, late, parent }, runAll);
-  } catch (error) {
-    return [...failures, error];
-  }
-  return failures;
+  return withTimeout({ clock, ms, late, parent }, runAll).catch((error: unknown) => [
+    ...failures,
+    error,
+  ]);
 }

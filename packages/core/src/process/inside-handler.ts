@@ -1,21 +1,23 @@
-type RunHandlers = (
-  handlers: readonly (() => unknown)[],
-  isOver: () => boolean,
+type RunHandlers = <Handler>(
+  handlers: readonly Handler[],
+  run: (handler: Handler) => unknown,
+  scope: { readonly over: boolean },
   failures: unknown[],
-) => Promise<void>;
+) => Promise<readonly unknown[]>;
 
-/** Runs handlers one after the other until `isOver`; what one throws is added to `failures`. */
+/** Runs handlers one after the other until the time is over; resolves to `failures`, with what they threw. */
 export const handlerRuns: { readonly "reporthook runs handlers": RunHandlers } = {
   // A name that no minifier changes: isInsideHandler() looks for it.
-  async "reporthook runs handlers"(handlers, isOver, failures) {
+  async "reporthook runs handlers"(handlers, run, scope, failures) {
     for (const handler of handlers) {
-      if (isOver()) return;
+      if (scope.over) break;
       try {
-        await handler();
+        await run(handler);
       } catch (error) {
         failures.push(error);
       }
     }
+    return failures;
   },
 };
 

@@ -15,11 +15,18 @@ export class Pruner {
   }
 
   /** Prunes, at most once in `everyMs` milliseconds. Never rejects. */
-  async prune(everyMs = 60_000): Promise<void> {
-    const { ack, redact, clock, inbox } = this.#settings;
+  prune(everyMs = 60_000): Promise<void> {
+    const { ack, clock } = this.#settings;
     const now = clock.now();
-    if (ack !== "stored" || this.#stopped || Math.abs(now - this.#prunedAt) < everyMs) return;
+    if (ack !== "stored" || this.#stopped || Math.abs(now - this.#prunedAt) < everyMs) {
+      return Promise.resolve();
+    }
     this.#prunedAt = now;
+    return this.#prune(now);
+  }
+
+  async #prune(now: number): Promise<void> {
+    const { redact, inbox } = this.#settings;
     try {
       await inbox.prune(new Date(now));
     } catch (error) {

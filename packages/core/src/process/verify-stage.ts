@@ -70,8 +70,17 @@ export class VerifyStage {
       if (permit === null) return this.#notAsked(job, signal);
       const acquiring = this.#calls.acquire(this.#rankOf(job), signal);
       if (!(isPromise(acquiring) ? await acquiring : acquiring)) return stopped;
-      if (!this.#breaker.isStale(permit)) return this.#verify(job, permit, signal);
+      if (this.#breaker.isStale(permit)) {
+        this.#calls.release();
+        continue;
+      }
+      const answer = await this.#ask(job, signal);
       this.#calls.release();
+      if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
+      this.#breaker.judged(permit);
+      this.#options.status.service = "ok";
+      this.#judgedAt = this.#options.clock.now();
+      return this.#afterVerdict(job, answer.verdict);
     }
   }
 
@@ -82,16 +91,10 @@ export class VerifyStage {
     return isLate ? Number.POSITIVE_INFINITY : -at;
   }
 
-  async #verify(job: Job, permit: Permit, signal: StopSignal): Promise<Outcome> {
-    const { instrumentation, client, clock, status } = this.#options;
+  #ask(job: Job, signal: StopSignal): Promise<Authorization> {
+    const { instrumentation, client, clock } = this.#options;
     const ask = () => authorizeOnce(client, job, clock, signal);
-    const answer = await (instrumentation === undefined ? ask() : instrumentation.verify(job, ask));
-    this.#calls.release();
-    if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
-    this.#breaker.judged(permit);
-    status.service = "ok";
-    this.#judgedAt = clock.now();
-    return this.#afterVerdict(job, answer.verdict);
+    return instrumentation === undefined ? ask() : instrumentation.verify(job, ask);
   }
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {

@@ -8,41 +8,69 @@ const retryMs = 1_000;
 
 /** Records completions, for as long as it takes. */
 export class CompletionRecorder {
-  readonly #complete: (completion: Completion, kept: StoredDelivery) => Promise<CompletionResult>;
-  readonly #onError: ConsumeOptions["onError"];
-  #isAborted = false;
+  readonly complete: (recording: Recording) => void;
+  readonly onError: ConsumeOptions["onError"];
+  isAborted = false;
 
-  constructor(
-    complete: (completion: Completion, kept: StoredDelivery) => Promise<CompletionResult>,
-    onError: ConsumeOptions["onError"],
-  ) {
-    this.#complete = complete;
-    this.#onError = onError;
+  constructor(complete: (recording: Recording) => void, onError: ConsumeOptions["onError"]) {
+    this.complete = complete;
+    this.onError = onError;
   }
 
   /** Waits for a file that refuses no longer: the leases are given back once it takes something again. */
   abort(): void {
-    this.#isAborted = true;
+    this.isAborted = true;
   }
 
-  /** Tries until it is recorded or the lease is lost; resolves to whether it was recorded. */
-  async record(completion: Completion, kept: StoredDelivery): Promise<boolean> {
-    for (;;) {
-      try {
-        const result = await this.#complete(completion, kept);
-        if (!isFailure(result)) return result;
-        this.#onError(errorOfFailure(result));
-      } catch (error) {
-        // The thread has ended, and with it the lease.
-        if (!this.#isAborted) this.#onError(error);
-        return false;
-      }
-      const later = new Promise<void>((resolve) => setTimeout(resolve, retryMs).unref());
-      if (this.#isAborted) {
-        void later.then(() => this.record(completion, kept));
-        return false;
-      }
-      await later;
+  /** Tries until it is recorded or the lease is lost; tells `done` whether it was recorded. */
+  record(completion: Completion, kept: StoredDelivery, done: (isRecorded: boolean) => void): void {
+    new Recording(this, completion, kept, done).send();
+  }
+}
+
+/** One completion, until it is recorded. */
+export class Recording {
+  readonly completion: Completion;
+  readonly kept: StoredDelivery;
+  readonly #recorder: CompletionRecorder;
+  #done: ((isRecorded: boolean) => void) | null;
+
+  constructor(
+    recorder: CompletionRecorder,
+    completion: Completion,
+    kept: StoredDelivery,
+    done: (isRecorded: boolean) => void,
+  ) {
+    this.#recorder = recorder;
+    this.completion = completion;
+    this.kept = kept;
+    this.#done = done;
+  }
+
+  send(): void {
+    this.#recorder.complete(this);
+  }
+
+  /** The thread has answered. */
+  resolve(result: CompletionResult): void {
+    if (!isFailure(result)) {
+      this.#end(result);
+      return;
     }
+    this.#recorder.onError(errorOfFailure(result));
+    setTimeout(() => this.send(), retryMs).unref();
+    // Nobody waits any more; it goes on being tried.
+    if (this.#recorder.isAborted) this.#end(false);
+  }
+
+  /** The thread has ended, and with it the lease. */
+  reject(error: unknown): void {
+    if (!this.#recorder.isAborted) this.#recorder.onError(error);
+    this.#end(false);
+  }
+
+  #end(isRecorded: boolean): void {
+    this.#done?.(isRecorded);
+    this.#done = null;
   }
 }

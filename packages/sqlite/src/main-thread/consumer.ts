@@ -48,7 +48,10 @@ export class SqliteConsumer implements Consumer {
     this.receiver = options.receiver;
     this.#source = source;
     this.#options = options;
-    this.#recorder = new CompletionRecorder((...of) => source.complete(...of), options.onError);
+    this.#recorder = new CompletionRecorder(
+      (recording) => source.complete(recording),
+      options.onError,
+    );
     this.#slowHandling = new SlowHandling(this.#running, options.clock);
     this.#host = this.#hostOf(processor);
     source.flush();

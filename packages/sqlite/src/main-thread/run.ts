@@ -66,13 +66,13 @@ export class Run {
     this.#attempt(job, this.#work(job), (settled) => {
       this.#host.worked(performance.now() - this.#began);
       const handling = settled.outcome.to === "verified" ? this.#handleAtOnce(settled) : false;
-      if (!handling) void this.#record([settled]);
+      if (!handling) this.#record([settled]);
     });
   }
 
   /** Gives the delivery back, as it is. */
   giveBack(): void {
-    void this.#record([]);
+    this.#record([]);
   }
 
   /** Ends the attempt that runs, as one that does not count. */
@@ -88,7 +88,7 @@ export class Run {
     const completion = this.#completion(true);
     this.#leasedFor = "handle";
     this.#kindBefore = kindOf(this.#leased.kept);
-    this.#recordingVerdict = this.#send(completion, [settled]);
+    this.#recordingVerdict = new Promise((then) => this.#send(completion, [settled], then));
   }
 
   /** Another process may have taken the lease, and be done with it, while this one stood still. */
@@ -114,7 +114,7 @@ export class Run {
     this.#verdict = verdict;
     this.#startedAt = this.#now();
     this.#attempt(job, handling, (settled) => {
-      void this.#record(this.#verdict === null ? [settled] : [this.#verdict, settled]);
+      this.#record(this.#verdict === null ? [settled] : [this.#verdict, settled]);
     });
     this.#host.handling();
     return true;
@@ -136,18 +136,22 @@ export class Run {
     });
   }
 
-  async #record(settled: readonly Settled[]): Promise<void> {
+  #record(settled: readonly Settled[]): void {
     this.#verdict = null;
     const completion = this.#completion(false);
-    await this.#recordingVerdict;
-    await this.#send(completion, settled);
-    this.#host.ended(this);
+    const send = (): void => this.#send(completion, settled, () => this.#host.ended(this));
+    if (this.#recordingVerdict === null) send();
+    else void this.#recordingVerdict.then(send);
   }
 
-  async #send(completion: Completion, settled: readonly Settled[]): Promise<void> {
+  #send(completion: Completion, settled: readonly Settled[], then: () => void): void {
     const { options, recorder } = this.#host;
-    if (!(await recorder.record(completion, this.#leased.kept))) return;
-    for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
+    recorder.record(completion, this.#leased.kept, (isRecorded) => {
+      if (isRecorded) {
+        for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
+      }
+      then();
+    });
   }
 
   #completion(keepsLease: boolean): Completion {

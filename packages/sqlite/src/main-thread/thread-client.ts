@@ -5,7 +5,6 @@ import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/co
 import { type CountsByKind, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
 import {
   type Claims,
-  type Completion,
   type CompletionResult,
   type ConsumerState,
   type FromThread,
@@ -17,6 +16,7 @@ import {
   type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { addResultOf, errorOfFailure, type Leased, leasedOf, seqOf } from "../protocol/results.ts";
+import type { Recording } from "./completion-recorder.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { RequestBatch } from "./request-batch.ts";
 import { startThread } from "./spawn.ts";
@@ -57,7 +57,7 @@ export class ThreadClient {
   readonly #listener: ThreadListener;
   readonly #opening = new Waiters<null, void>();
   readonly #adding = new Waiters<Adding, AddResult>();
-  readonly #completing = new Waiters<{ seq: number; kept: StoredDelivery }, CompletionResult>();
+  readonly #recordings: Recording[] = [];
   readonly #calling = new Waiters<null, unknown>();
   readonly #pending = new Pending();
   #batch = new RequestBatch();
@@ -100,10 +100,15 @@ export class ThreadClient {
     return this.#pending.countsOf(receiver);
   }
 
-  /** Has a completion recorded; `kept` may be leased again by the time that the promise resolves. */
-  complete(completion: Completion, kept: StoredDelivery): Promise<CompletionResult> {
-    this.#batch.complete(completion);
-    return this.#promise(this.#completing, { seq: completion.seq, kept });
+  /** Has a completion recorded, and tells it the result. */
+  complete(recording: Recording): void {
+    if (this.#over) {
+      recording.reject(this.#whyOver());
+      return;
+    }
+    this.#batch.complete(recording.completion);
+    this.#recordings.push(recording);
+    this.flush();
   }
 
   /** Rejects with the error that the thread failed with. */
@@ -190,7 +195,7 @@ export class ThreadClient {
       return;
     }
     // Only answers that are waited for keep the process alive.
-    const waiting = this.#adding.length + this.#completing.length + this.#calling.length;
+    const waiting = this.#adding.length + this.#recordings.length + this.#calling.length;
     if (waiting === 0) this.#thread.unref();
   }
 
@@ -213,9 +218,10 @@ export class ThreadClient {
       }
       waiter.resolve(added);
     }
-    for (const { waiter, result } of this.#completing.take(completions)) {
-      inMemory.set(waiter.asked.seq, waiter.asked.kept);
-      waiter.resolve(result);
+    for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
+      const { completion, kept } = recording;
+      if (wanted.has(completion.seq)) inMemory.set(completion.seq, kept);
+      recording.resolve(completions[index] as CompletionResult);
     }
     for (const { waiter, result } of this.#calling.take(calls)) {
       if (isFailure(result)) waiter.reject(errorOfFailure(result));
@@ -234,7 +240,8 @@ export class ThreadClient {
     clearImmediate(this.#flushing);
     if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
     this.#pending.clear();
-    for (const waiters of [this.#opening, this.#adding, this.#completing, this.#calling]) {
+    for (const recording of this.#recordings.splice(0)) recording.reject(this.#whyOver());
+    for (const waiters of [this.#opening, this.#adding, this.#calling]) {
       waiters.rejectAll(this.#whyOver());
     }
     this.#listener.ended(this.#error);
