@@ -43,13 +43,12 @@ export const mutations: readonly Mutation[] = [
     of: "dispatch",
     becomes: `
       const failures: unknown[] = [];
-      const late = (): Error => new Error("late");
-      const { signal } = new AbortController();
-      const calls = handlers.map((handler) => () => handler(event, { signal, attempt }));
-      await withTimeout({ clock, ms, late, parent }, (scope) =>
-        runHandlers(calls, () => scope.over, failures),
-      ).catch((error) => failures.push(error));
-      return failures.length < handlers.length ? [] : failures;`,
+      const run = (handler) => handler(event, { signal: new AbortController().signal, attempt });
+      return withTimeout({ clock, ms, late: "late", parent }, (scope) =>
+        handlerRuns["reporthook runs handlers"](handlers, run, scope, failures),
+      )
+        .catch((error) => [...failures, error])
+        .then((all) => (all.length < handlers.length ? [] : all));`,
   },
   {
     name: "asks no more once its key was refused",
@@ -68,56 +67,88 @@ export const mutations: readonly Mutation[] = [
   {
     name: "leaves what it stores to the operating system",
     file: `${sqlite}/writer-thread.ts`,
-    is: "PRAGMA synchronous = FULL;",
-    becomes: "PRAGMA synchronous = OFF;",
+    of: "synchronous",
+    becomes: '"OFF"',
   },
   {
     name: "never rescues what a dead process had leased",
     file: `${sqlite}/writer-thread/writer.ts`,
-    is: "if (consumers.size === 0) return [];",
-    becomes: "if (consumers.size >= 0) return [];",
+    of: "#rescue",
+    becomes: "return [];",
   },
   {
     name: "takes a process that ended once for poisoned",
     file: `${sqlite}/writer-thread/admin/maintenance.ts`,
-    is: "const isPoison = starts >= maxStarts;",
-    becomes: "const isPoison = starts >= 1;",
+    of: "maxStarts",
+    becomes: "1",
   },
   {
     name: "gives an outcome up that can't be recorded at once",
     file: `${sqlite}/main-thread/completion-recorder.ts`,
-    is: "if (!isFailure(result)) return result;",
-    becomes: "if (!isFailure(result) || result.code) return true;",
+    of: "resolve",
+    becomes: "this.#end(result !== false);",
   },
   {
     name: "stores a copy as if it were new",
-    file: `${sqlite}/writer-thread/deliveries.ts`,
-    is: "if (known.duplicateOf !== undefined) return { duplicateOf: known.duplicateOf };",
-    becomes: "",
+    file: `${sqlite}/writer-thread/dedupe/window.ts`,
+    of: "find",
+    becomes: "return {};",
   },
   {
     name: "hands out again what is at the end of its way",
     file: `${sqlite}/protocol/queues.ts`,
-    is: 'if (typeof queue !== "number" || queue >= queues.verify.leased) return null;',
-    becomes: 'if (typeof queue !== "number") return { stage: "handle", dueAt: null };',
+    of: "queuedAt",
+    becomes: `
+      if (typeof queue !== "number") return { stage: "handle", dueAt: null };
+      const stage = queue < queues.handle.later ? "verify" : "handle";
+      return { stage, dueAt: queue === queues[stage].later ? Number(rank) : null };`,
   },
   {
     name: "forgets to give credit back when a transaction fails",
-    file: `${sqlite}/writer-thread/writer.ts`,
-    is: "this.#claimer.rollBack();",
+    file: `${sqlite}/writer-thread/claim/consumers.ts`,
+    of: "rollBack",
     becomes: "",
   },
   {
     name: "keeps counting what was rolled back",
     file: `${sqlite}/writer-thread/transactions.ts`,
-    is: "tables.counters.reload();",
-    becomes: "",
+    of: "#reload",
+    becomes: `
+      const { tables, deliveries } = this.#followers;
+      tables.receivers.reload();
+      deliveries.renumber();
+      this.#countsChanged = true;`,
+  },
+  {
+    name: "hands out what is being handled, as soon as its verdict is recorded",
+    file: `${sqlite}/main-thread/run.ts`,
+    of: "#completion",
+    becomes: `
+      const { seq, workerId, kept } = this.#leased;
+      return {
+        seq,
+        stage: this.#leasedFor,
+        leasedTo: workerId,
+        receiver: this.#host.options.receiver,
+        kindBefore: this.#kindBefore,
+        kindAfter: kindOf(kept),
+        dropBody: kept.body === null,
+        keepsLease: false,
+        changes: changesOf(kept, this.#now()),
+      };`,
   },
   {
     name: "trusts a lease that it was told of before it stood still",
     file: `${sqlite}/main-thread/thread-client.ts`,
-    is: "return this.#isSure() || this.call",
-    becomes: "return true || this.call",
-    seed: 5_517,
+    of: "holdsLeases",
+    becomes: "return true;",
+    seed: 619,
+  },
+  {
+    name: "handles what had to wait for its turn without asking for its lease",
+    file: `${core}/process/runner.ts`,
+    of: "isStillLeased",
+    becomes: "return true;",
+    seed: 540,
   },
 ];

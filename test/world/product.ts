@@ -1,17 +1,14 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "vite";
-import { plant } from "./plant.ts";
+import { type Planted, plant } from "./plant.ts";
 import { compile, type Script } from "./realm.ts";
 
-/** A fault in the product: in one of its files, by the name of what it is in; or a text that occurs in the file once. */
-export interface Mutation {
+/** A fault in the product: in one of its files, by the name of what it is in. */
+export interface Mutation extends Planted {
   readonly name: string;
   /** From the workspace's root on. */
   readonly file: string;
-  readonly of?: string;
-  readonly is?: string;
-  readonly becomes: string;
   /** The world that has to notice it, where that takes a rare coincidence. */
   readonly seed?: number;
 }
@@ -30,19 +27,12 @@ export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts")
 
 /** Builds the product from its sources. */
 export async function buildProduct(mutation?: Mutation): Promise<Product> {
-  if (mutation !== undefined) mutated(mutation, readFileSync(pathOf(mutation.file), "utf8"));
+  if (mutation !== undefined) plant(readFileSync(pathOf(mutation.file), "utf8"), mutation);
   const [app, thread] = await Promise.all([
     bundle(pathOf("test/world/product-entry.ts"), mutation),
     bundle(pathOf("packages/sqlite/src/writer-thread.ts"), mutation),
   ]);
   return { app: compile(app, appFile), thread: compile(thread, threadFile) };
-}
-
-function mutated({ name, file, of, is, becomes }: Mutation, code: string): string {
-  if (of !== undefined) return plant(code, { of, becomes });
-  const parts = code.split(is ?? "");
-  if (parts.length === 2) return parts.join(becomes);
-  throw new Error(`${name}: ${JSON.stringify(is)} occurs ${parts.length - 1} times in ${file}`);
 }
 
 async function bundle(entry: string, mutation: Mutation | undefined): Promise<string> {
@@ -70,6 +60,6 @@ function mutate(mutation: Mutation): Plugin {
   return {
     name: "mutate",
     enforce: "pre",
-    transform: (code, id) => (id === path ? mutated(mutation, code) : null),
+    transform: (code, id) => (id === path ? plant(code, mutation) : null),
   };
 }

@@ -15,10 +15,12 @@ const upkeepMs = 500;
 /** Enough for one transaction; the rest goes into the next. */
 const addsPerBatch = 2_000;
 
+/** A commit returns once it is on the disk. */
+const synchronous = "FULL";
 // What is deleted is overwritten: a signature leaves nothing behind in pages that are free.
 const settings = `
   PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
+  PRAGMA synchronous = ${synchronous};
   PRAGMA foreign_keys = OFF;
   PRAGMA cache_size = -8000;
   PRAGMA temp_store = MEMORY;

@@ -27,7 +27,7 @@ export type AddResult =
 export interface ConsumeOptions {
   /** Only deliveries of this receiver. */
   readonly receiver: string;
-  /** How many at once. */
+  /** How many at once; of the handle stage fewer, but one at least, while deliveries are handled at once. */
   readonly concurrency: number;
   readonly clock: Clock;
   /** Told when the inbox can't hand out or record work; it goes on trying by itself. */
@@ -40,7 +40,7 @@ export interface ConsumeOptions {
    * An inbox that calls it keeps the delivery leased until handling ends, and may record verdict and result together if that
    * is soon. One that does not call it records the verdict, and hands the delivery out for the handle stage.
    */
-  readonly handleAtOnce?: (job: Job, signal: StopSignal) => Promise<Outcome> | null;
+  readonly handleAtOnce?: (...job: Parameters<Processor>) => Promise<Outcome> | null;
 }
 
 /** Work in progress on one stage. */
@@ -53,8 +53,14 @@ export interface Consumer {
   readonly running: number;
 }
 
-/** Work on one job; a rejection makes it come again after a second. */
-export type Processor = (job: Job, signal: StopSignal) => Promise<Outcome>;
+/**
+ * Work on one job; a rejection makes it come again after a second. An inbox with leases gives `isLeased`, which is asked where
+ * the work had to wait before it began: a process that stood still may have lost the job to another one.
+ */
+export type Processor = (job: Job, signal: StopSignal, isLeased?: IsLeased) => Promise<Outcome>;
+
+/** Whether this process still holds the lease of a job. */
+export type IsLeased = () => boolean | Promise<boolean>;
 
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;

@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import { type Job, type Outcome, type Stage, stopped } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
-import type { Consumer } from "../inbox/inbox.ts";
+import type { Consumer, IsLeased, Processor } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
@@ -43,6 +43,7 @@ export class Runner {
   #consumers: readonly Consumer[] = [];
   #opening: Promise<void> | undefined;
   #failures = 0;
+  #atOnce = 0;
   /** How long handling takes, in milliseconds. */
   #averageMs = shortMs;
   #retryTimer: unknown;
@@ -146,12 +147,15 @@ export class Runner {
     const { bind, redact, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
     const verify = (job: Job, signal: StopSignal) => stages.verify.run(job, signal);
-    const handle = (job: Job, signal: StopSignal) => this.#handle(job, signal);
-    const handleAtOnce = (job: Job, signal: StopSignal) => this.#handleAtOnce(job, signal);
+    const handle: Processor = (...job) => this.#handle(...job);
+    const handleAtOnce = (...job: Parameters<Processor>) => this.#handleAtOnce(...job);
+    const atOnce = () => this.#atOnce;
     // Any request may have woken the inbox: nothing may run in its async context.
     return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
       receiver: name,
-      concurrency: concurrency[stage],
+      get concurrency() {
+        return stage === "verify" ? concurrency.verify : Math.max(1, concurrency.handle - atOnce());
+      },
       clock,
       // Called for each delivery, or each second.
       onError: (error) =>
@@ -169,11 +173,13 @@ export class Runner {
     });
   }
 
-  async #handle(job: Job, signal: StopSignal): Promise<Outcome> {
+  async #handle(job: Job, signal: StopSignal, isLeased?: IsLeased): Promise<Outcome> {
     const acquiring = this.#handling.acquire(job.receivedAt.getTime(), signal);
-    if (!(isPromise(acquiring) ? await acquiring : acquiring)) return stopped;
+    const waits = isPromise(acquiring);
+    if (!(waits ? await acquiring : acquiring)) return stopped;
     const from = performance.now();
     try {
+      if (waits && !(await isStillLeased(isLeased))) return stopped;
       return await this.#parts.stages.handle.run(job, signal);
     } finally {
       this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
@@ -182,14 +188,23 @@ export class Runner {
   }
 
   /** Handles what was just verified, if it can begin now; behind short handlers it waits for a moment. */
-  #handleAtOnce(job: Job, signal: StopSignal): Promise<Outcome> | null {
+  #handleAtOnce(...job: Parameters<Processor>): Promise<Outcome> | null {
     const { free } = this.#handling;
     const waitsMax = this.#averageMs < shortMs ? this.#settings.concurrency.verify : 0;
-    return free + waitsMax > 0 ? this.#handle(job, signal) : null;
+    if (free + waitsMax <= 0) return null;
+    this.#atOnce++;
+    return this.#handle(...job).finally(() => {
+      this.#atOnce--;
+    });
   }
 
   #letProcessEnd(): void {
     clearInterval(this.#keepAlive as number);
     this.#keepAlive = undefined;
   }
+}
+
+/** Another process may have been handed the job while it waited here and this process stood still. */
+async function isStillLeased(isLeased: IsLeased | undefined): Promise<boolean> {
+  return isLeased === undefined || (await isLeased());
 }

@@ -93,23 +93,28 @@ export class Run {
 
   /** Another process may have taken the lease, and be done with it, while this one stood still. */
   async #work(job: Job): Promise<Outcome> {
+    const isLeased = this.#isLeased();
+    if (!(isLeased === true || (await isLeased)) || this.#signal.aborted) return stopped;
+    return this.#host.processor(job, this.#signal, () => this.#isLeased());
+  }
+
+  #isLeased(): boolean | Promise<boolean> {
+    // Where it can't be asked, the thread has ended, and with it the lease.
     try {
       const isHeld = this.#host.holdsLeases();
-      if (!(isHeld === true || (await isHeld)) || this.#signal.aborted) return stopped;
+      return typeof isHeld === "boolean" ? isHeld : isHeld.catch(() => false);
     } catch {
-      // The thread has ended, and with it the lease.
-      return stopped;
+      return false;
     }
-    return this.#host.processor(job, this.#signal);
   }
 
   #handleAtOnce(verdict: Settled): boolean {
     const { options, stopped } = this.#host;
     // Without a sure lease the verdict is recorded, or refused, first.
-    const isHeld = this.#host.holdsLeases() === true && !this.#signal.aborted;
-    if (stopped || !isHeld || options.handleAtOnce === undefined) return false;
+    const isSure = this.#isLeased() === true && !this.#signal.aborted;
+    if (stopped || !isSure || options.handleAtOnce === undefined) return false;
     const job = jobOf(this.#leased.kept);
-    const handling = options.handleAtOnce(job, this.#signal);
+    const handling = options.handleAtOnce(job, this.#signal, () => this.#isLeased());
     if (handling === null) return false;
     this.#verdict = verdict;
     this.#startedAt = this.#now();

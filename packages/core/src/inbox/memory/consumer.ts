@@ -23,13 +23,14 @@ export function consumeMemory<T extends StoredDelivery>(
   queue: MemoryQueue<T>,
   deliveries: DeliveryChanges<T>,
   processor: Processor,
-  { clock, concurrency, onError, onRecorded, handleAtOnce }: ConsumeOptions,
+  options: ConsumeOptions,
 ): Consumer {
+  const { clock, onError, onRecorded, handleAtOnce } = options;
   const controller = new StopController();
   const { signal } = controller;
   const running = new Set<(outcome: Outcome) => void>();
   // Without a limit on the concurrency a backlog is handed out in one turn.
-  const handedOutMax = Number.isFinite(concurrency) ? inARow : concurrency;
+  const handedOutMax = Number.isFinite(options.concurrency) ? inARow : options.concurrency;
   const whenEnded: (() => void)[] = [];
   let stopped = false;
   let pumping = false;
@@ -45,7 +46,7 @@ export function consumeMemory<T extends StoredDelivery>(
   }
 
   function pump(): void {
-    while (!stopped && atWork < concurrency) {
+    while (!stopped && atWork < options.concurrency) {
       if (handedOut === handedOutMax) {
         handedOut = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
@@ -61,7 +62,7 @@ export function consumeMemory<T extends StoredDelivery>(
     }
     pumping = false;
     // At full concurrency the next one to end wakes it.
-    if (!stopped && atWork < concurrency) sleepUntil(queue.nextDueAt);
+    if (!stopped && atWork < options.concurrency) sleepUntil(queue.nextDueAt);
   }
 
   function sleepUntil(at: number | undefined): void {
