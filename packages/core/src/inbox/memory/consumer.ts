@@ -78,13 +78,17 @@ export function consumeMemory<T extends StoredDelivery>(
 
   function run(kept: T, job: Job, process: () => Promise<Outcome>): void {
     const startedAt = clock.now();
+    let isOver = false;
     const end = (outcome: Outcome): void => {
-      if (!running.delete(end)) return;
+      if (isOver) return;
+      isOver = true;
       if (job.stage === queue.stage) atWork--;
       const now = clock.now();
       deliveries.change(kept, () => applyOutcome(kept, outcome, startedAt, now));
       onRecorded?.(job, outcome);
       if (outcome.to !== "verified" || !handle(kept)) deliveries.place(kept, now);
+      // Not before: a handler that begins at once may close the receiver, and is waited for.
+      running.delete(end);
       if (running.size === 0) for (const resolve of whenEnded.splice(0)) resolve();
       wake();
     };
