@@ -76,6 +76,8 @@ export interface Benchmark {
   /** How it is measured, for the report. */
   readonly about: string;
   readonly figures: readonly Figure[];
+  /** Not more rounds than that, where one takes minutes. */
+  readonly maxRounds?: number;
   readonly groups: readonly Group[];
 }
 

@@ -10,7 +10,7 @@ import {
 } from "./benchmark.ts";
 import { type Child, startChild } from "./child.ts";
 import { newFolder } from "./inboxes.ts";
-import type { Load, Loaded, Order } from "./programs/load.ts";
+import type { Load, Loaded, News, Order } from "./programs/load.ts";
 import type { Scheme } from "./programs/requests.ts";
 import type { Serve, Served } from "./programs/server.ts";
 import { type HowFar, howFar } from "./progress.ts";
@@ -149,14 +149,21 @@ async function startTarget(variant: Variant, context: Context): Promise<Target> 
     throw error;
   });
   const wanted = { port, scheme, bodyBytes, receivers };
-  const measured = async (generator: Child, options: Partial<Load>): Promise<Sample> => {
+  const measured = async (
+    generator: Child,
+    options: Partial<Load>,
+    turnOver: () => void = () => {},
+  ): Promise<Sample> => {
     const load = { ...wanted, connections, warmUpMs, measureMs, ...options } as Load;
+    let warm: Promise<Served> | undefined;
+    generator.onNews((news) => {
+      if ("turnOver" in (news as News)) turnOver();
+      // What it took until now is not counted.
+      else warm = server.ask<Served>("served");
+    });
     try {
-      // Asked at the same time: a slice may be given to a generator that has its load already.
-      const [loaded] = await Promise.all([
-        generator.ask<Loaded>(load),
-        server.ask<Served>("served"),
-      ]);
+      const loaded = await generator.ask<Loaded>(load);
+      await warm;
       return sampleOf(loaded, await server.ask<Served>("served"));
     } catch (error) {
       // One that has ended knows more of it than a generator that finds it gone.
@@ -183,7 +190,8 @@ async function startTarget(variant: Variant, context: Context): Promise<Target> 
     },
     loadInSlices() {
       const generator = startChild("load");
-      const sample = measured(generator, { inSlices: true });
+      let turnOver = (): void => {};
+      const sample = measured(generator, { inSlices: true }, () => turnOver());
       const isOver = sample.then(
         () => {},
         () => {},
@@ -191,7 +199,9 @@ async function startTarget(variant: Variant, context: Context): Promise<Target> 
       return {
         sample,
         async next() {
-          const isAnswered = new Promise<void>((resolve) => generator.onNews(() => resolve()));
+          const isAnswered = new Promise<void>((resolve) => {
+            turnOver = resolve;
+          });
           tell(generator, { turn: true });
           await Promise.race([isOver, setTimeout(sliceMs)]);
           tell(generator, { turn: false });

@@ -49,7 +49,7 @@ after each benchmark. Ctrl-C ends it with what was measured until then, a second
 
   rows           only what the report's first table shows
   NAME           only this benchmark, or only one group of it; nothing is written unless --out is given
-  --rounds N     so many rounds instead of ${efforts.full.rounds}
+  --rounds N     so many rounds instead of ${efforts.full.rounds}; peers and growth take no more than 3
   --quick        few and short rounds, to see that everything runs
   --against DIR  also measures the packages of another checkout, in turns with these, and shows both side by side
   --profile DIR  has each process leave a CPU profile there
@@ -182,7 +182,11 @@ async function main(): Promise<void> {
   endAt("SIGTERM");
   for (const [benchmark, groups] of asked) {
     if (stopped) break;
-    findings.push(await measure(benchmark, groups, conditions, builds));
+    const effort = {
+      ...conditions.effort,
+      rounds: Math.min(rounds, benchmark.maxRounds ?? rounds),
+    };
+    findings.push(await measure(benchmark, groups, { ...conditions, effort }, builds));
     if (out !== undefined) write(out, [...findings, ...kept]);
   }
   console.log(builds === undefined ? tables(findings) : sideBySide(findings, builds));

@@ -47,6 +47,7 @@ export const growth: Benchmark = {
   about:
     "More receivers on one file, larger bodies, more that was handled and is kept: `node:http` + SQLite, acknowledged, verified and handled. More that waits: Express, acknowledged only, while nobody works. Each is compared with the first of its kind, and a body with the bare server that reads and parses it.",
   figures: [perSecond, p50, p99, rss, cpu, generator],
+  maxRounds: 3,
   groups: [
     receivers(),
     bodies(),

@@ -73,6 +73,7 @@ export const peers: Benchmark = {
     figure("lost", "lost", 0),
     figure("s until all was handled", "recovered", 1),
   ],
+  maxRounds: 3,
   groups: [{ name: "all", engine: "redis", subjects: all.map(subjectOf) }],
 };
 

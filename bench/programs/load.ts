@@ -21,10 +21,12 @@ export interface Load extends Wanted {
 /** What it is told while it sends: to wait, or whether it has its turn. The end of a turn is told once all is answered. */
 export type Order = { readonly paused: boolean } | { readonly turn: boolean };
 
+/** What it tells: that it is warm, and that its turn is over. */
+export type News = { readonly measuring: true } | { readonly turnOver: true };
+
 /** What it measured; latencies in milliseconds. */
 export interface Loaded {
   readonly perSecond: number;
-  /** All of them, those to warm up included. */
   readonly answered: number;
   readonly p50: number;
   readonly p99: number;
@@ -134,7 +136,7 @@ class OwnTurns {
     if (!this.#ending || this.#since === null) return;
     this.#ranMs = this.ms;
     this.#since = null;
-    tellParent({ turnOver: true });
+    tellParent({ turnOver: true } satisfies News);
   }
 
   /** Resolves when it had its turn for so many more milliseconds. */
@@ -212,16 +214,17 @@ async function run(load: Load): Promise<Loaded | Acknowledged> {
   }
   await turns.last(warmUpMs);
   latencies = createHistogram();
+  tellParent({ measuring: true } satisfies News);
   const [before, cpu, from] = [answered, process.cpuUsage(), turns.ms];
   await turns.last(measureMs);
   const ms = turns.ms - from;
   const { user, system } = process.cpuUsage(cpu);
-  const perSecond = ((answered - before) / ms) * 1_000;
+  const measured = answered - before;
   clearInterval(ticking);
   for (const connection of all) connection.end();
   return {
-    perSecond,
-    answered,
+    perSecond: (measured / ms) * 1_000,
+    answered: measured,
     p50: latencies.percentile(50) / 1_000,
     p99: latencies.percentile(99) / 1_000,
     max: latencies.max / 1_000,
