@@ -44,15 +44,15 @@ testWith(noRedis)("bull-board is given the same queues, and shows what is in the
     shown[name] = { completed, failed, prioritized };
   }
   expect(shown).toEqual({
-    "reporthook-reports-verify": { completed: 0, failed: 1, prioritized: 0 },
-    "reporthook-reports-handle": { completed: 1, failed: 0, prioritized: 0 },
+    "reporthook-reports-verify": { completed: 1, failed: 1, prioritized: 0 },
+    "reporthook-reports-handle": { completed: 0, failed: 0, prioritized: 0 },
     "reporthook-reports-held": { completed: 0, failed: 0, prioritized: 1 },
     "reporthook-reports-dead": { completed: 0, failed: 0, prioritized: 0 },
     "reporthook-reports-unsigned": { completed: 0, failed: 0, prioritized: 0 },
   });
-  const handle = board.queues.get("reporthook-reports-handle");
-  const [job] = (await handle?.getJobs(["completed"])) ?? [];
-  expect(job?.toJSON().name).toBe("report.complete");
+  const verify = board.queues.get("reporthook-reports-verify");
+  const [job] = (await verify?.getJobs(["completed"])) ?? [];
+  expect(job?.toJSON().returnvalue).toMatchObject({ type: "report.complete" });
 
   await receiver.close();
   for (const queue of queues) await queue.close();

@@ -74,7 +74,7 @@ async function isRun(
     reopen(kept, now);
     const isOurs = isParked(state)
       ? await isTakenOff(queues, place, jobState)
-      : await isRetried(queues, job, jobState);
+      : await isRetried(queues, place, job, jobState);
     if (isOurs) change(before, backlogShareOf(kept));
     return isOurs;
   });
@@ -83,14 +83,15 @@ async function isRun(
 /** Looks once more: what has begun again since has written down how it fares. */
 async function isRetried(
   queues: ReceiverQueues,
+  place: Place,
   job: DeliveryJob,
   jobState: JobState,
 ): Promise<boolean> {
-  const there = await queues.look("handle", jobState.kept.id);
+  const there = await queues.look(place, jobState.kept.id);
   if (there?.state !== "handled") return false;
   jobState.stalls = job.stalledCounter;
   try {
-    await queues.of("handle").backend.updateData(job, dataOf(jobState));
+    await queues.of(place).backend.updateData(job, dataOf(jobState));
     await job.retry("completed");
     return true;
   } catch (error) {

@@ -15,6 +15,8 @@ export async function prune(
 ): Promise<number> {
   const cleaned = await Promise.all([
     queues.of("handle").clean(handledMs, maxPruned, "completed"),
+    // Its dedupe key would go with it.
+    queues.of("verify").clean(Math.max(handledMs, dayMs), maxPruned, "completed"),
     queues.of("verify").clean(dayMs, maxPruned, "failed"),
     queues.of("handle").clean(dayMs, maxPruned, "failed"),
   ]);

@@ -1,7 +1,7 @@
 import { type Entry, type InboxQuery, ReporthookError, type State } from "@reporthook/core";
 import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
-import { type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
+import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
 type Type = (typeof unfinished)[number] | "completed" | "failed";
 
@@ -15,6 +15,7 @@ const whereOf: Readonly<Record<State, readonly Where[]>> = {
   received: [{ place: "verify", types: unfinished }],
   verified: [{ place: "handle", types: unfinished }],
   handled: [
+    { place: "verify", types: ["completed"] },
     { place: "handle", types: ["completed"] },
     { place: "unsigned", types: ["wait"] },
   ],
@@ -88,6 +89,7 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
       const found = (id: string): void => {
         if (id >= first && id < below) where.set(id, queues);
       };
+      if (state === "verified") (await handledAtOnce(queues)).forEach(found);
       await eachId(queues, state, found, () => Math.max(query.from?.getTime() ?? 0, enough()));
     }
   }

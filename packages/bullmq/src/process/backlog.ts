@@ -1,7 +1,7 @@
 import type { Backlog, Counts } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
 import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
-import { type ReceiverQueues, unfinished } from "../queues/queues.ts";
+import { handledAtOnce, type ReceiverQueues, unfinished } from "../queues/queues.ts";
 
 type MutableBacklog = { -readonly [Name in keyof Backlog]: number };
 
@@ -123,12 +123,13 @@ export function backlogShareOf({ state, lowPriority, verification }: StoredDeliv
 /** How many there are in each state. */
 export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
   const places = ["verify", "handle", "held", "dead", "unsigned"] as const;
-  const all = await Promise.all(places.map((place) => queues.of(place).getJobCounts(...types)));
+  const counting = places.map((place) => queues.of(place).getJobCounts(...types));
+  const [atOnce, ...all] = await Promise.all([handledAtOnce(queues), ...counting]);
   const [verify = {}, handle = {}, held = {}, dead = {}, unsigned = {}] = all;
   return {
-    received: unfinishedOf(verify),
-    verified: unfinishedOf(handle),
-    handled: (handle["completed"] ?? 0) + (unsigned["wait"] ?? 0),
+    received: unfinishedOf(verify) - atOnce.length,
+    verified: unfinishedOf(handle) + atOnce.length,
+    handled: (verify["completed"] ?? 0) + (handle["completed"] ?? 0) + (unsigned["wait"] ?? 0),
     held: unfinishedOf(held),
     rejected: (verify["failed"] ?? 0) + (handle["failed"] ?? 0),
     dead: unfinishedOf(dead) + (unsigned["prioritized"] ?? 0),

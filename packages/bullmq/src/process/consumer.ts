@@ -1,21 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
-import type {
-  Backlog,
-  ConsumeOptions,
-  Consumer,
-  Job,
-  Outcome,
-  Processor,
-  Stage,
-} from "@reporthook/core";
-import { applyOutcome, describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
-import { type DeliveryJob, foundIn, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
+import { type DeliveryJob, foundIn, type ReceiverQueues } from "../queues/queues.ts";
 import { type Connection, inTime, openMs } from "../server/connection.ts";
-import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
+import type { BacklogMeter } from "./backlog.ts";
 import { Fetcher } from "./fetcher.ts";
-import { Locks, type RunningJob } from "./locks.ts";
-import { isLost, nextHop, removeFromQueue, requeueJob, settle } from "./settle.ts";
+import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
+import { Locks } from "./locks.ts";
+import { requeueJob } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 
 /** What a consumer needs of its inbox. */
@@ -29,16 +21,13 @@ export interface ConsumerParts {
   open(): Promise<{ readonly connection: Connection; readonly queues: ReceiverQueues }>;
 }
 
-const againMs = 1_000;
-const maxStalls = 5;
 const tellEveryMs = 60_000;
 
 /** One receiver's work on one stage: takes jobs up, one lock for each, and has recorded what becomes of them. */
 export class QueueConsumer implements Consumer {
   readonly #stage: Stage;
   readonly #parts: ConsumerParts;
-  readonly #processor: Processor;
-  readonly #options: ConsumeOptions;
+  readonly #host: JobRunHost;
   readonly #locks: Locks;
   readonly #slots: Promise<unknown>;
   #fetcher: Promise<Fetcher> | null = null;
@@ -51,9 +40,14 @@ export class QueueConsumer implements Consumer {
   constructor(stage: Stage, parts: ConsumerParts, processor: Processor, options: ConsumeOptions) {
     this.#stage = stage;
     this.#parts = parts;
-    this.#processor = processor;
-    this.#options = options;
     this.#locks = new Locks(stage, parts.leaseMs);
+    const { meter, handledMs } = parts;
+    this.#host = {
+      ...{ processor, options, meter, handledMs, locks: this.#locks, sleep: this.#sleep },
+      isStopped: () => this.#stopped,
+      isAborted: () => this.#aborted,
+      tell: (error) => this.#tell(error),
+    };
     this.#slots = Promise.all(Array.from({ length: options.concurrency }, () => this.#slot()));
   }
 
@@ -94,10 +88,8 @@ export class QueueConsumer implements Consumer {
         this.#fetcher ??= this.#begin(connection, queues);
         const fetcher = await this.#fetcher;
         if (this.#stopped) return;
-        const job = await fetcher.next(token);
-        if (job === undefined) continue;
-        if (this.#stopped) await requeueJob(queues, this.#stage, job, token);
-        else await this.#run(queues, job, token);
+        let job = await fetcher.next(token);
+        while (job !== undefined) job = await this.#run(queues, job, token);
       } catch (error) {
         if (this.#stopped) return;
         this.#tell(error);
@@ -131,113 +123,20 @@ export class QueueConsumer implements Consumer {
     if (fetcher) await inTime(fetcher.worker.close(true), againMs).catch(() => {});
   }
 
-  async #run(queues: ReceiverQueues, job: DeliveryJob, token: string): Promise<void> {
-    const { jobState, damage } = foundIn(this.#stage, job);
-    const running = this.#locks.track({ place: this.#stage, job, token, jobState }, damage);
-    try {
-      running.ended = this.#handle(queues, running);
-      await running.ended;
-    } finally {
-      this.#locks.untrack(running);
-    }
-  }
-
-  async #handle(queues: ReceiverQueues, running: RunningJob): Promise<void> {
-    const { damage } = running;
-    const { jobState, job: bull } = running.held;
-    const startedAt = this.#options.clock.now();
-    if (await this.#settled(queues, running)) return;
-    const { kept } = jobState;
-    const job = jobOf({ ...kept, stage: this.#stage });
-    const losses = bull.stalledCounter - jobState.stalls;
-    const poison = `The process ended ${losses} times while it processed this delivery. Fix the cause, then release it.`;
-    const outcome =
-      damage !== null
-        ? park("dead", "not_understood", damage)
-        : losses >= maxStalls
-          ? park("dead", "poison", poison)
-          : await this.#attempt(job, running);
-    const before = backlogShareOf(kept);
-    applyOutcome(kept, outcome, startedAt, this.#options.clock.now());
-    if (await this.#record(queues, running, outcome, before)) {
-      this.#options.onRecorded?.(job, outcome);
-    }
-  }
-
-  /** Ends work that another process had ended before it died, or lost its lock. */
-  async #settled(queues: ReceiverQueues, running: RunningJob): Promise<boolean> {
-    const { jobState, job, place } = running.held;
-    const { state, released, attempts } = jobState.kept;
-    const here = state === (place === "verify" ? "received" : "verified");
-    const justReleased = released && attempts === 0;
-    const untouched = running.damage === null && job.stalledCounter === jobState.stalls;
-    if (here && untouched && !justReleased) return false;
-    let there = false;
-    const look = async (): Promise<void> => {
-      const found = await queues.find(job.id as string);
-      there = found !== null && found.jobState.hop > jobState.hop;
-      if (there || !here) {
-        if (state === "rejected") await settle(queues, running.held, "rejected", 0);
-        else {
-          if (!there) await queues.add(nextHop(jobState));
-          await removeFromQueue(queues, running.held);
-        }
-      } else if (justReleased) {
-        // Whoever released it may have died before it was taken from where it was parked.
-        for (const shelf of parkedQueues) await queues.of(shelf).remove(job.id as string);
-      }
-    };
-    await this.#insist(running, look);
-    return there || !here || running.lost;
-  }
-
-  #attempt(job: Job, running: RunningJob): Promise<Outcome> {
-    const { signal } = running.controller;
-    return new Promise<Outcome>((resolve) => {
-      running.requeue = () => resolve(stopped);
-      if (this.#aborted) resolve(stopped);
-      const attempt = async (): Promise<Outcome> => {
-        try {
-          return await this.#processor(job, signal);
-        } catch (error) {
-          if (!signal.aborted) this.#options.onError(error);
-          return retryIn(againMs, describe(error), { countsAsAttempt: true });
-        }
-      };
-      void attempt().then(resolve);
-    });
-  }
-
-  async #record(
+  /** Resolves to the next job, if it came with the end of this one. */
+  async #run(
     queues: ReceiverQueues,
-    running: RunningJob,
-    { to }: Outcome,
-    before: Backlog,
-  ): Promise<boolean> {
-    return this.#parts.meter.record(running.held.jobState.kept, before, () =>
-      this.#insist(running, async () => {
-        await this.#locks.assertOwned(queues, running);
-        await settle(queues, running.held, to, this.#parts.handledMs);
-      }),
-    );
-  }
-
-  /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */
-  async #insist(running: RunningJob, run: () => Promise<void>): Promise<boolean> {
-    while (!running.lost) {
-      try {
-        await run();
-        return true;
-      } catch (error) {
-        if (isLost(error)) running.lost = true;
-        else if (this.#aborted) return false;
-        else {
-          this.#tell(error);
-          await this.#sleep.for(againMs);
-        }
-      }
+    job: DeliveryJob,
+    token: string,
+  ): Promise<DeliveryJob | undefined> {
+    const place = this.#stage;
+    if (this.#stopped) {
+      await requeueJob(queues, place, job, token);
+      return undefined;
     }
-    return false;
+    const { jobState, damage } = foundIn(place, job);
+    const running = this.#locks.track({ place, job, token, jobState }, damage);
+    return new JobRun(this.#host, queues, running).start();
   }
 
   /** Once a minute, not at each try. */
@@ -245,6 +144,6 @@ export class QueueConsumer implements Consumer {
     const now = performance.now();
     if (now - this.#toldAt < tellEveryMs || this.#stopped) return;
     this.#toldAt = now;
-    this.#options.onError(error);
+    this.#host.options.onError(error);
   }
 }

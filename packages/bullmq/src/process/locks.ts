@@ -13,7 +13,7 @@ export interface RunningJob {
   /** When its lock is known to have been ours, by the monotonic clock. */
   ownedAt: number;
   lost: boolean;
-  ended: Promise<void>;
+  ended: Promise<unknown>;
 }
 
 /** The locks of a consumer's running jobs: extended while they run; what comes of a job that lost its lock is dropped. */
@@ -48,13 +48,18 @@ export class Locks {
     this.running.delete(running);
   }
 
+  /** Whether its lock is sure to be ours still. */
+  isOwned({ lost, ownedAt }: RunningJob): boolean {
+    return !lost && performance.now() - ownedAt < this.#leaseMs / 2;
+  }
+
   /**
    * Makes sure that a job that took long still has its lock.
    *
    * Rejects with {@link LockLost} when it has none.
    */
   async assertOwned(queues: ReceiverQueues, running: RunningJob): Promise<void> {
-    if (performance.now() - running.ownedAt < this.#leaseMs / 2) return;
+    if (this.isOwned(running)) return;
     await this.#extend(queues, [running]);
     if (running.lost) throw new LockLost();
   }
@@ -73,14 +78,16 @@ export class Locks {
       this.#leaseMs,
     );
     for (const running of all) {
-      const { held, controller } = running;
-      if (!lost.includes(held.job.id as string)) running.ownedAt = asked;
-      else if (this.running.has(running)) {
-        running.lost = true;
-        controller.abort(new Error(leaseLost));
-        running.requeue();
-      }
+      if (!lost.includes(running.held.job.id as string)) running.ownedAt = asked;
+      else if (this.running.has(running)) this.lose(running);
     }
+  }
+
+  /** Ends the work on a job whose lock is another's by now. */
+  lose(running: RunningJob): void {
+    running.lost = true;
+    running.controller.abort(new Error(leaseLost));
+    running.requeue();
   }
 }
 

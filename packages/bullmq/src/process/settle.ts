@@ -1,7 +1,8 @@
 import type { Outcome, ReasonCode } from "@reporthook/core";
 import { dayMs, maxUnsigned } from "@reporthook/core/store";
-import { dataOf, type JobState, resultOf } from "../queues/job-state.ts";
+import { dataOf, type JobData, type JobState, resultOf } from "../queues/job-state.ts";
 import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "../queues/queues.ts";
+import { completeJob } from "../server/jobs.ts";
 
 /** A job in the hands of this process: its lock is held with the token. */
 export interface LockedJob {
@@ -25,43 +26,55 @@ export function isLost(error: unknown): boolean {
   return lostCodes.includes((error as { readonly code?: unknown } | null)?.code);
 }
 
+/** How a job is settled. */
+interface SettleOptions {
+  readonly handledMs: number;
+  /** What the job is to carry before it is completed: its verdict, when that was not recorded. */
+  readonly verdict?: JobData | null;
+  /** Whether to take up the next job of the queue, locked with the same token. */
+  readonly fetchNext?: boolean;
+}
+
 /**
- * Makes lasting what became of the work, after `record` has changed what is carried. May be called again when it
- * rejects: what was done already is done once.
+ * Makes lasting what became of the work, after `record` has changed what is carried; resolves to the next job, if it was
+ * asked for and there is one. May be called again when it rejects: what was done already is done once.
  */
 export async function settle(
   queues: ReceiverQueues,
   held: LockedJob,
   outcome: Outcome["to"],
-  handledMs: number,
-): Promise<void> {
+  { handledMs, verdict = null, fetchNext = false }: SettleOptions,
+): Promise<DeliveryJob | undefined> {
   const { place, job, token, jobState } = held;
   const { kept } = jobState;
   const { backend } = queues.of(place);
   const id = job.id as string;
-  if (outcome === "retry") {
+  const now = Date.now();
+  const delay = outcome === "retry" ? Math.max(0, kept.dueAt - now) : 0;
+  if (outcome === "retry" && placeOf(kept) === place) {
     jobState.stalls = job.stalledCounter;
     await backend.updateData(job, dataOf(jobState));
     const priority = priorityIn(place, jobState);
     if (priority !== job.priority) await backend.changePriority(id, priority);
-    const now = Date.now();
-    await backend.moveToDelayed(id, now, Math.max(0, kept.dueAt - now), token, {
-      skipAttempt: true,
-    });
-  } else if (outcome === "handled" && placeOf(kept) === "handle") {
+    await backend.moveToDelayed(id, now, delay, token, { skipAttempt: true });
+    return undefined;
+  }
+  if (outcome === "handled" && placeOf(kept) === "handle") {
     const keep = { age: Math.ceil(handledMs / 1_000) };
-    await backend.moveToCompleted(job, resultOf(kept), keep, token, false);
-  } else if (outcome === "rejected") {
+    const result = resultOf(kept);
+    return completeJob(queues.of(place), job, { result, keep, token, fetchNext, data: verdict });
+  }
+  if (outcome === "rejected") {
     await backend.updateData(job, dataOf(jobState));
     const keep = { age: dayMs / 1_000, count: maxRejected };
     const code: ReasonCode = kept.reason?.code ?? "invalid_signature";
     await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
-  } else {
-    // In the next queue before it leaves this one: a crash between the two leaves it in both, never in none.
-    await queues.add(nextHop(jobState));
-    if (placeOf(kept) === "unsigned") await bound(queues, outcome);
-    await removeFromQueue(queues, held);
+    return undefined;
   }
+  // In the next queue before it leaves this one: a crash between the two leaves it in both, never in none.
+  await queues.add(nextHop(jobState), delay);
+  if (placeOf(kept) === "unsigned") await bound(queues, outcome);
+  return removeFromQueue(queues, held, fetchNext);
 }
 
 /** Deletes the oldest beyond as many as are kept of what came without a signature and was handled, or is dead. */
@@ -73,11 +86,14 @@ async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<vo
 }
 
 /** Takes a job out of its queue, because its delivery has gone on to another. */
-export async function removeFromQueue(
+export function removeFromQueue(
   queues: ReceiverQueues,
-  { place, job, token }: Omit<LockedJob, "jobState">,
-): Promise<void> {
-  await queues.of(place).backend.moveToCompleted(job, "gone on", true, token, false);
+  held: Omit<LockedJob, "jobState">,
+  fetchNext = false,
+): Promise<DeliveryJob | undefined> {
+  const { place, job, token } = held;
+  const gone = { result: "gone on", keep: true, data: null } as const;
+  return completeJob(queues.of(place), job, { ...gone, token, fetchNext });
 }
 
 /** What the next queue is given. */

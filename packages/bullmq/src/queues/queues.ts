@@ -121,6 +121,15 @@ export class ReceiverQueues {
   }
 }
 
+/** The ids of those that are verified and not in the queue of those, because they are being handled where they were verified. */
+export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
+  const active = await queues.of("verify").getJobs(["active"]);
+  return active.flatMap((job) => {
+    const state = job && jobStateOf(job.data)?.kept.state;
+    return state === "verified" ? [job.id as string] : [];
+  });
+}
+
 /** A job, read. */
 export function foundIn(place: Place, job: DeliveryJob): Found {
   const ended = job.finishedOn !== undefined;

@@ -1,13 +1,13 @@
 import {
   createRedisBackend,
   type IQueueBackend,
-  Job,
   PostgresConnection,
   PostgresQueueBackend,
   Queue,
   Worker,
 } from "bullmq";
 import { serverErrorOf } from "./errors.ts";
+import { readable } from "./jobs.ts";
 import type { BullmqSettings } from "./settings.ts";
 
 /** BullMQ on one connection: what its queues and workers are made with. */
@@ -23,24 +23,6 @@ export interface Connection {
   /** Why `error` came about, if the connection has told it lately and the error has not. */
   reasonOf(error: unknown): unknown;
   close(): Promise<void>;
-}
-
-type ReadJob = typeof Job.fromJSON;
-
-/** BullMQ throws at a job whose data is no JSON: as text it is read like all that is not ours. */
-class ReadableJob extends Job {
-  static override fromJSON: ReadJob = (queue, json, id) => {
-    try {
-      return Job.fromJSON(queue, json, id);
-    } catch {
-      return Job.fromJSON(queue, { ...json, data: JSON.stringify({ text: json.data }) }, id);
-    }
-  };
-}
-
-/** Has a queue or a worker read each job that there may be. */
-function readable<T extends object>(of: T): T {
-  return Object.defineProperty(of, "Job", { value: ReadableJob });
 }
 
 /** How long a connection may take, in milliseconds. */
@@ -121,12 +103,14 @@ const always = {
   retryStrategy: (times: number) => Math.min(times * 100, 1_000),
 };
 
-function onRedis({ connection }: BullmqSettings): Base {
+function onRedis({ connection, leaseMs }: BullmqSettings): Base {
   // What can't be sent now must fail now: it is answered 503, and must not be kept for later.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
   const options = { ...always, ...limits, ...connection, ...now };
-  const backend = createRedisBackend("reporthook", { connection: options, skipVersionCheck: true });
+  const backend = createRedisBackend("reporthook", {
+    ...{ connection: options, skipVersionCheck: true, lockDuration: leaseMs },
+  });
   return {
     backend,
     readyMs: openMs,
@@ -143,10 +127,13 @@ interface RedisConfig {
   config(command: "GET", name: string): Promise<readonly string[]>;
 }
 
-function onPostgres({ connection }: BullmqSettings): Base {
+function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
   const options = { connectionTimeoutMillis: openMs, query_timeout: answerMs, migrate: true };
   const pool = postgresConnection({ ...options, ...connection });
-  const backend = new PostgresQueueBackend(pool, "reporthook", { connection });
+  // For the jobs that are taken up as others are completed.
+  const backend = new PostgresQueueBackend(pool, "reporthook", {
+    ...{ connection, lockDuration: leaseMs },
+  });
   return {
     backend,
     readyMs: migrateMs,

@@ -1,0 +1,159 @@
+import { expect, it } from "vitest";
+import {
+  createInboxFixture,
+  deferred,
+  endedAs,
+  handled,
+  later,
+  valid,
+} from "../../core/src/testing/inbox/fixture.ts";
+import { onEachServer } from "../test-support/servers.ts";
+import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
+import { ReceiverQueues } from "./queues/queues.ts";
+import { openConnection } from "./server/connection.ts";
+import { bullmqSettingsOf } from "./server/settings.ts";
+
+let prefixes = 0;
+
+onEachServer((server) => {
+  async function open(rest: Partial<BullmqInboxOptions> = {}) {
+    const options = {
+      connection: server().url,
+      prefix: `once_${++prefixes}`,
+      logger: false,
+    } as const;
+    const fixture = createInboxFixture(bullmqInbox({ ...options, ...rest }), 60_000);
+    const connection = await openConnection(bullmqSettingsOf(options));
+    const verify = new ReceiverQueues(connection, options.prefix, "a").of("verify");
+    const end = async (): Promise<void> => {
+      await connection.close();
+      await fixture.end();
+    };
+    const wait = (id: string, state: string) =>
+      fixture.until(async () => (await fixture.inbox.get(id))?.state === state, `it is ${state}`);
+    return { ...fixture, verify, wait, end };
+  }
+
+  it("it is completed where it was verified, and its job carries no signature", async () => {
+    const { put, consume, wait, verify, inbox, end } = await open();
+    const secret = "a-signature-of-the-service";
+    const id = await put({ signature: secret });
+    consume("verify", valid, { atOnce: async () => handled });
+    await wait(id, "handled");
+    const job = await verify.getJob(id);
+    expect(await job?.getState()).toBe("completed");
+    expect(JSON.stringify(job)).not.toContain(secret);
+    expect((await inbox.list({ state: "handled" })).map((entry) => entry.id)).toEqual([id]);
+    await end();
+  });
+
+  it("while it is handled for long it is listed and counted as verified", async () => {
+    const { put, consume, wait, inbox, end } = await open();
+    const door = deferred();
+    const id = await put();
+    const atOnce = async () => {
+      await door.promise;
+      return handled;
+    };
+    const { consumer } = consume("verify", valid, { atOnce });
+    await wait(id, "verified");
+    expect(await inbox.counts("a")).toMatchObject({ received: 0, verified: 1 });
+    expect((await inbox.list({ state: "verified" })).map((entry) => entry.id)).toEqual([id]);
+    expect(await inbox.list({ state: "received" })).toEqual([]);
+    // Its slot verifies others meanwhile.
+    const other = await put();
+    await wait(other, "verified");
+    expect(consumer.running).toBe(2);
+    door.resolve();
+    await wait(id, "handled");
+    await wait(other, "handled");
+    await end();
+  });
+
+  it("what was taken over while it was handled is not settled by whoever lost it", async () => {
+    const { put, consume, wait, verify, inbox, patiently, end } = await open();
+    const door = deferred();
+    const id = await put();
+    const atOnce = async () => {
+      await door.promise;
+      return endedAs("dead", "do_not_retry");
+    };
+    const slow = consume("verify", valid, { atOnce });
+    await wait(id, "verified");
+    // The token that BullMQ takes without a look at the lock.
+    await verify.backend.moveJobFromActiveToWait(id, "0");
+    consume("verify", valid);
+    const { jobs } = consume("handle", handled);
+    await wait(id, "handled");
+    door.resolve();
+    await patiently(slow.consumer.stop(), "stop()");
+    expect(jobs.length).toBe(1);
+    expect((await inbox.get(id))?.state).toBe("handled");
+    expect(slow.recorded.map(({ outcome }) => outcome.to)).toEqual(["verified"]);
+    await end();
+  });
+
+  it("a failed one waits for its next try among those to be handled", async () => {
+    const { put, consume, wait, inbox, verify, until, end } = await open();
+    const id = await put();
+    consume("verify", valid, { atOnce: async () => later(60_000) });
+    await until(async () => (await inbox.get(id))?.attempts === 1, "it has failed");
+    await wait(id, "verified");
+    await until(async () => (await verify.count()) === 0, "it has left");
+    await inbox.release({ receiver: "a", retry: id, now: Date.now() });
+    consume("handle", handled);
+    await wait(id, "handled");
+    expect((await inbox.get(id))?.attempts).toBe(2);
+    await end();
+  });
+
+  it("stop() puts back the job that came with the record of the last one", async () => {
+    const { inbox, clock, put, consume, until, verify, end } = await open();
+    const ids = [await put(), await put()];
+    const told: string[] = [];
+    const consumer = inbox.consume("verify", async () => valid, {
+      ...{ receiver: "a", concurrency: 1, clock, onError: () => {} },
+      handleAtOnce: async () => handled,
+      onRecorded({ id }) {
+        told.push(id);
+        void consumer.stop();
+      },
+    });
+    await until(() => told.length === 2, "verdict and result are told");
+    await consumer.stop();
+    expect(new Set(told).size).toBe(1);
+    expect(await verify.getActiveCount()).toBe(0);
+    const { jobs } = consume("verify", valid);
+    await until(() => jobs.length === 1, "the other is verified");
+    expect([told[0], jobs[0]?.id].sort()).toEqual(ids.sort());
+    await end();
+  });
+
+  it("a release has it run again, and its copies are still told", async () => {
+    const { put, make, add, consume, wait, inbox, until, end } = await open();
+    const parts = { signature: "s", body: "{}" };
+    const id = await put(parts);
+    const handling = consume("handle", handled);
+    consume("verify", valid, { atOnce: async () => handled });
+    await wait(id, "handled");
+    await inbox.release({ receiver: "a", id, now: Date.now() });
+    await until(() => handling.jobs.length === 1, "it runs again");
+    await wait(id, "handled");
+    expect(await inbox.counts("a")).toMatchObject({ received: 0, verified: 0, handled: 1 });
+    expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
+    await end();
+  });
+
+  it("copies are told for 24 hours, however short handled ones are kept", async () => {
+    const retention = { handledMs: 1, parkedMs: 1 };
+    const { put, make, add, consume, wait, inbox, end } = await open({ retention });
+    const parts = { signature: "s", body: "{}" };
+    const id = await put(parts);
+    const { consumer } = consume("verify", valid, { atOnce: async () => handled });
+    await wait(id, "handled");
+    await consumer.stop();
+    await inbox.prune(new Date());
+    expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
+    await end();
+  });
+});

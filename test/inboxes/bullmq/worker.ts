@@ -1,0 +1,36 @@
+import { appendFileSync } from "node:fs";
+import { bullmqInbox } from "@reporthook/bullmq";
+import { createReceiver } from "@reporthook/core";
+
+/** How a worker is started: as JSON in the environment variable WORKER. */
+export interface WorkerOptions {
+  readonly inboxUrl: string;
+  readonly receiver: string;
+  /** Where it writes down what it did. */
+  readonly diary: string;
+  readonly leaseMs: number;
+  /** What its handler does: whether it ends the process, ends never, or does nothing. */
+  readonly handler: "dies" | "hangs" | "returns";
+}
+
+const options = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerOptions;
+const { inboxUrl, receiver: name, diary, leaseMs, handler } = options;
+const note = (line: string): void => appendFileSync(diary, `${line}\n`);
+
+const receiver = createReceiver({
+  client: {
+    async authorize() {
+      note("asked");
+      return "valid";
+    },
+  },
+  inbox: bullmqInbox({ connection: inboxUrl, leaseMs, logger: false }),
+  ...{ name, autostart: false, logger: false },
+});
+receiver.on("*", async () => {
+  note("begun");
+  if (handler === "dies") process.kill(process.pid, "SIGKILL");
+  if (handler !== "returns") await new Promise(() => {});
+});
+await receiver.start();
+process.once("disconnect", () => process.exit());
