@@ -12,7 +12,7 @@ const first = Number(process.env["WORLD_FROM"] ?? 1);
 const firstOnes = Array.from({ length: 50 }, (_, index) => index + 1);
 const limitMs = 300_000;
 /** Worlds that once broke a promise. */
-const rare = mutations.flatMap(({ seed }) => seed ?? []);
+const rare = isQuick ? [] : mutations.flatMap(({ seed }) => seed ?? []);
 
 /** How to repeat a world, what is broken in it, and what happened. */
 function failure({ seed, broken, trace }: Result): string {
@@ -67,7 +67,7 @@ describe("A simulated world", () => {
   });
 
   test("of one seed is always the same", { timeout: limitMs }, async () => {
-    for (const seed of [1, 2, 3]) {
+    for (const seed of isQuick ? [1] : [1, 2, 3]) {
       const { trace } = await runWorld(seed, product);
       expect((await runWorld(seed, product)).trace).toEqual(trace);
     }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { dayMs } from "@reporthook/core/store";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
+import { isQuick } from "../../../../core/test-support/needs.ts";
 import { type Database, loadDriver } from "../../database/driver.ts";
 import { migrations, prepareSchema } from "../../database/migrations.ts";
 import { DedupeWindow } from "./window.ts";
@@ -204,7 +205,7 @@ it.each([
       }
       file.close();
     });
-    fc.assert(run, { numRuns: 100 });
+    fc.assert(run, { numRuns: isQuick ? 25 : 100 });
   },
 );
 
