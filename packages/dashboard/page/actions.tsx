@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { maxDiscarded, type WireDelivery } from "../src/deliveries/wire.ts";
-import { useConfirm } from "./confirm.tsx";
+import { type Question, useConfirm } from "./confirm.tsx";
 import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./labels.ts";
 import { post } from "./live.ts";
 import { go } from "./route.ts";
@@ -82,84 +82,97 @@ function DiscardAll({ reason, number }: OfReason): JSX.Element {
 
 /** The actions on one delivery. */
 export function Actions({
-  delivery: { id, state, nextAttemptAt, verification, reason, body },
+  delivery,
   sameReason,
 }: {
   readonly delivery: WireDelivery;
   readonly sameReason: number;
 }): JSX.Element | null {
-  const ask = useConfirm();
+  const { state, nextAttemptAt, reason, body } = delivery;
   const isParked = state === "held" || state === "dead";
-  const isDoubtful = verification !== "valid" && verification !== null;
-  const doubt = isDoubtful ? " They get it without a valid verdict." : "";
-  const release = (title: string, said: string): void =>
-    ask({
-      title,
-      text: `Your handlers run again. Attempts start from zero.${doubt}`,
-      verb: "Release 1 delivery",
-      command: `release ${id}`,
-      run: async () => {
-        await post(`api/deliveries/${id}/release`);
-        return said;
-      },
-    });
-  const retry = (): void =>
-    ask({
-      title: "Retry 1 delivery now?",
-      text: "It is retried immediately. Its attempts continue to count.",
-      verb: "Retry 1 delivery now",
-      command: `retry ${id}`,
-      run: async () => {
-        await post(`api/deliveries/${id}/retry`);
-        return "It is being retried.";
-      },
-    });
-  const discard = (): void =>
-    ask({
-      title: "Discard 1 delivery?",
-      text: `This deletes it from the inbox. ${forGood}`,
-      verb: "Discard 1 delivery",
-      command: `discard ${id}`,
-      isFinal: true,
-      run: async () => {
-        await post(`api/deliveries/${id}/discard`);
-        go({ screen: "overview" });
-        return "1 delivery discarded.";
-      },
-    });
   const waits = nextAttemptAt !== null && new Date(nextAttemptAt).getTime() > Date.now();
   return (
     <div class="buttons">
       {isParked && (
-        <button
-          type="button"
-          class="primary"
-          onClick={() => release("Release 1 delivery?", "1 delivery released.")}
-        >
+        <ActionButton question={releaseQuestion(delivery, "Release 1 delivery?")} isPrimary>
           Release
-        </button>
+        </ActionButton>
       )}
-      {isParked && (
-        <button type="button" onClick={discard}>
-          Discard
-        </button>
-      )}
+      {isParked && <ActionButton question={discardQuestion(delivery)}>Discard</ActionButton>}
       {isParked && reason !== null && sameReason > 1 && (
         <ReleaseAll reason={reason.code} number={sameReason} />
       )}
       {waits && (
-        <button type="button" class="primary" onClick={retry}>
+        <ActionButton question={retryQuestion(delivery)} isPrimary>
           Retry now
-        </button>
+        </ActionButton>
       )}
       {state === "handled" && body !== null && (
-        <button
-          type="button"
-          onClick={() => release("Handle 1 delivery again?", "1 delivery released.")}
-        >
+        <ActionButton question={releaseQuestion(delivery, "Handle 1 delivery again?")}>
           Handle again
-        </button>
+        </ActionButton>
       )}
     </div>
   );
+}
+
+/** A button that asks before it acts. */
+function ActionButton({
+  question,
+  isPrimary = false,
+  children,
+}: {
+  readonly question: Question;
+  readonly isPrimary?: boolean;
+  readonly children: string;
+}): JSX.Element {
+  const ask = useConfirm();
+  return (
+    <button type="button" class={isPrimary ? "primary" : undefined} onClick={() => ask(question)}>
+      {children}
+    </button>
+  );
+}
+
+function releaseQuestion({ id, verification }: WireDelivery, title: string): Question {
+  const isDoubtful = verification !== "valid" && verification !== null;
+  const doubt = isDoubtful ? " They get it without a valid verdict." : "";
+  return {
+    title,
+    text: `Your handlers run again. Attempts start from zero.${doubt}`,
+    verb: "Release 1 delivery",
+    command: `release ${id}`,
+    run: async () => {
+      await post(`api/deliveries/${id}/release`);
+      return "1 delivery released.";
+    },
+  };
+}
+
+function retryQuestion({ id }: WireDelivery): Question {
+  return {
+    title: "Retry 1 delivery now?",
+    text: "It is retried immediately. Its attempts continue to count.",
+    verb: "Retry 1 delivery now",
+    command: `retry ${id}`,
+    run: async () => {
+      await post(`api/deliveries/${id}/retry`);
+      return "It is being retried.";
+    },
+  };
+}
+
+function discardQuestion({ id }: WireDelivery): Question {
+  return {
+    title: "Discard 1 delivery?",
+    text: `This deletes it from the inbox. ${forGood}`,
+    verb: "Discard 1 delivery",
+    command: `discard ${id}`,
+    isFinal: true,
+    run: async () => {
+      await post(`api/deliveries/${id}/discard`);
+      go({ screen: "overview" });
+      return "1 delivery discarded.";
+    },
+  };
 }

@@ -68,61 +68,85 @@ function Whole({
         {reason === null ? (
           <Standing delivery={delivery} />
         ) : (
-          <>
-            <p class="why-title">
-              <bdi>{errorOf(delivery)}</bdi>
-            </p>
-            <p>
-              {stateLabels[state].name}: {reasonName(reason.code)} <Code of={reason.code} />
-            </p>
-            {reason.message !== errorOf(delivery) && (
-              <p>
-                <bdi>{reason.message}</bdi>
-              </p>
-            )}
-            <p class="hint">{reasonHint(reason.code)}</p>
-          </>
+          <Reason delivery={delivery} reason={reason} />
         )}
         {viewer.may === "act" && <Actions delivery={delivery} sameReason={sameReason} />}
       </section>
-      <section aria-labelledby="way">
-        <h2 id="way">History</h2>
-        <ol class="way">
-          {timelineOf(delivery).map(({ at, title, tone, ms, detail }, index) => (
-            <li key={index} class={`is-${tone}`}>
-              <span class="when">{at === null ? "" : <Moment at={at} />}</span>
-              <div>
-                <span class="step">{title}</span>
-                {ms !== null && <span class="took"> {durationText(ms)}</span>}
-                {detail !== null && (
-                  <pre class="error">
-                    <bdi>{detail}</bdi>
-                  </pre>
-                )}
-              </div>
-            </li>
-          ))}
-        </ol>
-      </section>
-      <section aria-labelledby="headers">
-        <h2 id="headers">Stored headers</h2>
-        {Object.keys(headers).length === 0 ? (
-          <p>None. Only content-type, user-agent and traceparent are stored.</p>
-        ) : (
-          <dl>
-            {Object.entries(headers).map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>
-                  <bdi>{value}</bdi>
-                </dd>
-              </div>
-            ))}
-          </dl>
-        )}
-      </section>
+      <History delivery={delivery} />
+      <Headers headers={headers} />
       <Body id={id} body={delivery.body} />
     </article>
+  );
+}
+
+function Reason({
+  delivery,
+  reason,
+}: {
+  readonly delivery: WireDelivery;
+  readonly reason: NonNullable<WireDelivery["reason"]>;
+}): JSX.Element {
+  return (
+    <>
+      <p class="why-title">
+        <bdi>{errorOf(delivery)}</bdi>
+      </p>
+      <p>
+        {stateLabels[delivery.state].name}: {reasonName(reason.code)} <Code of={reason.code} />
+      </p>
+      {reason.message !== errorOf(delivery) && (
+        <p>
+          <bdi>{reason.message}</bdi>
+        </p>
+      )}
+      <p class="hint">{reasonHint(reason.code)}</p>
+    </>
+  );
+}
+
+function History({ delivery }: { readonly delivery: WireDelivery }): JSX.Element {
+  return (
+    <section aria-labelledby="way">
+      <h2 id="way">History</h2>
+      <ol class="way">
+        {timelineOf(delivery).map(({ at, title, tone, ms, detail }, index) => (
+          <li key={index} class={`is-${tone}`}>
+            <span class="when">{at === null ? "" : <Moment at={at} />}</span>
+            <div>
+              <span class="step">{title}</span>
+              {ms !== null && <span class="took"> {durationText(ms)}</span>}
+              {detail !== null && (
+                <pre class="error">
+                  <bdi>{detail}</bdi>
+                </pre>
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Headers({ headers }: Pick<WireDelivery, "headers">): JSX.Element {
+  return (
+    <section aria-labelledby="headers">
+      <h2 id="headers">Stored headers</h2>
+      {Object.keys(headers).length === 0 ? (
+        <p>None. Only content-type, user-agent and traceparent are stored.</p>
+      ) : (
+        <dl>
+          {Object.entries(headers).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <bdi>{value}</bdi>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
   );
 }
 

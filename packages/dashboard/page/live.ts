@@ -33,77 +33,95 @@ export function useLive<T>(address: string, subject: string = address): LiveData
     of: subject,
   });
   useEffect(() => {
-    let isOver = false;
-    let source: EventSource | undefined;
-    let missing: ReturnType<typeof setTimeout> | undefined;
-    let again: ReturnType<typeof setTimeout> | undefined;
-    let heard = 0;
-    let isLost = false;
-    const asking = new AbortController();
     const set = (part: Partial<LiveData<T>>): void =>
       setTold((before) => ({
         ...(before.of === subject ? before : withoutData(before)),
         ...part,
         of: subject,
       }));
-    const stop = (): void => {
-      source?.close();
-      clearTimeout(again);
-    };
-    const found = (): void => {
-      clearTimeout(missing);
-      missing = undefined;
-      isLost = false;
-    };
-    let isAsking = false;
-    const ask = async (): Promise<void> => {
-      if (isAsking) return;
-      isAsking = true;
-      const before = heard;
-      const problem = await whyRefused(address, asking.signal);
-      isAsking = false;
-      // Meanwhile something else may be shown, or all may be well again.
-      if (problem === null || isOver || heard !== before) return;
-      set({ link: "refused", problem, data: null });
-    };
-    const lose = (): void => {
-      missing ??= setTimeout(() => {
-        isLost = true;
-        set({ link: "lost" });
-        void ask();
-      }, patienceMs);
-      const isClosed = source?.readyState === EventSource.CLOSED;
-      if (isLost || isClosed) void ask();
-      if (!isClosed) return;
-      clearTimeout(again);
-      again = setTimeout(start, againMs);
-    };
-    const start = (): void => {
-      stop();
-      if (document.hidden) {
-        found();
-        return;
-      }
-      source = new EventSource(address);
-      source.onmessage = ({ data }: MessageEvent<string>) => {
-        heard++;
-        found();
-        set({ data: JSON.parse(data) as T, link: "live", problem: null });
-      };
-      source.onerror = lose;
-    };
-    // Browsers open only a few connections to a server: hidden pages close theirs.
-    document.addEventListener("visibilitychange", start);
-    start();
-    return () => {
-      isOver = true;
-      asking.abort();
-      document.removeEventListener("visibilitychange", start);
-      stop();
-      found();
-    };
+    const connection = new LiveConnection<T>(address, set);
+    return () => connection.close();
   }, [address, subject]);
   return told.of === subject ? told : withoutData(told);
+}
+
+/** Follows an address while its page is visible, and connects again when the connection is lost. */
+class LiveConnection<T> {
+  readonly #address: string;
+  readonly #set: (part: Partial<LiveData<T>>) => void;
+  readonly #closing = new AbortController();
+  #source: EventSource | undefined;
+  #missing: ReturnType<typeof setTimeout> | undefined;
+  #again: ReturnType<typeof setTimeout> | undefined;
+  #heard = 0;
+  #isLost = false;
+  #isAsking = false;
+
+  constructor(address: string, set: (part: Partial<LiveData<T>>) => void) {
+    this.#address = address;
+    this.#set = set;
+    // Browsers open only a few connections to a server: hidden pages close theirs.
+    const { signal } = this.#closing;
+    document.addEventListener("visibilitychange", () => this.#start(), { signal });
+    this.#start();
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#stop();
+    this.#found();
+  }
+
+  #start(): void {
+    this.#stop();
+    if (document.hidden) {
+      this.#found();
+      return;
+    }
+    this.#source = new EventSource(this.#address);
+    this.#source.onmessage = ({ data }: MessageEvent<string>) => {
+      this.#heard++;
+      this.#found();
+      this.#set({ data: JSON.parse(data) as T, link: "live", problem: null });
+    };
+    this.#source.onerror = () => this.#lose();
+  }
+
+  #stop(): void {
+    this.#source?.close();
+    clearTimeout(this.#again);
+  }
+
+  #found(): void {
+    clearTimeout(this.#missing);
+    this.#missing = undefined;
+    this.#isLost = false;
+  }
+
+  #lose(): void {
+    this.#missing ??= setTimeout(() => {
+      this.#isLost = true;
+      this.#set({ link: "lost" });
+      void this.#askWhy();
+    }, patienceMs);
+    const isClosed = this.#source?.readyState === EventSource.CLOSED;
+    if (this.#isLost || isClosed) void this.#askWhy();
+    if (!isClosed) return;
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => this.#start(), againMs);
+  }
+
+  async #askWhy(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const before = this.#heard;
+    const { signal } = this.#closing;
+    const problem = await whyRefused(this.#address, signal);
+    this.#isAsking = false;
+    // Meanwhile something else may be shown, or all may be well again.
+    if (problem === null || signal.aborted || this.#heard !== before) return;
+    this.#set({ link: "refused", problem, data: null });
+  }
 }
 
 /** The state of the connection, for another subject. */

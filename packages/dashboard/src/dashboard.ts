@@ -52,26 +52,49 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("dashboard: authorize must be a function");
   }
-  const views = createViews(source);
-  const measure = createSourceMetrics(source);
-  const act = createActions(source, logger);
-  const live = createLive(isOver);
+  const answering = new Answering(source, authorize, logger);
+  return (request, context) => answering.answer(request, context);
+}
 
-  async function isOver(): Promise<boolean> {
-    const { ready, inbox } = await source.health();
-    return !ready && inbox.ok;
+/** Answers the requests to one dashboard. */
+class Answering {
+  readonly #source: Source;
+  readonly #authorize: Authorize | undefined;
+  readonly #logger: DashboardLogger | false;
+  readonly #views: ReturnType<typeof createViews>;
+  readonly #measure: ReturnType<typeof createSourceMetrics>;
+  readonly #act: ReturnType<typeof createActions>;
+  readonly #live: ReturnType<typeof createLive>;
+
+  constructor(source: Source, authorize: Authorize | undefined, logger: DashboardLogger | false) {
+    this.#source = source;
+    this.#authorize = authorize;
+    this.#logger = logger;
+    this.#views = createViews(source);
+    this.#measure = createSourceMetrics(source);
+    this.#act = createActions(source, logger);
+    this.#live = createLive(() => this.#isOver());
   }
 
-  async function viewerOf(request: Request, context: unknown): Promise<Viewer | null> {
-    if (authorize === undefined) return isLocal(request, context) ? onlyHere : null;
-    const person = await authorize(request);
-    if (person === null || person === undefined) return null;
-    return { name: String(person.name), may: person.may === "act" ? "act" : "view" };
+  async answer(request: Request, context: unknown): Promise<Response> {
+    try {
+      const response = await this.#respond(request, context);
+      return request.method === "HEAD" ? new Response(null, response) : response;
+    } catch (error) {
+      const isOurs = error instanceof ReporthookError;
+      if (isOurs && error.code === "not_searchable") {
+        return problem(400, error.code, error.message);
+      }
+      const logger = this.#logger;
+      if (logger) logger.error({ error: String(error) }, "Dashboard failed to answer.");
+      const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
+      return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
+    }
   }
 
-  async function respond(request: Request, context: unknown): Promise<Response> {
-    const viewer = await viewerOf(request, context);
-    if (viewer === null) return forbidden(authorize === undefined);
+  async #respond(request: Request, context: unknown): Promise<Response> {
+    const viewer = await this.#viewerOf(request, context);
+    if (viewer === null) return forbidden(this.#authorize === undefined);
     const asked = matchRoute(request);
     if (asked === null) return problem(404, "not_found", "Page not found.");
     if ("moved" in asked) return answer(308, null, { Location: asked.moved });
@@ -90,53 +113,50 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
       return problem(403, "cross_site", "Only the dashboard's page may request this.");
     }
     // A query would open a closed inbox again.
-    if (await isOver()) {
+    if (await this.#isOver()) {
       return problem(503, "closing", "The receiver is closing.", { "Retry-After": "5" });
     }
     if ("metrics" in asked) {
-      const { text, contentType } = await measure();
+      const { text, contentType } = await this.#measure();
       return answer(200, text, { "Content-Type": contentType });
     }
-    if ("action" in asked) return await act(viewer, asked, request);
-    if ("bodyOf" in asked) return await bodyOf(asked.bodyOf);
-    return await show(request, viewer, asked);
+    if ("action" in asked) return this.#act(viewer, asked, request);
+    if ("bodyOf" in asked) return this.#bodyOf(asked.bodyOf);
+    return this.#show(request, viewer, asked);
   }
 
-  function lookOf(asked: Shown): Look {
-    if (asked.view === "overview") return views.overview;
-    return asked.view === "one" ? views.one(asked.id) : views.list(asked.query);
+  async #viewerOf(request: Request, context: unknown): Promise<Viewer | null> {
+    if (this.#authorize === undefined) return isLocal(request, context) ? onlyHere : null;
+    const person = await this.#authorize(request);
+    if (person === null || person === undefined) return null;
+    return { name: String(person.name), may: person.may === "act" ? "act" : "view" };
   }
 
-  async function show(request: Request, viewer: Viewer, asked: Shown): Promise<Response> {
-    const look = lookOf(asked);
+  async #isOver(): Promise<boolean> {
+    const { ready, inbox } = await this.#source.health();
+    return !ready && inbox.ok;
+  }
+
+  async #show(request: Request, viewer: Viewer, asked: Shown): Promise<Response> {
+    const look = this.#lookOf(asked);
     const isLive = request.headers.get("accept") === "text/event-stream";
     // HEAD has no body; a live answer would never end.
     if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await look()));
     const tooMany = (): Response =>
       problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
-    return live.open(keyOf(asked), look, viewer, request) ?? tooMany();
+    return this.#live.open(keyOf(asked), look, viewer, request) ?? tooMany();
   }
 
-  async function bodyOf(id: string): Promise<Response> {
-    const text = await views.body(id);
+  #lookOf(asked: Shown): Look {
+    if (asked.view === "overview") return this.#views.overview;
+    return asked.view === "one" ? this.#views.one(asked.id) : this.#views.list(asked.query);
+  }
+
+  async #bodyOf(id: string): Promise<Response> {
+    const text = await this.#views.body(id);
     if (text === null) return problem(404, "not_found", "The body is not stored.");
     return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
   }
-
-  return async (request, context) => {
-    try {
-      const response = await respond(request, context);
-      return request.method === "HEAD" ? new Response(null, response) : response;
-    } catch (error) {
-      const isOurs = error instanceof ReporthookError;
-      if (isOurs && error.code === "not_searchable") {
-        return problem(400, error.code, error.message);
-      }
-      if (logger) logger.error({ error: String(error) }, "Dashboard failed to answer.");
-      const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
-      return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
-    }
-  };
 }
 
 /** The key of a view that several pages share. */

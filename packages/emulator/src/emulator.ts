@@ -1,6 +1,6 @@
 import { createFetch } from "./http/in-process.ts";
 import { type Listening, listen } from "./http/listen.ts";
-import { createService, type Operation } from "./http/service.ts";
+import { createService, type EmulatedService, type Operation } from "./http/service.ts";
 import { createClock, type VirtualClock } from "./lib/clock.ts";
 import { createFaults, type FaultOptions, type FaultTarget } from "./lib/faults.ts";
 import { sameText } from "./lib/same-text.ts";
@@ -10,10 +10,10 @@ import {
   type NotificationName,
   type NotificationOptions,
 } from "./notifications/notification.ts";
-import { createReportStore, type Reports } from "./notifications/reports.ts";
+import { createReportStore, type ReportStore, type Reports } from "./notifications/reports.ts";
 import { createSender, type Deliver, type Delivery } from "./notifications/sender.ts";
-import { createSigner } from "./notifications/signature.ts";
-import { authorize, createAuthorizeLog } from "./operations/authorize.ts";
+import { createSigner, type Signer } from "./notifications/signature.ts";
+import { type AuthorizeLog, authorize, createAuthorizeLog } from "./operations/authorize.ts";
 import { requestReport } from "./operations/request-report.ts";
 import { testWebhook } from "./operations/test-webhook.ts";
 
@@ -91,7 +91,6 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const notification = createCompose(signer);
   const outbox = createSender({ clock, faults, deliver });
 
-  let server: Promise<Listening> | undefined;
   let closing: Promise<void> | undefined;
 
   function send(url: string, name: NotificationName, reportId: string | null): Promise<Delivery> {
@@ -103,50 +102,20 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     webhookUrl === null || closing !== undefined ? null : send(webhookUrl, `report.${status}`, id),
   );
 
-  const operations: readonly Operation[] = [
-    {
-      path: "/v1/webhooks/authorize",
-      target: "authorize",
-      run: (call) => asked.note(call, () => authorize(call, isKey, signer)),
-    },
-    {
-      path: "/v3/batch/webhooks/test",
-      target: "test",
-      run: (call) => testWebhook(call, isKey, (url) => send(url, "test_webhook_endpoint", null)),
-    },
-    {
-      path: "/batch/v4/request-report",
-      target: "request-report",
-      run: (call) => requestReport(call, isKey, store),
-    },
-    { path: "/emulator/asked", run: asked.answer },
-  ];
+  const operations = operationsOf({ isKey, signer, asked, store, send });
   const service = createService(operations, clock, faults);
+  const server = new EmulatorServer(service.answer);
   const fetch = createFetch(service.answer);
-
-  async function serve(port: number, host: string): Promise<Listening> {
-    if (closing !== undefined)
-      throw new Error("The emulator is closed: create another one to listen again.");
-    if (server !== undefined)
-      throw new Error("The emulator is already listening: close() it and create another one.");
-    server = listen(service.answer, port, host);
-    server.catch(() => {
-      server = undefined;
-    });
-    return server;
-  }
 
   async function shutDown(): Promise<void> {
     service.close();
     outbox.abort("The emulator was closed.");
-    // A server that failed to start has nothing to close; listen() rejected.
-    const listening = await server?.catch(() => undefined);
-    await listening?.close();
+    await server.close();
   }
 
   const emulator: Omit<Emulator, "clientOptions"> = {
     fetch,
-    listen: async (port = 0, host = "127.0.0.1") => ({ url: (await serve(port, host)).url }),
+    listen: async (port = 0, host = "127.0.0.1") => ({ url: await server.listen(port, host) }),
     notification,
     reports: store.reports,
     deliveries: outbox.deliveries,
@@ -168,6 +137,74 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   return Object.defineProperty(emulator, "clientOptions", {
     value: { baseUrl: "https://emulator.invalid", apiKey, fetch },
   }) as Emulator;
+}
+
+/** The operations of the service, and the emulator's additional one. */
+function operationsOf({
+  isKey,
+  signer,
+  asked,
+  store,
+  send,
+}: {
+  readonly isKey: (given: string | null) => boolean;
+  readonly signer: Signer;
+  readonly asked: AuthorizeLog;
+  readonly store: ReportStore;
+  readonly send: (url: string, name: NotificationName, reportId: null) => Promise<Delivery>;
+}): readonly Operation[] {
+  return [
+    {
+      path: "/v1/webhooks/authorize",
+      target: "authorize",
+      run: (call) => asked.note(call, () => authorize(call, isKey, signer)),
+    },
+    {
+      path: "/v3/batch/webhooks/test",
+      target: "test",
+      run: (call) => testWebhook(call, isKey, (url) => send(url, "test_webhook_endpoint", null)),
+    },
+    {
+      path: "/batch/v4/request-report",
+      target: "request-report",
+      run: (call) => requestReport(call, isKey, store),
+    },
+    { path: "/emulator/asked", run: asked.answer },
+  ];
+}
+
+/** The server of an emulator, which listens once. */
+class EmulatorServer {
+  readonly #answer: EmulatedService["answer"];
+  #listening: Promise<Listening> | undefined;
+  #isClosed = false;
+
+  constructor(answer: EmulatedService["answer"]) {
+    this.#answer = answer;
+  }
+
+  async listen(port: number, host: string): Promise<string> {
+    if (this.#isClosed) {
+      throw new Error("The emulator is closed: create another one to listen again.");
+    }
+    if (this.#listening !== undefined) {
+      throw new Error("The emulator is already listening: close() it and create another one.");
+    }
+    this.#listening = listen(this.#answer, port, host);
+    try {
+      return (await this.#listening).url;
+    } catch (error) {
+      this.#listening = undefined;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    // A server that failed to start has nothing to close; listen() rejected.
+    const listening = await this.#listening?.catch(() => undefined);
+    await listening?.close();
+  }
 }
 
 // The service's document, section 1: "written without surrounding brackets".

@@ -18,38 +18,13 @@ const seconds = {
 
 /** Creates the metrics of one receiver. */
 export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0]): Measured {
-  const acknowledge = meter.createHistogram("reporthook.acknowledge.duration", {
-    ...{
-      description: "From the arrival of a notification until its answer is decided",
-      ...seconds,
-    },
-  });
-  const authorize = meter.createHistogram("reporthook.authorize.duration", {
-    ...{ description: "Duration of authorize calls", ...seconds },
-  });
-  const process = meter.createHistogram("messaging.process.duration", {
-    ...{ description: "Duration of all handlers of an attempt", ...seconds },
-  });
-  const deliveries = meter.createCounter("reporthook.deliveries", {
-    ...{ unit: "{delivery}", description: "Answers and state changes" },
-  });
-  const waiting = meter.createObservableUpDownCounter("reporthook.deliveries.waiting", {
-    ...{ unit: "{delivery}", description: "Deliveries neither handled nor parked" },
-  });
-  const oldest = meter.createObservableGauge("reporthook.deliveries.oldest", {
-    ...{ unit: "s", description: "Age of the oldest waiting delivery" },
-  });
+  const { acknowledge, authorize, process, deliveries, waiting, oldest } = instrumentsOf(meter);
   const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
   const observed = [waiting, oldest];
 
   const attributesOfOutcome = cached((outcome) => ({ ...base, [names.outcome]: outcome }));
   const attributesOfVerdict = cached((verdict) => ({ ...base, [names.verdict]: verdict }));
   const attributesOfSuccess: Attributes = { ...base, [names.operation]: "process" };
-  const withError = (attributes: Attributes, type: string): Attributes => ({
-    ...attributes,
-    [names.error]: type,
-  });
-
   // An SDK looks up the attributes of each call: several changes of a state become one call.
   const counted = new Map<string, number>();
   const count = (outcome: string): void => {
@@ -97,6 +72,41 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
       meter.removeBatchObservableCallback(observe, observed);
     },
   };
+}
+
+/** The instruments of one receiver. */
+function instrumentsOf(meter: Meter) {
+  const deliveryCount = (description: string) => ({ unit: "{delivery}", description });
+  return {
+    acknowledge: meter.createHistogram("reporthook.acknowledge.duration", {
+      description: "From the arrival of a notification until its answer is decided",
+      ...seconds,
+    }),
+    authorize: meter.createHistogram("reporthook.authorize.duration", {
+      description: "Duration of authorize calls",
+      ...seconds,
+    }),
+    process: meter.createHistogram("messaging.process.duration", {
+      description: "Duration of all handlers of an attempt",
+      ...seconds,
+    }),
+    deliveries: meter.createCounter(
+      "reporthook.deliveries",
+      deliveryCount("Answers and state changes"),
+    ),
+    waiting: meter.createObservableUpDownCounter(
+      "reporthook.deliveries.waiting",
+      deliveryCount("Deliveries neither handled nor parked"),
+    ),
+    oldest: meter.createObservableGauge("reporthook.deliveries.oldest", {
+      unit: "s",
+      description: "Age of the oldest waiting delivery",
+    }),
+  };
+}
+
+function withError(attributes: Attributes, type: string): Attributes {
+  return { ...attributes, [names.error]: type };
 }
 
 function recordSince(startedAt: number, histogram: Histogram, attributes: Attributes): void {

@@ -72,14 +72,9 @@ export function createSpans(
       const active = context.active();
       const ours = trace.getSpan(active) !== undefined;
       const parent = ours || sender === null ? active : trace.setSpanContext(active, sender);
-      const span = tracer.startSpan(
-        `receive ${receiver}`,
-        {
-          kind: ours ? SpanKind.INTERNAL : SpanKind.SERVER,
-          attributes: spanAttributes(receiver, "receive", "receive", id),
-        },
-        parent,
-      );
+      const kind = ours ? SpanKind.INTERNAL : SpanKind.SERVER;
+      const attributes = spanAttributes(receiver, "receive", "receive", id);
+      const span = tracer.startSpan(`receive ${receiver}`, { kind, attributes }, parent);
       const given = sender === null ? withTraceparent(incoming, span.spanContext()) : incoming;
       return { span, context: trace.setSpan(parent, span), given };
     },

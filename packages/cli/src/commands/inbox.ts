@@ -45,6 +45,12 @@ const scripted: Example = [
 const stateOption = (): Option =>
   choiceOption("--state <state>", "only this state; parked is held or dead", listed);
 
+const ofReceiver = "only deliveries of this receiver";
+const theirs = "the receiver of the deliveries";
+
+/** Adds a command of `inbox`. */
+type Add = (usage: string, what: string, examples: readonly Example[]) => Command;
+
 /** Adds `inbox …`, which also works while the app runs. */
 export function addInbox(program: Command, terminal: Terminal): void {
   const inbox = program
@@ -53,107 +59,19 @@ export function addInbox(program: Command, terminal: Terminal): void {
     .description("Inspect an inbox and decide on parked deliveries, also while the app runs.")
     .helpCommand(false)
     .addOption(jsonOption());
-  const add = (usage: string, what: string, examples: readonly Example[]): Command => {
+  const add: Add = (usage, what, examples) => {
     const command = withInboxSource(inbox.command(usage).description(what));
     return withExamples(command.addOption(jsonOption()), examples);
   };
-  const ofReceiver = "only deliveries of this receiver";
-  const theirs = "the receiver of the deliveries";
-  const forMany = (command: Command): Command =>
-    withFilters(command, "all deliveries")
-      .option("--all", "every delivery that allows it")
-      .option("--yes", "do not ask");
-
-  withFilters(
-    add("list", "List deliveries, oldest first.", [
-      parked,
-      ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
-      ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
-    ])
-      .addOption(stateOption())
-      .addOption(reasonOption("only deliveries", "invalid_signature")),
-    "only deliveries",
-  )
-    .option("--receiver <name>", ofReceiver, receiverName)
-    .option("--newest-first", "the newest first")
-    .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
-    .option("--after <id>", "only deliveries after this one")
-    .action((options: ListOptions) => runList(terminal, options));
-  add("show <id>", "Show a delivery in full: body, headers, attempts.", [shown]).action(
-    (id: string, options: InboxSource) => runShow(terminal, id, options),
-  );
-  forMany(
-    add(
-      "release [ids...]",
-      "Run held, dead or handled deliveries again; attempts start from zero.",
-      [
-        ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"],
-        releasedAll,
-        scripted,
-      ],
-    )
-      .addOption(reasonOption("all deliveries"))
-      .addOption(
-        choiceOption("--state <state>", "all in this state (default: parked)", [
-          ...parkedStates,
-          "handled",
-        ]),
-      ),
-  )
-    .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((ids: string[], options: ReleaseOptions) => runRelease(terminal, ids, options));
-  forMany(
-    add("retry [ids...]", "Retry waiting deliveries immediately.", [
-      ["the service is back", "reporthook inbox retry --all"],
-      ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
-    ]),
-  )
-    .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((ids: string[], options: OfReceiver) => runRetry(terminal, ids, options));
-  forMany(
-    add("discard [ids...]", "Delete held or dead deliveries.", [
-      ["a useless one", "reporthook inbox discard 01m7qk2v"],
-      ["all of a kind", "reporthook inbox discard --reason unsigned"],
-    ]).addOption(reasonOption("all deliveries")),
-  )
-    .option("--receiver <name>", ofReceiver, receiverName)
-    .action((ids: string[], options: DiscardOptions) => runDiscard(terminal, ids, options));
-  withFilters(
-    add("watch", "Show deliveries as they come and change, until Ctrl-C.", [
-      ["while you try something out", "reporthook inbox watch"],
-      ["only what gets stuck", "reporthook inbox watch --state parked"],
-      ["each change as a line of JSON", "reporthook inbox watch --json --db inbox.db"],
-    ])
-      .addOption(stateOption())
-      .addOption(reasonOption("only deliveries", "invalid_signature")),
-    "only deliveries",
-  )
-    .option("--receiver <name>", ofReceiver, receiverName)
-    .action((options: WatchOptions) => runWatch(terminal, options));
-  add("export <id>", "Print a delivery as a fixture for trigger --from, without secrets.", [
-    ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
-    [
-      "send it to your app",
-      "reporthook trigger --from fixture.json --to http://127.0.0.1:3000/hook",
-    ],
-  ])
-    .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
-    .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((id: string, options: ExportOptions) => exportFixture(terminal, id, options));
-  add("stats", "Count deliveries by state, and parked ones by reason.", [
-    ["for a script", "reporthook inbox stats --json --db inbox.db"],
-  ])
-    .option("--receiver <name>", ofReceiver, receiverName)
-    .action((options: OfOne) => runStats(terminal, options));
-  add("prune", "Delete expired deliveries; a running app does this by itself.", [
-    [
-      "also deliveries handled over a day ago",
-      "reporthook inbox prune --handled-days 1 --db inbox.db",
-    ],
-  ])
-    .option("--handled-days <days>", "how long to keep handled ones", integer(1, 36_500), 7)
-    .option("--parked-days <days>", "how long to keep held and dead ones", integer(1, 36_500), 30)
-    .action((options: PruneOptions) => runPrune(terminal, options));
+  addList(add, terminal);
+  addShow(add, terminal);
+  addRelease(add, terminal);
+  addRetry(add, terminal);
+  addDiscard(add, terminal);
+  addWatch(add, terminal);
+  addExport(add, terminal);
+  addStats(add, terminal);
+  addPrune(add, terminal);
   withExamples(inbox, [
     parked,
     shown,
@@ -161,4 +79,112 @@ export function addInbox(program: Command, terminal: Terminal): void {
     releasedAll,
     ["of another file", "reporthook inbox list --state parked --db /srv/app/inbox.db"],
   ]);
+}
+
+function addList(add: Add, terminal: Terminal): void {
+  const command = add("list", "List deliveries, oldest first.", [
+    parked,
+    ["the latest, and why they are stuck", "reporthook inbox list --since 2h --newest-first"],
+    ["the next page of all", "reporthook inbox list --limit 500 --after 01m7qk2v --db inbox.db"],
+  ]);
+  forList(command)
+    .option("--newest-first", "the newest first")
+    .option("--limit <count>", "maximum number", integer(1, 10_000), 100)
+    .option("--after <id>", "only deliveries after this one")
+    .action((options: ListOptions) => runList(terminal, options));
+}
+
+function addShow(add: Add, terminal: Terminal): void {
+  add("show <id>", "Show a delivery in full: body, headers, attempts.", [shown]).action(
+    (id: string, options: InboxSource) => runShow(terminal, id, options),
+  );
+}
+
+function addRelease(add: Add, terminal: Terminal): void {
+  const what = "Run held, dead or handled deliveries again; attempts start from zero.";
+  const two: Example = ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"];
+  const states = [...parkedStates, "handled"];
+  const command = add("release [ids...]", what, [two, releasedAll, scripted])
+    .addOption(reasonOption("all deliveries"))
+    .addOption(choiceOption("--state <state>", "all in this state (default: parked)", states));
+  forMany(command)
+    .option("--receiver <name>", theirs, receiverName, "reports")
+    .action((ids: string[], options: ReleaseOptions) => runRelease(terminal, ids, options));
+}
+
+function addRetry(add: Add, terminal: Terminal): void {
+  const command = add("retry [ids...]", "Retry waiting deliveries immediately.", [
+    ["the service is back", "reporthook inbox retry --all"],
+    ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
+  ]);
+  forMany(command)
+    .option("--receiver <name>", theirs, receiverName, "reports")
+    .action((ids: string[], options: OfReceiver) => runRetry(terminal, ids, options));
+}
+
+function addDiscard(add: Add, terminal: Terminal): void {
+  const command = add("discard [ids...]", "Delete held or dead deliveries.", [
+    ["a useless one", "reporthook inbox discard 01m7qk2v"],
+    ["all of a kind", "reporthook inbox discard --reason unsigned"],
+  ]).addOption(reasonOption("all deliveries"));
+  forMany(command)
+    .option("--receiver <name>", ofReceiver, receiverName)
+    .action((ids: string[], options: DiscardOptions) => runDiscard(terminal, ids, options));
+}
+
+function addWatch(add: Add, terminal: Terminal): void {
+  const command = add("watch", "Show deliveries as they come and change, until Ctrl-C.", [
+    ["while you try something out", "reporthook inbox watch"],
+    ["only what gets stuck", "reporthook inbox watch --state parked"],
+    ["each change as a line of JSON", "reporthook inbox watch --json --db inbox.db"],
+  ]);
+  forList(command).action((options: WatchOptions) => runWatch(terminal, options));
+}
+
+function addExport(add: Add, terminal: Terminal): void {
+  const to = "http://127.0.0.1:3000/hook";
+  add("export <id>", "Print a delivery as a fixture for trigger --from, without secrets.", [
+    ["for a test of your app", "reporthook inbox export 01m7qk2v > fixture.json"],
+    ["send it to your app", `reporthook trigger --from fixture.json --to ${to}`],
+  ])
+    .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
+    .option("--receiver <name>", theirs, receiverName, "reports")
+    .action((id: string, options: ExportOptions) => exportFixture(terminal, id, options));
+}
+
+function addStats(add: Add, terminal: Terminal): void {
+  add("stats", "Count deliveries by state, and parked ones by reason.", [
+    ["for a script", "reporthook inbox stats --json --db inbox.db"],
+  ])
+    .option("--receiver <name>", ofReceiver, receiverName)
+    .action((options: OfOne) => runStats(terminal, options));
+}
+
+function addPrune(add: Add, terminal: Terminal): void {
+  const line = "reporthook inbox prune --handled-days 1 --db inbox.db";
+  add("prune", "Delete expired deliveries; a running app does this by itself.", [
+    ["also deliveries handled over a day ago", line],
+  ])
+    .option("--handled-days <days>", "how long to keep handled ones", integer(1, 36_500), 7)
+    .option("--parked-days <days>", "how long to keep held and dead ones", integer(1, 36_500), 30)
+    .action((options: PruneOptions) => runPrune(terminal, options));
+}
+
+/** Adds the options that choose what a list shows. */
+function forList(command: Command): Command {
+  const chosen = command
+    .addOption(stateOption())
+    .addOption(reasonOption("only deliveries", "invalid_signature"));
+  return withFilters(chosen, "only deliveries").option(
+    "--receiver <name>",
+    ofReceiver,
+    receiverName,
+  );
+}
+
+/** Adds the options that choose many deliveries to act on. */
+function forMany(command: Command): Command {
+  return withFilters(command, "all deliveries")
+    .option("--all", "every delivery that allows it")
+    .option("--yes", "do not ask");
 }

@@ -29,75 +29,82 @@ interface Subject {
 
 /** Reads once a second, or less often if it takes too much time; `isOver` ends it for all. */
 export function createLooks(isOver: () => Promise<boolean>): Looks {
-  // In the order of the last read, oldest first.
-  const subjects = new Map<string, Subject>();
-  let beating: Promise<void> | undefined;
-  let leftMs = 0;
-  let countedAt = performance.now();
+  return new SharedLooks(isOver);
+}
 
-  function lookAt(subject: Subject): Promise<void> {
+class SharedLooks implements Looks {
+  readonly #isOver: () => Promise<boolean>;
+  // In the order of the last read, oldest first.
+  readonly #subjects = new Map<string, Subject>();
+  #beating: Promise<void> | undefined;
+  #leftMs = 0;
+  #countedAt = performance.now();
+
+  constructor(isOver: () => Promise<boolean>) {
+    this.#isOver = isOver;
+  }
+
+  join(key: string, look: Look): Shown {
+    const subject = this.#subjects.get(key) ?? { look, pages: 0, seen: null, looking: undefined };
+    this.#subjects.set(key, subject);
+    subject.pages++;
+    return {
+      get seen() {
+        return subject.seen;
+      },
+      next: () => {
+        if (subject.seen === null) return this.#lookFirst(subject);
+        this.#beating ??= this.#beat().finally(() => {
+          this.#beating = undefined;
+        });
+        return this.#beating;
+      },
+      leave: () => {
+        subject.pages--;
+        if (subject.pages === 0) this.#subjects.delete(key);
+      },
+    };
+  }
+
+  async #lookFirst(subject: Subject): Promise<void> {
+    await this.#checkOpen();
+    if (subject.pages > 0) await this.#lookAt(subject);
+  }
+
+  async #beat(): Promise<void> {
+    await pause(everyMs);
+    // Without viewers the inbox may be closed: a query would open it again.
+    if (this.#subjects.size === 0) return;
+    await this.#checkOpen();
+    const now = performance.now();
+    const earned = Math.max(this.#leftMs, -lateMs * share) + (now - this.#countedAt) * share;
+    this.#leftMs = Math.min(earned, everyMs * share);
+    this.#countedAt = now;
+    for (const [key, subject] of [...this.#subjects]) {
+      if (this.#leftMs <= 0) return;
+      if (this.#subjects.get(key) !== subject) continue;
+      this.#subjects.delete(key);
+      this.#subjects.set(key, subject);
+      await this.#lookAt(subject);
+    }
+  }
+
+  #lookAt(subject: Subject): Promise<void> {
     const began = performance.now();
     subject.looking ??= inTime(subject.look())
       .then((seen) => {
         subject.seen = seen;
       })
       .finally(() => {
-        leftMs -= performance.now() - began;
+        this.#leftMs -= performance.now() - began;
         subject.looking = undefined;
       });
     return subject.looking;
   }
 
-  async function checkOpen(): Promise<void> {
-    if (await inTime(isOver())) throw new Error("The receiver is closing");
+  async #checkOpen(): Promise<void> {
+    if (await inTime(this.#isOver())) throw new Error("The receiver is closing");
   }
-
-  async function beat(): Promise<void> {
-    await pause(everyMs);
-    // Without viewers the inbox may be closed: a query would open it again.
-    if (subjects.size === 0) return;
-    await checkOpen();
-    const now = performance.now();
-    const earned = Math.max(leftMs, -lateMs * share) + (now - countedAt) * share;
-    leftMs = Math.min(earned, everyMs * share);
-    countedAt = now;
-    for (const [key, subject] of [...subjects]) {
-      if (leftMs <= 0) return;
-      if (subjects.get(key) !== subject) continue;
-      subjects.delete(key);
-      subjects.set(key, subject);
-      await lookAt(subject);
-    }
-  }
-
-  async function lookFirst(subject: Subject): Promise<void> {
-    await checkOpen();
-    if (subject.pages > 0) await lookAt(subject);
-  }
-
-  return {
-    join(key, look) {
-      const subject = subjects.get(key) ?? { look, pages: 0, seen: null, looking: undefined };
-      subjects.set(key, subject);
-      subject.pages++;
-      return {
-        get seen() {
-          return subject.seen;
-        },
-        next() {
-          if (subject.seen === null) return lookFirst(subject);
-          beating ??= beat().finally(() => {
-            beating = undefined;
-          });
-          return beating;
-        },
-        leave() {
-          subject.pages--;
-          if (subject.pages === 0) subjects.delete(key);
-        },
-      };
-    },
-  };
 }
 
 /** Rejects if the answer is too late for a live page. */

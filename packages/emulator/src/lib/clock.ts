@@ -37,77 +37,87 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 /** Creates a clock; `rewind` removes the offset and keeps the remaining time of each timer. */
 export function createClock(): { clock: VirtualClock; rewind(): void } {
-  const timers = new Set<Scheduled>();
-  let offset = 0;
+  const timers = new Timers();
+  return {
+    clock: {
+      now: () => timers.now(),
+      advance: (ms) => timers.advance(ms),
+      setTimeout: (callback, ms) => timers.set(callback, ms),
+      clearTimeout: (timer) => timers.clear(timer),
+    },
+    rewind: () => timers.rewind(),
+  };
+}
 
-  const now = (): number => Date.now() + offset;
+/** The timers of a clock, and its offset. */
+class Timers {
+  readonly #scheduled = new Set<Scheduled>();
+  #offset = 0;
 
-  function fire(timer: Scheduled): void {
-    cancel(timer);
+  now(): number {
+    return Date.now() + this.#offset;
+  }
+
+  advance(ms: number): void {
+    if (!(Number.isFinite(ms) && ms >= 0)) {
+      throw new TypeError(`advance() takes milliseconds ≥ 0, not ${String(ms)}`);
+    }
+    const target = this.now() + ms;
+    for (let next = this.#earliest(); next && next.due <= target; next = this.#earliest()) {
+      this.#offset += Math.max(0, next.due - this.now());
+      this.#fire(next);
+    }
+    this.#offset += Math.max(0, target - this.now());
+    for (const timer of this.#scheduled) this.#arm(timer);
+  }
+
+  set(callback: () => void, ms: number): VirtualTimer {
+    const timer: Scheduled = {
+      // At least 1 ms, as in Node: a callback that sets the next timer cannot stop advance().
+      due: this.now() + Math.max(1, ms),
+      keepsAlive: true,
+      handle: undefined,
+      callback,
+      ref: () => keep(timer, true),
+      unref: () => keep(timer, false),
+    };
+    this.#scheduled.add(timer);
+    this.#arm(timer);
+    return timer;
+  }
+
+  clear(timer: unknown): void {
+    if (this.#scheduled.has(timer as Scheduled)) this.#cancel(timer as Scheduled);
+  }
+
+  rewind(): void {
+    for (const timer of this.#scheduled) timer.due -= this.#offset;
+    this.#offset = 0;
+  }
+
+  #fire(timer: Scheduled): void {
+    this.#cancel(timer);
     timer.callback();
   }
 
-  function cancel(timer: Scheduled): void {
+  #cancel(timer: Scheduled): void {
     clearTimeout(timer.handle);
-    timers.delete(timer);
+    this.#scheduled.delete(timer);
   }
 
-  function arm(timer: Scheduled): void {
+  #arm(timer: Scheduled): void {
     clearTimeout(timer.handle);
-    const ms = Math.max(0, timer.due - now());
-    timer.handle = setTimeout(
-      () => (ms > LONGEST_MS ? arm : fire)(timer),
-      Math.min(ms, LONGEST_MS),
-    );
+    const ms = Math.max(0, timer.due - this.now());
+    const due = (): void => (ms > LONGEST_MS ? this.#arm(timer) : this.#fire(timer));
+    timer.handle = setTimeout(due, Math.min(ms, LONGEST_MS));
     if (!timer.keepsAlive) hold(timer.handle, false);
   }
 
-  function earliest(): Scheduled | undefined {
+  #earliest(): Scheduled | undefined {
     let first: Scheduled | undefined;
-    for (const timer of timers) if (!first || timer.due < first.due) first = timer;
+    for (const timer of this.#scheduled) if (!first || timer.due < first.due) first = timer;
     return first;
   }
-
-  const clock: VirtualClock = {
-    now,
-    advance(ms) {
-      if (!(Number.isFinite(ms) && ms >= 0)) {
-        throw new TypeError(`advance() takes milliseconds ≥ 0, not ${String(ms)}`);
-      }
-      const target = now() + ms;
-      for (let next = earliest(); next && next.due <= target; next = earliest()) {
-        offset += Math.max(0, next.due - now());
-        fire(next);
-      }
-      offset += Math.max(0, target - now());
-      for (const timer of timers) arm(timer);
-    },
-    setTimeout(callback, ms) {
-      const timer: Scheduled = {
-        // At least 1 ms, as in Node: a callback that sets the next timer cannot stop advance().
-        due: now() + Math.max(1, ms),
-        keepsAlive: true,
-        handle: undefined,
-        callback,
-        ref: () => keep(timer, true),
-        unref: () => keep(timer, false),
-      };
-      timers.add(timer);
-      arm(timer);
-      return timer;
-    },
-    clearTimeout(timer) {
-      if (timers.has(timer as Scheduled)) cancel(timer as Scheduled);
-    },
-  };
-
-  return {
-    clock,
-    rewind() {
-      for (const timer of timers) timer.due -= offset;
-      offset = 0;
-    },
-  };
 }
 
 function keep(timer: Scheduled, alive: boolean): VirtualTimer {
