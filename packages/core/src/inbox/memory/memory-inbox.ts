@@ -16,10 +16,7 @@ import { MemoryQueue } from "./queue.ts";
 export interface MemoryInboxOptions {
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
-  /**
-   * Maximum number of bytes kept at once: bodies, long addresses and long signatures; beyond it `add` rejects `overloaded`. 256
-   * MiB.
-   */
+  /** Maximum bytes kept at once: bodies, long addresses, long signatures; beyond it `add` rejects `overloaded`. 256 MiB. */
   readonly maxBytes?: number | undefined;
   /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
   readonly acceptLoss?: boolean | undefined;
