@@ -8,22 +8,107 @@ import { refusalWarnings } from "../../packages/core/src/observe/refusals.ts";
 import { doneToAll, doneToOne } from "../../packages/dashboard/src/actions.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const docs = join(root, "docs/logs.md");
 
-/** A line that can be logged, as "message (level)". */
+/** The tables of messages, in the order of their sections. */
+const tables = [
+  "core/src/messages.ts",
+  "bullmq/src/messages.ts",
+  "core/src/observe/alert-messages.ts",
+  "dashboard/src/messages.ts",
+];
+
+interface Message {
+  readonly section: string;
+  readonly name: string;
+  readonly text: string;
+  /** As `warn, once a minute`. */
+  readonly level: string;
+  readonly explanation: string;
+}
+
+/** Reads the tables; the comment of an entry begins with its level in brackets. */
+function readTables(): {
+  readonly messages: readonly Message[];
+  readonly intros: ReadonlyMap<string, string>;
+} {
+  const messages: Message[] = [];
+  const intros = new Map<string, string>();
+  for (const table of tables) {
+    const text = readFileSync(join(root, "packages", table), "utf8");
+    const object = /export const (\w+)/.exec(text)?.[1];
+    let section = "";
+    const parts = text.matchAll(
+      /^ {2}\/\/ (?:## )?(.+)$|^ {2}\/\*\*([\s\S]*?)\*\/\s+(\w+):\s+"([^"]+)",$/gm,
+    );
+    for (const [whole, title = "", comment = "", name = "", message = ""] of parts) {
+      if (whole.startsWith("  // ## ")) section = title;
+      else if (title !== "") intros.set(section, title);
+      else {
+        const prose = comment
+          .replace(/\n \* ?/g, " ")
+          .replace(/\s+\* /g, " ")
+          .replace(/\s+/g, " ")
+          .trim();
+        const [, level = "", explanation = ""] = /^\(([^)]+)\) (.*)$/.exec(prose) ?? [];
+        expect(level, `${table}: the comment of ${name} begins with its level`).not.toBe("");
+        messages.push({ section, name: `${object}.${name}`, text: message, level, explanation });
+      }
+    }
+  }
+  return { messages, intros };
+}
+
+/** The sections of docs/logs.md about the messages. */
+function generated(): string {
+  const { messages, intros } = readTables();
+  const sections = [...new Set(messages.map(({ section }) => section))];
+  return sections
+    .map((section) => {
+      const entries = messages
+        .filter((message) => message.section === section)
+        .map(({ text, level, explanation }) => `- \`${text}\` (${level})\n${wrapped(explanation)}`);
+      const intro = intros.get(section);
+      const after = section === "The inbox" ? `\n\n${bullmq}` : "";
+      return `## ${section}\n\n${intro === undefined ? "" : `${intro}\n\n`}${entries.join("\n")}${after}\n`;
+    })
+    .join("\n");
+}
+
+const bullmq = `The BullMQ inbox also logs, once at the start, each server setting that may lose acknowledged deliveries, with its value and the
+value to set: [what the server has to be told](../packages/bullmq/README.md#what-the-server-has-to-be-told).`;
+
+/** Lines of at most 120 characters, indented as in a list. */
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  let line = " ";
+  // A link stays in one line.
+  for (const word of text.match(/\[[^\]]*\]\([^)]*\)\S*|\S+/g) ?? []) {
+    if (line.length + 1 + word.length > 120) {
+      lines.push(line);
+      line = " ";
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
+
+/** The messages that the code logs, as "text (level)". */
 function linesOfTheCode(): string[] {
+  const texts = new Map(readTables().messages.map(({ name, text }) => [name, text]));
   const folder = join(root, "packages");
   const refusals = Object.values(refusalWarnings).map((text) => `${text} (warn, once a minute)`);
   const others = readdirSync(folder).flatMap((name) => {
     const src = join(folder, name, "src");
     return readdirSync(src, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
-      .flatMap((file) => linesOf(readFileSync(join(src, file), "utf8")));
+      .flatMap((file) => linesOf(readFileSync(join(src, file), "utf8"), texts));
   });
   const actions = [doneToOne, doneToAll].flatMap((lines) => Object.values(lines));
   return [...refusals, ...actions.map((text) => `${text} (info)`), ...others];
 }
 
-function linesOf(code: string): string[] {
+function linesOf(code: string, texts: ReadonlyMap<string, string>): string[] {
   const levels = new Map(["warn", "error", "info"].map((level) => [`logger.${level}`, level]));
   // A constant, a private field, or one of the functions in the private field #lines.
   const throttled =
@@ -36,16 +121,12 @@ function linesOf(code: string): string[] {
     const before = name.startsWith("#") ? "this\\." : "(?<![\\w#])";
     const calls = code.matchAll(new RegExp(`${before}${name}(?:\\?\\.)?\\(`, "g"));
     return [...calls].flatMap(({ 0: call, index }) => {
-      const argument = lastArgument(code.slice(index + call.length));
-      const constant = code.slice(0, index).match(/const message = ("[^"]*");\n.*$/)?.[1];
-      const message = argument === "message" ? constant : argument;
+      const message = lastArgument(code.slice(index + call.length));
       // A parameter of the caller.
-      if (message === undefined) return [];
-      const texts = [...message.matchAll(/"((?:[^"\\]|\\.)*)"|`([^`]*)`/g)];
-      expect(texts, `the message of ${name}(${message}) is no literal`).not.toEqual([]);
-      return texts.map(([, plain, template = ""]) => {
-        return `${plain ?? template.replaceAll(/\$\{[^}]*\}/g, "…")} (${level})`;
-      });
+      if (message === "message") return [];
+      const used = message.match(/\b\w*[mM]essages\.\w+/g) ?? [];
+      expect(used, `the message of ${name}(${message}) is in a table`).not.toEqual([]);
+      return used.map((entry) => `${texts.get(entry)} (${level})`);
     });
   });
 }
@@ -70,17 +151,17 @@ function lastArgument(rest: string): string {
   return last;
 }
 
-function linesOfTheDocs(): string[] {
-  const text = readFileSync(join(root, "docs/logs.md"), "utf8");
-  const rows = text.matchAll(/^- `([^`]+)` \(((?:warn|error|info)[^)]*)\)$/gm);
-  return [...rows].map(([, message, level]) => `${message} (${level})`);
-}
+test("docs/logs.md is generated from the tables of messages", async () => {
+  const text = readFileSync(docs, "utf8");
+  const head = text.slice(0, text.indexOf("## Decisions"));
+  await expect(head + generated()).toMatchFileSnapshot(docs);
+});
 
-test("docs/logs.md lists every message of the code, and no other", () => {
-  const documented = linesOfTheDocs();
-  expect(documented.length).toBeGreaterThan(25);
-  expect(new Set(documented).size).toBe(documented.length);
-  expect([...new Set(linesOfTheCode())].sort()).toEqual(documented.sort());
+test("the tables have every message that the code logs, at its level, and no other", () => {
+  const listed = readTables().messages.map(({ text, level }) => `${text} (${level})`);
+  expect(listed.length).toBeGreaterThan(25);
+  expect(new Set(listed).size).toBe(listed.length);
+  expect([...new Set(linesOfTheCode())].sort()).toEqual([...listed].sort());
 });
 
 test("a logger with info is given one line for each decision, found by the delivery's id", async () => {

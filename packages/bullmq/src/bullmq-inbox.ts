@@ -22,6 +22,7 @@ import { discard, release } from "./admin/admin.ts";
 import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
+import { bullmqMessages } from "./messages.ts";
 import {
   BacklogMeter,
   backlogShareOf,
@@ -177,10 +178,7 @@ class BullmqInbox implements Inbox {
       for (const queues of await receivers.some(undefined)) {
         await connection.forget(queues.of("verify").name, now.getTime());
         pruned += await prune(queues, retention, now.getTime(), (id) =>
-          logger.warn(
-            { inbox: place, id },
-            "Parked delivery lost: the server no longer has its record.",
-          ),
+          logger.warn({ inbox: place, id }, bullmqMessages.parkedLost),
         );
       }
       return pruned;

@@ -8,6 +8,7 @@ import { referenceCountOf } from "./inbox/inbox-reference-count.ts";
 import { receiverInbox } from "./inbox/receiver-inbox.ts";
 import { reserveName } from "./inbox/receiver-names.ts";
 import { assertMs } from "./lib/validate.ts";
+import { messages } from "./messages.ts";
 import { Reporter } from "./observe/reporter.ts";
 import { watch } from "./observe/watcher.ts";
 import type { ReceiverOptions } from "./options/options.ts";
@@ -135,12 +136,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
 
 function warnAtCreation({ ack, client, logger }: ReceiverSettings, isInboxGiven: boolean): void {
   if (ack === "stored" && !isInboxGiven) {
-    logger.warn({}, "No inbox given: a crash loses acknowledged deliveries.");
+    logger.warn({}, messages.noInbox);
   }
   const baseUrl = overHttpOf(client);
   if (baseUrl === undefined) return;
-  logger.warn(
-    { baseUrl },
-    "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.",
-  );
+  logger.warn({ baseUrl }, messages.insecure);
 }

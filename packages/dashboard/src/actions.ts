@@ -4,6 +4,7 @@ import { maxDiscarded, type Viewer, type WireDone } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
 import type { DashboardLogger } from "./logger.ts";
+import { dashboardMessages } from "./messages.ts";
 
 /** A requested action. */
 type Action = Extract<RouteMatch, { readonly action: string }>;
@@ -12,17 +13,17 @@ type Action = Extract<RouteMatch, { readonly action: string }>;
 export type Act = (viewer: Viewer, action: Action, request: Request) => Promise<Response>;
 
 /** The log lines of actions on one delivery. */
-export const doneToOne = {
-  release: "Delivery released.",
-  retry: "Delivery retried.",
-  discard: "Delivery discarded.",
-} as const;
+export const doneToOne: Readonly<Record<"release" | "retry" | "discard", string>> = {
+  release: dashboardMessages.released,
+  retry: dashboardMessages.retried,
+  discard: dashboardMessages.discarded,
+};
 
 /** The log lines of actions on all deliveries of a reason. */
-export const doneToAll = {
-  release: "All deliveries parked for a reason were released.",
-  discard: "Deliveries parked for a reason were discarded.",
-} as const;
+export const doneToAll: Readonly<Record<"release" | "discard", string>> = {
+  release: dashboardMessages.releasedAll,
+  discard: dashboardMessages.discardedAll,
+};
 
 const statuses: Readonly<Record<string, number>> = {
   not_found: 404,

@@ -11,6 +11,7 @@ import { isLocal, isSameOrigin } from "./http/guard.ts";
 import { matchRoute, type RouteMatch } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import type { DashboardLogger } from "./logger.ts";
+import { dashboardMessages } from "./messages.ts";
 
 /** A user of the dashboard, and whether they may release, retry and discard. */
 export type Person = Viewer;
@@ -86,7 +87,7 @@ class Answering {
         return problem(400, error.code, error.message);
       }
       const logger = this.#logger;
-      if (logger) logger.error({ error: String(error) }, "Dashboard failed to answer.");
+      if (logger) logger.error({ error: String(error) }, dashboardMessages.failed);
       const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
       return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
     }

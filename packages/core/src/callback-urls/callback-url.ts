@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { messages } from "../messages.ts";
 import { type CallbackTokens, createCallbackTokens } from "./token.ts";
 
 declare const contextType: unique symbol;
@@ -60,9 +61,7 @@ export function createCallbacks(
       if (context !== null) return { url: rest, context: context === "" ? null : context };
       unknown(
         { token: token === null ? "missing" : "invalid" },
-        require
-          ? "Request refused: it has no valid callback token, answered 404."
-          : "Request accepted without a valid callback token: its event has no context.",
+        require ? messages.tokenRefused : messages.tokenMissing,
       );
       return require ? null : { url: rest, context: null };
     },

@@ -1,6 +1,7 @@
 import { describe } from "../lib/describe.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
+import { messages } from "../messages.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** A receiver, as its successor sees it. */
@@ -56,12 +57,9 @@ export function reserveName<Of extends Holder>(
   if (earlier !== undefined) {
     forget(name, earlier);
     earlier.successor = holder;
-    logger.warn(
-      {},
-      "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
-    );
+    logger.warn({}, messages.receiverReplaced);
     earlier.holder.close().catch((error: unknown) => {
-      logger.error({ error: describe(error) }, "The earlier receiver could not be closed.");
+      logger.error({ error: describe(error) }, messages.earlierNotClosed);
     });
   }
   const place: Place<Of> = { holder, successor: undefined };

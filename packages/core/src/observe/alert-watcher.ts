@@ -8,6 +8,7 @@ import { printable } from "../lib/printable.ts";
 import { redactAddresses } from "../lib/redact.ts";
 import { settlesWithin, withTimeout } from "../lib/timeout.ts";
 import { type Alert, type AlertKind, alertOf } from "./alert.ts";
+import { alertMessages } from "./alert-messages.ts";
 import { type Due, Lasting, ParkedFor } from "./alert-topics.ts";
 import type { Watched, Watcher } from "./watcher.ts";
 
@@ -180,7 +181,7 @@ export class AlertWatcher implements Watcher {
       return true;
     } catch (error) {
       const fields = { kind: alert.kind, error: this.#redact(describe(error)) };
-      this.#failed(fields, "Alert not sent; retrying.");
+      this.#failed(fields, alertMessages.notSent);
       return false;
     }
   }

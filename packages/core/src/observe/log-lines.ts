@@ -3,6 +3,7 @@ import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../lib/log.ts";
 import { errField } from "../lib/thrown.ts";
+import { messages } from "../messages.ts";
 
 /** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */
 export function logAnswer(
@@ -15,9 +16,9 @@ export function logAnswer(
   const ms = deadline.elapsedMs;
   if ("refused" in decision) {
     const { refused: code, id: own = id } = decision;
-    logger.info({ id: own, code, ms }, "Notification refused.");
+    logger.info({ id: own, code, ms }, messages.refused);
   } else {
-    logger.info({ ...decision, ms }, "Notification acknowledged.");
+    logger.info({ ...decision, ms }, messages.acknowledged);
   }
 }
 
@@ -30,13 +31,13 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
   const err = errField(outcome);
   if (to === "verified") {
     const { verification, type } = outcome;
-    logger.info?.({ id, attempt, verification, type }, "Delivery verified.");
+    logger.info?.({ id, attempt, verification, type }, messages.verified);
   } else if (to === "handled") {
     const type = outcome.type ?? job.type;
-    logger.info?.({ id, attempt, type }, "Delivery handled.");
+    logger.info?.({ id, attempt, type }, messages.handled);
   } else if (to === "rejected") {
     const { code: reason } = outcome.reason;
-    logger.info?.({ id, attempt, reason }, "Delivery rejected.");
+    logger.info?.({ id, attempt, reason }, messages.rejected);
   } else if (
     !keeps &&
     (stage === "handle" || to === "retry") &&
@@ -44,17 +45,17 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
   ) {
     const why =
       "reason" in outcome ? { reason: outcome.reason.code, error, ...err } : { error, ...err };
-    logger.warn({ id, ...why }, "Notification not handled: answered 503.");
+    logger.warn({ id, ...why }, messages.notHandled);
   } else if (keeps && to !== "retry") {
     const { code: reason, message: why } = outcome.reason;
     const fields = { id, reason, why, attempt, error, ...err };
-    if (to === "held") logger.warn(fields, "Delivery held: release or discard it.");
-    else logger.warn(fields, "Delivery dead: see why, then release or discard it.");
+    if (to === "held") logger.warn(fields, messages.held);
+    else logger.warn(fields, messages.dead);
   } else if (keeps && to === "retry" && stage === "handle" && outcome.countsAsAttempt) {
     const fields = { id, attempt, error, afterMs: outcome.afterMs, ...err };
-    logger.warn(fields, "Handler failed; the delivery will be retried.");
+    logger.warn(fields, messages.handlerFailed);
   } else if (keeps && to === "retry") {
     const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };
-    logger.info?.(fields, "Delivery postponed: it waits for its next attempt.");
+    logger.info?.(fields, messages.postponed);
   }
 }

@@ -3,6 +3,7 @@ import { entryOf, jobAt, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
+import { messages } from "../messages.ts";
 import { callHook, notifyHooks, type Observe } from "./hooks.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import { logOutcome } from "./log-lines.ts";
@@ -41,7 +42,7 @@ export class Reporter {
   /** Logs what should not have failed; for what a hook throws, too. */
   readonly unexpected = (error: unknown): void => {
     const { redact, logger } = this.#options;
-    logger.error(shownFields(error, redact), "Processing failed unexpectedly.");
+    logger.error(shownFields(error, redact), messages.unexpected);
   };
 
   /** A delivery is stored; `outcome` is that of `verify: "before-ack"`, if it was asked. */
@@ -50,7 +51,7 @@ export class Reporter {
     if (outcome !== null) this.settled(jobAt(delivery), outcome);
     if (arrival.to !== "held" || outcome?.to === "held") return;
     const fields = { id: delivery.id, reason: arrival.reason.code };
-    this.#options.logger.info?.(fields, "Delivery held on arrival.");
+    this.#options.logger.info?.(fields, messages.heldOnArrival);
     this.#ended(jobAt(delivery), { ...arrival, error: null });
     this.#showNew(this.#hooks.parked, delivery, arrival);
   }

@@ -1,6 +1,7 @@
 import { toObject } from "../events/recognize.ts";
 import { type Job, type Outcome, park, type Recognized } from "../inbox/delivery.ts";
 import { oncePerMinuteEach } from "../lib/log.ts";
+import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Registration } from "./handlers.ts";
 
@@ -24,18 +25,12 @@ export function createNoHandler({
   return {
     atStart() {
       if (registrations.length > 0) return;
-      logger.warn(
-        {},
-        "Receiver started without a handler: reports count as handled, and nothing runs. Call on() before the start.",
-      );
+      logger.warn({}, messages.noHandlers);
     },
     outcomeOf(job, found) {
       const { type } = found;
       if (type === "unknown") return held(job);
-      unhandled(
-        { id: job.id, type },
-        "Delivery counted as handled: no handler is registered for its type.",
-      );
+      unhandled({ id: job.id, type }, messages.noHandler);
       return { to: "handled", ...found, error: "no handler ran" };
     },
   };

@@ -1,5 +1,6 @@
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Has the inbox delete what it no longer keeps. */
@@ -32,7 +33,7 @@ export class Pruner {
     } catch (error) {
       if (this.#stopped) return;
       const fields = { error: describe(error, redact) };
-      this.#failed(fields, "Expired deliveries not pruned; retrying.");
+      this.#failed(fields, messages.notPruned);
     }
   }
 

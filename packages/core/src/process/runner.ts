@@ -10,6 +10,7 @@ import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { settlesWithin } from "../lib/timeout.ts";
+import { messages } from "../messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Watcher } from "../observe/watcher.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -89,10 +90,7 @@ export class Runner {
     this.#begin().catch((error: unknown) => {
       if (this.#parts.status.closing) return;
       const afterMs = Math.min(1_000 * 2 ** this.#failures++, retryMaxMs);
-      logger.error(
-        { error: describe(error), afterMs },
-        "Inbox not opened: notifications are answered 503; retrying.",
-      );
+      logger.error({ error: describe(error), afterMs }, messages.inboxNotOpened);
       const retry = (): void => {
         this.#retryTimer = undefined;
         this.ensureStarted();
@@ -159,10 +157,7 @@ export class Runner {
       clock,
       // Called for each delivery, or each second.
       onError: (error) =>
-        this.#inboxFailed(
-          { error: describe(error, redact) },
-          "Inbox failed while processing deliveries; retrying.",
-        ),
+        this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed),
       ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
       onRecorded: bind((job: Job, outcome: Outcome) => {
         reporter.settled(job, outcome);

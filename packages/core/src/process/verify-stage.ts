@@ -18,6 +18,7 @@ import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
+import { messages } from "../messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { authorizeOnce } from "./authorize-once.ts";
@@ -99,10 +100,7 @@ export class VerifyStage {
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
     if (verdict === "invalid") {
-      this.#lines.rejected(
-        { id: job.id },
-        "Notification rejected: the service did not make its signature. If all are rejected, check apiKey and baseUrl.",
-      );
+      this.#lines.rejected({ id: job.id }, messages.forged);
       return reject("invalid_signature", "The service did not make this signature.");
     }
     if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
@@ -121,10 +119,7 @@ export class VerifyStage {
       const held = park("held", "expired", `${why} Release it if you trust it.`);
       return { ...held, verification: "expired", ...recognized };
     }
-    this.#lines.expired(
-      { id: job.id },
-      "Notification refused: its signature expired. The option expired can hold it for a person.",
-    );
+    this.#lines.expired({ id: job.id }, messages.expired);
     return { ...reject("expired", why), verification: "expired", ...recognized };
   }
 
@@ -159,17 +154,11 @@ export class VerifyStage {
     if (why === "unauthorized" && isKeySuspect(call.state, call.service)) {
       this.#options.status.service = "refused";
       this.#refusedAt = call.service.now;
-      this.#lines.refused(
-        { error },
-        "The service refuses the API key: verification is paused, nothing is lost. Check apiKey.",
-      );
+      this.#lines.refused({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
     if (why === "unavailable") this.#options.status.service = "unreachable";
-    this.#lines.unanswered(
-      { id: job.id, error },
-      "No verdict from the service. If this continues, check baseUrl and whether the service is reachable.",
-    );
+    this.#lines.unanswered({ id: job.id, error }, messages.noVerdict);
     return withoutVerdict(job, { ...call, error });
   }
 

@@ -3,6 +3,7 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Status } from "../inbox/health.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Turns requests away while the receiver closes, or while too much waits. */
@@ -26,24 +27,18 @@ export class Admission {
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
-    this.#overloaded(
-      { waiting, unverified },
-      "Notification refused: too many are waiting, answered 503.",
-    );
+    this.#overloaded({ waiting, unverified }, messages.overloaded);
     return { refused: "overloaded" };
   }
 
   /** The refusal of a delivery that could not be stored. */
   notStored(id: string, error: unknown): ReceiveResult {
     if (error instanceof ReporthookError && error.code === "overloaded") {
-      this.#overloaded(
-        { error: describe(error) },
-        "Notification refused: the inbox is full, answered 503.",
-      );
+      this.#overloaded({ error: describe(error) }, messages.inboxFull);
       return { refused: "overloaded" };
     }
     const fields = { id, error: describe(error) };
-    this.#settings.logger.error(fields, "Notification not stored: answered 503.");
+    this.#settings.logger.error(fields, messages.notStored);
     return { refused: "inbox_unavailable" };
   }
 }

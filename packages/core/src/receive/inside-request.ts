@@ -8,6 +8,7 @@ import { isPromise } from "../lib/is-promise.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
 import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
+import { messages } from "../messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { HandleStage } from "../process/handle-stage.ts";
@@ -79,10 +80,7 @@ export function createInline(
     try {
       return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {
-      logger.warn(
-        { id, error: describe(error) },
-        "Notification not handled in time: answered 503.",
-      );
+      logger.warn({ id, error: describe(error) }, messages.notHandledInTime);
       return { refused: "not_handled", id };
     }
   }

@@ -8,6 +8,7 @@ import { describe } from "../lib/describe.ts";
 import { InFlight } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
+import { messages } from "../messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
@@ -86,7 +87,7 @@ export class Requests {
     try {
       context?.waitUntil?.(Promise.allSettled([pending, attempted]));
     } catch (error) {
-      this.#failed({ error: describe(error) }, "waitUntil failed; continuing without it.");
+      this.#failed({ error: describe(error) }, messages.waitUntilFailed);
     }
     return pending;
   }
@@ -100,7 +101,7 @@ export class Requests {
 
   #unexpected(error: unknown): ReceiveResult {
     const fields = shownFields(error, this.#settings.redact);
-    this.#failed(fields, "Request failed unexpectedly: answered 503.");
+    this.#failed(fields, messages.requestFailed);
     return { refused: "inbox_unavailable" };
   }
 }

@@ -2,6 +2,7 @@ import type { Recognition } from "../events/recognize.ts";
 import { type Arrival, maxUnsigned, park } from "../inbox/delivery.ts";
 import type { Backlog } from "../inbox/inbox.ts";
 import { oncePerMinute } from "../lib/log.ts";
+import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of `createReceiver` that concern deliveries without a signature. */
@@ -41,23 +42,17 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
   return (claims, headerNames, load) => {
     const test = isTest(claims);
     if ((test ? unsignedTests : unsigned) === "refuse") {
-      byOption(
-        { headers: headerNames },
-        "Notification refused by the options: it has no signature. If one of these headers carries it, name it in the option signature.",
-      );
+      byOption({ headers: headerNames }, messages.unsignedRefused);
       return null;
     }
     const full = test ? load.unsignedWaiting >= maxWaiting : load.unsignedHeld >= maxUnsigned;
     if (full || !withinRate()) {
-      refused({ headers: headerNames }, "Notification refused: too many have no signature.");
+      refused({ headers: headerNames }, messages.tooManyUnsigned);
       return null;
     }
     const { type, reportId } = claims;
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
-    held(
-      { headers: headerNames },
-      "Notification held: it has no signature. If one of these headers carries it, name it in the option signature.",
-    );
+    held({ headers: headerNames }, messages.unsignedHeld);
     const message = "It came without a signature. Release it if you trust it.";
     return {
       ...park("held", "unsigned", message),

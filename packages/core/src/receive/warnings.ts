@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import { messages } from "../messages.ts";
 
 /** Warnings about requests that are answered normally. */
 export interface ReceiveWarnings {
@@ -21,19 +22,15 @@ export function receiveWarnings({
   let saidNotStarted = false;
   return {
     bodyUnavailable() {
-      unavailable(
-        {},
-        "Something ahead of the receiver consumed the body and left nothing: mount the receiver before it, or let it keep rawBody.",
-      );
+      unavailable({}, messages.bodyUnavailable);
     },
     reusedSignature(id, sameSignatureAs) {
-      const message = "Signature reused with other bytes, or at another address.";
-      logger.warn({ id, sameSignatureAs }, message);
+      logger.warn({ id, sameSignatureAs }, messages.reusedSignature);
     },
     notStarted(id) {
       if (saidNotStarted) return;
       saidNotStarted = true;
-      logger.warn({ id }, "Delivery stored, but not handled before start(): autostart is off.");
+      logger.warn({ id }, messages.notStarted);
     },
   };
 }

@@ -1,0 +1,19 @@
+// docs/logs.md is generated from this table and its comments: `pnpm logs`.
+
+/** The messages of a dashboard's log lines. */
+export const dashboardMessages = {
+  // ## The dashboard
+  // These go to the dashboard's own option `logger`.
+  /** (info) `by` released the delivery `id`. */
+  released: "Delivery released.",
+  /** (info) `by` retried the waiting delivery `id`. */
+  retried: "Delivery retried.",
+  /** (info) `by` released all deliveries parked for `reason`: `done` of them. */
+  releasedAll: "All deliveries parked for a reason were released.",
+  /** (info) `by` deleted the parked delivery `id`. */
+  discarded: "Delivery discarded.",
+  /** (info) `by` deleted deliveries parked for `reason`: `done` of them, the oldest first. */
+  discardedAll: "Deliveries parked for a reason were discarded.",
+  /** (error) The inbox failed, or `authorize` threw `error`. */
+  failed: "Dashboard failed to answer.",
+} as const;
