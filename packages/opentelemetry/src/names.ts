@@ -18,7 +18,7 @@ export const names = {
   attempt: "reporthook.attempt",
 } as const;
 
-/** What every span has. Written out, because an object whose keys are computed is made far slower. */
+/** The attributes of every span. Written out: an object with computed keys is far slower. */
 export function spanAttributes(
   receiver: string,
   operation: string,

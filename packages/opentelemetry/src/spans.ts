@@ -24,7 +24,7 @@ import {
 } from "@reporthook/core/telemetry";
 import { errorType, names, spanAttributes } from "./names.ts";
 
-/** One whose ids are zeros is none. */
+/** A header whose ids are zeros is invalid. */
 const traceparentPattern =
   /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
 
@@ -36,7 +36,7 @@ export interface Begun {
 
 /** Begins and ends the spans of one receiver. */
 export interface Spans {
-  /** What is `given` is what to receive: the delivery keeps its `traceparent`. */
+  /** Begins the span of a request. `given` is the request to receive: the delivery keeps its `traceparent`. */
   receive(incoming: Incoming, id: string): Begun & { readonly given: Incoming };
   received(span: Span, id: string, result: ReceiveResult): void;
   verify(job: Job): Begun;
@@ -52,7 +52,7 @@ export function createSpans(
   tracer: Tracer,
   { name: receiver, redact }: Pick<Parameters<Instrument>[0], "name" | "redact">,
 ): Spans {
-  /** Makes what starts a span in a new trace, linked to the request that brought the delivery. */
+  /** Makes a function that starts a span in a new trace, linked to the request that brought the delivery. */
   function linked(operation: string, type: string, kind: SpanKind): (job: Job) => Begun {
     const name = `${operation} ${receiver}`;
     return ({ id, attempts, headers }) => {

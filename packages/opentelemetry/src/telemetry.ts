@@ -78,7 +78,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   };
 }
 
-/** Runs a step in its context, and passes on what comes of it: one promise, for each costs an app that follows contexts. */
+/** Runs a step in its context, and passes on its result. Makes one promise only: each costs an app that tracks contexts. */
 function within<T>(
   active: Context,
   run: () => Promise<T>,

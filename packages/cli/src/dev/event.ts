@@ -31,7 +31,7 @@ export interface ForwardedNotification extends Pick<Delivery, "url" | "status" |
   readonly error?: string;
   /** The id of the delivery in the app's inbox, if the answer has one. */
   readonly id?: string;
-  /** What a receiver says in its answer: `accepted`, `duplicate`, or the code of a refusal. */
+  /** The status in the receiver's answer: `accepted`, `duplicate`, or the code of a refusal. */
   readonly says?: string;
 }
 

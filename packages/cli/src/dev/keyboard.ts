@@ -1,6 +1,6 @@
 import { createInterface, emitKeypressEvents, type Key } from "node:readline";
 
-/** What reads keys, or letters. */
+/** A reader of keys or letters. */
 export interface Keyboard {
   close(): void;
 }

@@ -94,7 +94,7 @@ function refusedText({ name, id }: Partial<About>, apiKey: string): string {
   return `${about}an app's API key (401): start the app with REPORTS_API_KEY${wanted}`;
 }
 
-/** What an app does after a verdict; the service does not get to know more. */
+/** The app's next step after a verdict; the service does not see more. */
 function next(verdict: string): string {
   if (verdict.startsWith("valid")) return "; your handlers run next";
   return verdict.startsWith("invalid") ? "; no handler runs" : "; it is held for a person";

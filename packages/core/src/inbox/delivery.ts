@@ -1,6 +1,6 @@
 import type { EventType, Verification } from "../events/events.ts";
 
-/** Where a delivery stands. `held` and `dead` are parked: a person releases or discards them. */
+/** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
 export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
 
 /** All states, in the order of a delivery's way. */
@@ -45,7 +45,7 @@ export const parkedReasons: readonly ReasonCode[] = [
 /** The headers kept of a notification: content-type, user-agent, traceparent. */
 export type KeptHeaders = Readonly<Record<string, string>>;
 
-/** What was received, as an inbox stores it. */
+/** A received notification, as an inbox stores it. */
 export interface NewDelivery {
   /** 26 characters that sort by time of receipt. */
   readonly id: string;
@@ -59,16 +59,16 @@ export interface NewDelivery {
   readonly signature: string | null;
   /** Path and query, without a callback token. */
   readonly url: string;
-  /** JSON text: what the callback URL was made with. Null without a valid token. */
+  /** JSON text: the context of the callback URL. Null without a valid token. */
   readonly context: string | null;
   readonly headers: KeptHeaders;
   /** The exact bytes. */
   readonly body: Uint8Array;
-  /** Milliseconds from the call of the adapter until it was handed to the inbox. */
+  /** Milliseconds from the call of the adapter to the call of the inbox. */
   readonly ackMs: number;
 }
 
-/** Where a delivery begins: to be verified, to be handled, or parked at once. */
+/** The first state of a delivery: to be verified, to be handled, or parked. */
 export type Arrival =
   | { readonly to: "received" }
   | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
@@ -78,18 +78,18 @@ export type Arrival =
       readonly verification?: Verification;
     } & Partial<Recognized>);
 
-/** What recognition found out. */
+/** The result of recognition. */
 export interface Recognized {
   readonly type: EventType | null;
   readonly reportId: string | null;
 }
 
-/** Where work on a delivery ends, and what the inbox has to remember of it. */
+/** The result of a stage: the next state of the delivery, and the data that the inbox keeps. */
 export type Outcome =
   | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
   | ({
       readonly to: "handled";
-      /** Says so when no handler ran. */
+      /** Says that no handler ran. */
       readonly error?: string;
     } & Partial<Recognized>)
   | Parked
@@ -101,7 +101,7 @@ export interface Parked extends Partial<Recognized> {
   readonly to: "held" | "dead";
   readonly reason: Reason;
   readonly verification?: Verification;
-  /** What the attempt failed with. */
+  /** The error of the attempt. */
   readonly error: string | null;
 }
 
@@ -120,7 +120,7 @@ export interface Retry extends Partial<Recognized> {
   readonly countsAsAttempt: boolean;
   /** Served after all others of its stage; as before when left out. */
   readonly lowPriority?: boolean;
-  /** Handed back with the next {@link Job} of this stage. */
+  /** Text that comes back with the next {@link Job} of this stage. */
   readonly retryState?: string;
 }
 
@@ -139,7 +139,7 @@ export interface Entry {
   readonly id: string;
   readonly state: State;
   readonly reason: Reason | null;
-  /** Null until it is verified (unverified bytes are not looked into). */
+  /** Null until it is verified: unverified bytes are not read. */
   readonly type: EventType | null;
   readonly reportId: string | null;
   readonly receivedAt: Date;
@@ -147,7 +147,7 @@ export interface Entry {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
-  /** Milliseconds from the call of the adapter until it was handed to the inbox; storing comes on top. */
+  /** Milliseconds from the call of the adapter to the call of the inbox; storing comes on top. */
   readonly ackMs: number;
 }
 
@@ -161,7 +161,7 @@ export interface EntryDetails extends Entry {
   readonly history: readonly Attempt[];
 }
 
-/** A delivery with all that work on it needs. */
+/** A delivery, as a stage gets it. */
 export interface Job extends Entry {
   readonly stage: Stage;
   readonly signature: string | null;
@@ -171,9 +171,9 @@ export interface Job extends Entry {
   readonly headers: KeptHeaders;
   readonly body: Uint8Array;
   readonly verification: Verification | null;
-  /** A person has released it: it may run whatever its verification says. */
+  /** A person has released it: it may run with any verification. */
   readonly released: boolean;
-  /** What the last {@link Retry} of this stage wanted remembered. */
+  /** The text of the last {@link Retry} of this stage. */
   readonly retryState: string | null;
   /** The earlier delivery with this signature and other bytes, as `add` found it. */
   readonly sameSignatureAs: string | null;
@@ -182,15 +182,17 @@ export interface Job extends Entry {
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
 export const signatureLifetimeMs = 300_000;
 
-/** Anybody can send what has no signature: so many are held, and of those handled and those dead the latest so many kept. */
+/**
+ * The maximum number of unsigned deliveries in each state: held ones, and the latest handled and dead ones. Anyone can send one.
+ */
 export const maxUnsigned = 1_000;
 
-/** Whether work is to come. */
+/** Whether a stage still has to run. */
 export function isWaiting(state: State): boolean {
   return state === "received" || state === "verified";
 }
 
-/** Whether a state is the end of the way, until a person releases it. */
+/** Whether a state is final until a person releases the delivery. */
 export function isParked(state: State): state is "held" | "dead" {
   return state === "held" || state === "dead";
 }

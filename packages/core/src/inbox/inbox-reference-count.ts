@@ -10,10 +10,10 @@ const shared = globalThis as { [key: symbol]: WeakMap<Inbox, InboxReferenceCount
 const referenceCounts: WeakMap<Inbox, InboxReferenceCount> = shared[key] ?? new WeakMap();
 shared[key] = referenceCounts;
 
-/** How long an inbox that gives no answer, as when its disk hangs, may delay others, in milliseconds. */
+/** Milliseconds that an inbox without an answer, as when its disk hangs, may delay others. */
 export const silentMs = 2_000;
 
-/** Counts the receivers on an inbox in this process: the last one that is closed closes the inbox. */
+/** Counts the receivers on an inbox in this process: closing the last one closes the inbox. */
 export class InboxReferenceCount {
   readonly #inbox: Inbox;
   #receivers = 0;
@@ -23,14 +23,14 @@ export class InboxReferenceCount {
     this.#inbox = inbox;
   }
 
-  /** A receiver is made on the inbox. */
+  /** Adds a receiver. */
   acquire(): void {
     this.#receivers++;
   }
 
   /**
-   * A receiver is closed. Rejects `inbox_failed` when closing the inbox fails, or takes longer than `leftMs` milliseconds, at
-   * least 2,000.
+   * Removes a receiver. Rejects `inbox_failed` when closing the inbox fails, or takes longer than `leftMs` milliseconds, at least
+   * 2,000.
    */
   async release(clock: Clock, leftMs: number): Promise<void> {
     this.#receivers--;
@@ -38,7 +38,7 @@ export class InboxReferenceCount {
     throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
   }
 
-  /** One after the other: an inbox that is closed twice would end what somebody began after the first time. */
+  /** In sequence: a second close would end work that began after the first. */
   async #closeUnlessUsed(): Promise<void> {
     while (this.#closing !== undefined) await this.#closing.catch(() => {});
     if (this.#receivers > 0) return;
@@ -55,7 +55,7 @@ export class InboxReferenceCount {
 
 const failed = "The inbox could not be closed:";
 
-/** How an inbox is shared in this process. */
+/** The reference count of an inbox in this process. */
 export function referenceCountOf(inbox: Inbox): InboxReferenceCount {
   const known = referenceCounts.get(inbox) ?? new InboxReferenceCount(inbox);
   referenceCounts.set(inbox, known);

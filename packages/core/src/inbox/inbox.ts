@@ -13,7 +13,7 @@ import type {
   State,
 } from "./delivery.ts";
 
-/** What became of a delivery handed to {@link Inbox.add}. */
+/** The result of {@link Inbox.add}. */
 export type AddResult =
   | {
       readonly status: "added";
@@ -23,39 +23,41 @@ export type AddResult =
     }
   | { readonly status: "duplicate"; readonly id: string };
 
-/** What the owner of a stage asks of an inbox. */
+/** The options of {@link Inbox.consume}. */
 export interface ConsumeOptions {
   /** Only deliveries of this receiver. */
   readonly receiver: string;
-  /** How many at once; of the handle stage fewer, but one at least, while deliveries are handled at once. */
+  /**
+   * The maximum number of jobs at a time. The handle stage has fewer, at least one, while deliveries are handled right after
+   * their verdict.
+   */
   readonly concurrency: number;
   readonly clock: Clock;
-  /** Told when the inbox can't hand out or record work; it goes on trying by itself. */
+  /** Called when the inbox can't claim deliveries or record outcomes; it keeps trying. */
   readonly onError: (error: unknown) => void;
-  /** Told once an outcome is recorded. */
+  /** Called once an outcome is recorded. */
   readonly onRecorded?: (job: Job, outcome: Outcome) => void;
   /**
-   * For the verify stage: begins to handle a delivery that was verified just now, or returns null when it has to wait.
-   *
-   * An inbox that calls it keeps the delivery leased until handling ends, and may record verdict and result together if that
-   * is soon. One that does not call it records the verdict, and hands the delivery out for the handle stage.
+   * For the verify stage: begins to handle a delivery right after its verdict, or returns null if it has to wait. An inbox that
+   * calls it keeps the lease until handling ends, and may record verdict and result together if that is soon. An inbox that does
+   * not call it records the verdict, and gives the delivery to the handle stage.
    */
   readonly handleAtOnce?: (...job: Parameters<Processor>) => Promise<Outcome> | null;
 }
 
-/** Work in progress on one stage. */
+/** The work of an inbox for one stage of one receiver. */
 export interface Consumer {
-  /** Takes up no new work; resolves when what runs has ended and is recorded. */
+  /** Claims no new deliveries; resolves when the running jobs have ended and are recorded. */
   stop(): Promise<void>;
-  /** Gives running work back as an attempt that does not count, and aborts its signal. */
+  /** Requeues the running jobs as attempts that do not count, and aborts their signal. */
   abort(): Promise<void>;
-  /** How many are being worked on. */
+  /** The number of running jobs. */
   readonly running: number;
 }
 
 /**
- * Work on one job; a rejection makes it come again after a second. An inbox with leases gives `isLeased`, which is asked where
- * the work had to wait before it began: a process that stood still may have lost the job to another one.
+ * Processes one job; after a rejection it runs again in a second. An inbox with leases gives `isLeased`, which is checked if the
+ * work had to wait before it began: a blocked process may have lost the job to another one.
  */
 export type Processor = (job: Job, signal: StopSignal, isLeased?: IsLeased) => Promise<Outcome>;
 
@@ -65,11 +67,11 @@ export type IsLeased = () => boolean | Promise<boolean>;
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;
 
-/** How full an inbox is: exact for what this process did, at most a second old for the rest. */
+/** The number of unfinished deliveries: exact for changes of this process, at most a second old for others. */
 export interface Backlog {
   /** `received` and `verified`. */
   readonly waiting: number;
-  /** `received`, without those that give way. */
+  /** `received`, without deprioritized ones. */
   readonly unverified: number;
   /** `verified` without a signature. */
   readonly unsignedWaiting: number;
@@ -77,7 +79,7 @@ export interface Backlog {
   readonly unsignedHeld: number;
 }
 
-/** Which entries to list. */
+/** The filters and the order of a list. */
 export interface InboxQuery {
   /** Of this receiver; of all when left out. */
   readonly receiver?: string | undefined;
@@ -89,50 +91,50 @@ export interface InboxQuery {
   readonly reportId?: string | undefined;
   /** Parked or rejected for this reason. */
   readonly reason?: ReasonCode | undefined;
-  /** Received at this moment or later: told by their ids, which begin with the time of receipt. */
+  /** Received at this moment or later, by the time in their ids. */
   readonly from?: Date | undefined;
-  /** Received before this moment, told likewise. */
+  /** Received before this moment, by the time in their ids. */
   readonly until?: Date | undefined;
-  /** Only those whose id begins so. */
+  /** Only entries whose id begins with this text. */
   readonly idPrefix?: string | undefined;
   /** Oldest first when left out. */
   readonly newestFirst?: boolean | undefined;
   /** At most this many; 100 when left out. */
   readonly limit?: number | undefined;
-  /** Only those that come after this id, in the order asked for. */
+  /** Only entries after this id, in the order of the list. */
   readonly after?: string | undefined;
 }
 
-/** What to sum up: the minutes between two moments. */
+/** The span of time of a summary. */
 export interface SummaryQuery {
   readonly receiver?: string | undefined;
   readonly from: Date;
   readonly until: Date;
 }
 
-/** What an inbox holds, in numbers. */
+/** The numbers of an inbox. */
 export interface Summary {
-  /** How many are parked, by reason; reasons of none are left out. */
+  /** The number of parked entries by reason, without zeros. */
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
-  /** When the oldest in each state was received, or null. */
+  /** The time of receipt of the oldest entry in each state, or null. */
   readonly oldest: Readonly<Record<State, Date | null>>;
-  /** Those in which something was received, oldest first. */
+  /** The minutes in which something was received, oldest first. */
   readonly minutes: readonly Minute[];
 }
 
-/** What was received in one minute. */
+/** The notifications received in one minute. */
 export interface Minute {
-  /** Its beginning. */
+  /** The beginning of the minute. */
   readonly at: Date;
-  /** By the state that they are in now. */
+  /** Their number by current state. */
   readonly counts: Counts;
   /** `ackMs` of their entries: median and 99th percentile of up to about 100 of them. */
   readonly ackMs: { readonly p50: number; readonly p99: number };
 }
 
 /**
- * Which entries to run: one that is parked or handled; all that are parked for a reason; or the one with the id `retry`,
- * which waits for its next try and now waits no longer, its attempts counted on.
+ * The entries to run: a parked or handled one by `id`; all parked for a `reason`; or a waiting one by `retry`, which becomes due
+ * and keeps its count of attempts.
  */
 export type ReleaseQuery =
   | { readonly receiver: string; readonly id: string; readonly now: number }
@@ -142,64 +144,67 @@ export type ReleaseQuery =
 /** Whether an inbox can store at this moment. */
 export interface InboxHealth {
   readonly ok: boolean;
-  /** What is wrong and what to do, when it is not; that it takes long to count, when it is. */
+  /** The problem and the way out if it can't; a note that counting takes long if it can. */
   readonly error?: string;
 }
 
-/** What survives what, and what a store can't do. */
+/** The guarantees of a store, and its limits. */
 export interface Guarantees {
   /**
-   * Survives a power cut (`fsync`), the loss of a machine (`replicated`), the end of this process and what else the
-   * settings of a server say (`server`), or nothing (`process`).
+   * An acknowledged delivery survives a power cut (`fsync`), the loss of a machine (`replicated`), the end of this process and
+   * more, depending on the settings of a server (`server`), or nothing (`process`).
    */
   readonly durability: "fsync" | "process" | "replicated" | "server";
   /** Whether `add` names an earlier delivery with the same signature. */
   readonly noticesReuse: boolean;
-  /** Whether only the clock and the moments it is given decide what is due and kept, or an engine with a clock of its own. */
+  /** Whether the given clock decides when a delivery is due and pruned, or the clock of the store. */
   readonly clock: "given" | "own";
-  /** Whether late deliveries and those that give way wait for all others, or are only likely to. */
+  /** Whether late and deprioritized deliveries always wait for all others, or usually. */
   readonly order: "exact" | "roughly";
-  /** Whether the app has said that it can do without what was acknowledged and not handled yet. */
+  /** Whether the app accepts the loss of acknowledged deliveries that are not handled yet. */
   readonly lossAccepted?: true;
-  /** Whether `list` finds events and reports in every state, or only among what is parked or rejected. */
+  /** Whether `list` finds events and reports in every state, or only among parked and rejected entries. */
   readonly finds: "everything" | "parked";
 }
 
 /**
- * Where deliveries wait. One object serves any number of receivers, told apart by name.
+ * The store of deliveries. One object serves any number of receivers, by name.
  *
  * An entry belongs to one stage at a time: `received` waits for `verify`, `verified` for `handle`.
  */
 export interface Inbox {
-  /** What tells two objects of one and the same store: a file's path, or the object itself. */
+  /** The identity of the store, equal for two objects on one store: a file's path, or the object itself. */
   readonly identity: unknown;
   readonly guarantees: Guarantees;
-  /** Opens the store; resolves when it can be written. Idempotent; the other calls open it by themselves, or reject. */
+  /** Opens the store; resolves when it can be written. Idempotent. The other methods open it if needed, or reject. */
   open(): Promise<void>;
   /** Resolves only once the delivery is durable. The same `key` within 24 hours is stored once. */
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult>;
   /**
-   * Hands out entries of a stage, leased, and records what became of them. Of those without a signature the latest 1,000
-   * handled and the latest 1,000 dead are kept.
+   * Claims entries of a stage, processes them and records the outcomes. Keeps the latest 1,000 handled and the latest 1,000 dead
+   * unsigned ones.
    */
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer;
   get(id: string, receiver?: string): Promise<EntryDetails | null>;
   /** Oldest first, unless told. */
   list(query?: InboxQuery): Promise<Entry[]>;
-  /** In numbers: all there is, and what was received in a span of time. */
+  /** Summarizes the whole inbox, and the notifications received in a span of time. */
   summary(query: SummaryQuery): Promise<Summary>;
   counts(receiver?: string): Promise<Counts>;
-  /** Without waiting: asked before every body is read. */
+  /** The backlog of a receiver, synchronously: read before every body. */
   backlog(receiver: string): Backlog;
-  /** When the oldest waiting delivery was received, or null. */
+  /** The time of receipt of the oldest waiting delivery, or null. */
   oldestWaiting(receiver: string): Promise<Date | null>;
-  /** Runs parked or handled entries again, attempts from zero unless it is a retry; resolves to how many. Rejects `not_found`, `not_releasable` for an id. */
+  /**
+   * Runs entries again, with attempts from zero unless it is a retry; resolves to their number. Rejects `not_found`,
+   * `not_releasable` for an id.
+   */
   release(query: ReleaseQuery): Promise<number>;
   /** Deletes a parked entry. Rejects `not_found`, `not_parked`. */
   discard(id: string, receiver?: string): Promise<void>;
-  /** Deletes what its retention no longer keeps at `now`; resolves to how many. */
+  /** Deletes entries whose retention is over at `now`; resolves to their number. */
   prune(now: Date): Promise<number>;
   health(): Promise<InboxHealth>;
-  /** Ends all work and lets go of the store; what is kept stays, and `open` opens it again. Idempotent. */
+  /** Ends all work and closes the store. Its entries stay, and `open` opens it again. Idempotent. */
   close(): Promise<void>;
 }

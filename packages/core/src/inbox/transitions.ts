@@ -1,4 +1,4 @@
-// The states of a delivery, and what leads from one to the next:
+// The states of a delivery, and the transitions between them:
 //
 //   received   to verified, held or rejected by the verify stage; stays while there is no verdict
 //   verified   to handled, held or dead by the handle stage; stays while handlers fail and attempts are left
@@ -75,7 +75,7 @@ function remember(kept: StoredDelivery, attempt: Attempt): void {
   kept.history = [...kept.history.filter((one) => one !== dropped), attempt];
 }
 
-/** A delivery that somebody wants to release, retry or discard. */
+/** A delivery to release, retry or discard. */
 interface Decided {
   readonly id: string;
   readonly state: State;
@@ -107,7 +107,7 @@ export function assertParked({ id, state }: Decided): void {
   );
 }
 
-/** The error `not_releasable` of one that is to be tried at once, and waits for no later try. */
+/** The error `not_releasable` of a retry of a delivery that does not wait for one. */
 export function notWaiting(id: string): ReporthookError {
   return new ReporthookError(
     "not_releasable",

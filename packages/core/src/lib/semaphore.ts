@@ -5,7 +5,7 @@ import { Heap } from "./heap.ts";
 export interface Semaphore {
   /** Acquires a permit, at once while one is free; else the waiter with the smallest rank is next. False: `signal` was aborted. */
   acquire(rank: number, signal: StopSignal): boolean | Promise<boolean>;
-  /** Permits that are free, less those that are waited for. */
+  /** The number of free permits, less the waiters. */
   readonly free: number;
   /** Releases a permit to the next waiter. */
   release(): void;

@@ -1,15 +1,15 @@
-/** What a topic has to say: that it begins, that it is over, or nothing. */
+/** The next message of a topic: it begins, it is over, or null for none. */
 export type Due = "firing" | "resolved" | null;
 
 // Two looks in a row, and a timer may be a little early.
 const lastingMs = 25_000;
 
-/** Whether so much time has passed; a clock that was set back must not silence anything. */
+/** Whether `ms` milliseconds have passed; a clock that was set back must not silence anything. */
 function passed(since: number, now: number, ms: number): boolean {
   return Math.abs(now - since) >= ms;
 }
 
-/** Something that holds or does not: told when it lasts, at most once in a window. */
+/** A condition that is reported when it lasts, at most once in a window. */
 export class Lasting {
   readonly #windowMs: number;
   #holds = false;

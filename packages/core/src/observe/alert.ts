@@ -1,6 +1,6 @@
 import type { ReasonCode } from "../inbox/delivery.ts";
 
-/** What an alert is about: parked deliveries, a refused API key, a backlog, or an inbox that fails. */
+/** The subject of an alert: parked deliveries, a refused API key, a backlog, or a failing inbox. */
 export type AlertKind = "parked" | "refused" | "backlog" | "inbox";
 
 /** A message for the person who looks after a receiver; nothing in it is secret. */
@@ -16,11 +16,11 @@ export interface Alert {
   readonly since: Date;
   /** The first sentence of `text`, for a subject. */
   readonly title: string;
-  /** What happens, and where to look. */
+  /** The problem, and where to look. */
   readonly text: string;
 }
 
-/** What the sentences of an alert say. */
+/** The facts that the sentences of an alert state. */
 export interface AlertFacts extends Pick<Alert, "kind" | "state" | "receiver" | "reason"> {
   readonly since: number;
   readonly now: number;
@@ -28,7 +28,7 @@ export interface AlertFacts extends Pick<Alert, "kind" | "state" | "receiver" | 
   readonly count: number;
   /** Age of the oldest waiting delivery, in milliseconds. */
   readonly oldestMs: number;
-  /** What is wrong with the inbox. */
+  /** The problem of the inbox. */
   readonly error: string;
 }
 

@@ -10,7 +10,7 @@ export interface AlertsOptions {
   readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
   /** Which kinds: all. */
   readonly on?: readonly AlertKind[] | undefined;
-  /** `parked`: so many deliveries for one reason within `windowMs`: 1. */
+  /** `parked`: this number of deliveries for one reason within `windowMs`: 1. */
   readonly parked?: number | undefined;
   /** `backlog`: the oldest delivery waits for more milliseconds: 600,000. */
   readonly oldestWaitingMs?: number | undefined;

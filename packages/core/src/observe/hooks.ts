@@ -13,7 +13,7 @@ export interface Observe {
   readonly failed?: ((entry: Entry) => void) | undefined;
   /** Held or dead: a person is needed. */
   readonly parked?: ((entry: Entry) => void) | undefined;
-  /** Not for apps: what `alerts` returns. */
+  /** The result of `alerts`. */
   readonly [watch]?: Watch | undefined;
 }
 

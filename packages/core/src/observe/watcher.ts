@@ -8,10 +8,10 @@ import type { Bind } from "../lib/platform.ts";
 /** The key under which the option `observe` takes a {@link Watch}. */
 export const watch: unique symbol = Symbol.for("reporthook.watch");
 
-/** Called once for each receiver with what it may look at; returns its watcher. */
+/** Called once for each receiver; returns its watcher. */
 export type Watch = (receiver: Watched) => Watcher;
 
-/** What a watcher sees of a receiver: its settings and its health. */
+/** The part of a receiver that a watcher sees: its settings and its health. */
 export interface Watched {
   readonly name: string;
   readonly ack: "stored" | "handled";

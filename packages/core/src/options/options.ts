@@ -108,7 +108,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly clock?: Clock | undefined;
   /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
   readonly logger?: (Pick<Logger, "warn"> & Partial<Logger>) | false | undefined;
-  /** Hooks for metrics of your own, or what `alerts` returns. */
+  /** Hooks for your metrics, or the result of `alerts`. */
   readonly observe?: Observe | undefined;
   /** Not for apps: where telemetry is plugged in. */
   readonly [instrumentation]?: Instrument;

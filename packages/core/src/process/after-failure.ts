@@ -9,8 +9,8 @@ import { handlerBackoffMs } from "./backoff.ts";
 const waitMaxMs = 3_155_760_000_000;
 
 /**
- * Decides what becomes of a delivery whose handlers failed: it is retried, or dead. `failures` are all that was thrown,
- * `failure` is what is told of it.
+ * Decides whether a delivery is retried or dead after its handlers failed. `failures` are all thrown errors, `failure` is the one
+ * to report.
  */
 export function afterFailure(
   job: Job,

@@ -7,7 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { withTimeout } from "../lib/timeout.ts";
 
-/** Milliseconds after which an authorize call is given up, whatever the client's own limit. */
+/** Time limit of an authorize call in milliseconds, in addition to the client's. */
 const authorizeMs = 30_000;
 
 class LateError extends Error {
@@ -43,7 +43,7 @@ function withoutAuthorization(error: unknown): Authorization {
   try {
     return noVerdict(error);
   } catch {
-    // Not even to be looked at, as a revoked proxy.
+    // Reading it throws, as with a revoked proxy.
     return noVerdict(new TypeError(describe(error)));
   }
 }
@@ -72,16 +72,16 @@ function isUnavailable(error: unknown, status: number | undefined): boolean {
   return isNetworkFailure(error);
 }
 
-// What Node, undici, Bun and other clients call it.
+// The codes of Node, undici, Bun and other clients.
 const networkCodes =
   /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|(HOST|NET)(UNREACH|DOWN))|ERR_NETWORK|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
 const maxCauses = 5;
 
-/** Whether no answer came; anything else that authorize throws concerns the delivery that it was thrown for. */
+/** Whether no answer came; any other error of authorize concerns this one delivery. */
 function isNetworkFailure(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth === maxCauses) return false;
   const { name, code, cause } = error as Partial<Record<"name" | "code" | "cause", unknown>>;
-  // fetch says so with a cause; without one it could not make the call with this signature.
+  // fetch gives a network error a cause; without one it could not send this signature.
   if (name === "TypeError" && cause !== undefined) return true;
   if (name === "TimeoutError" || name === "AbortError") return true;
   if (typeof code === "string" && networkCodes.test(code)) return true;

@@ -7,8 +7,8 @@ export function handlerBackoffMs(attempts: number, { minMs, maxMs }: RetryOption
 }
 
 /**
- * Milliseconds until authorize is asked again, `attempts` calls after a delivery that is `age` milliseconds old:
- * 1 s doubling to 10 s while its signature may be valid, then to 5 minutes.
+ * Milliseconds until the next authorize call, after `attempts` calls for a delivery that is `age` milliseconds old: 1 s doubling
+ * to 10 s while its signature may be valid, then to 5 minutes.
  */
 export function authorizeBackoffMs(attempts: number, age: number, retryAfterMs: number): number {
   const young = age < signatureLifetimeMs;
@@ -18,7 +18,7 @@ export function authorizeBackoffMs(attempts: number, age: number, retryAfterMs: 
   return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
-/** As many milliseconds, less up to a quarter: so that what failed together does not come again together. */
+/** Subtracts up to a quarter at random, so that attempts that failed together are not repeated together. */
 export function jitter(ms: number): number {
   return Math.round(ms * (1 - Math.random() / 4));
 }

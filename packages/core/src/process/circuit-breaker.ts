@@ -4,31 +4,31 @@ import { jitter } from "./backoff.ts";
 /** Why a breaker is open: the service refuses the API key, or does not answer. */
 export type Outage = "unauthorized" | "unavailable";
 
-/** Leave to make one call; its holder reports the answer to the breaker. */
+/** Permission for one call; its holder reports the answer to the breaker. */
 export interface Permit {
   readonly isProbe: boolean;
-  // As it was then: an answer under way says nothing of refusals and silences that come meanwhile.
+  // The state at the start of the call: its answer says nothing about later refusals and silences.
   readonly amidRefusals: boolean;
   readonly amidSilence: boolean;
 }
 
-/** Unanswered calls in a row after which the service counts as silent. */
+/** Unanswered calls in a row after which the service counts as unavailable. */
 const silencesInARow = 5;
-/** Different signatures refused in a row after which it is the key; one is enough where the key never worked. */
+/** Refusals of different signatures in a row after which the key is to blame; one is enough if the key never worked. */
 const refusalsInARow = 2;
-/** Milliseconds without opening after a verdict amid refusals, or amid silence: those concern single signatures. */
+/** Milliseconds that the breaker stays closed after a verdict amid refusals or silence: these concern single signatures. */
 const trustMs = { unauthorized: 300_000, unavailable: 60_000 };
-// A silent service is probed as often as a single delivery would be retried, and never left alone beyond a signature's life.
+// An unavailable service is probed as often as a single delivery would be retried, and always within a signature's lifetime.
 const pauseMaxMs = { unauthorized: 30_000, unavailable: 10_000 };
 const retryAfterMaxMs = { unauthorized: 300_000, unavailable: 60_000 };
-/** Pauses that stay short where the key has worked before: many refused signatures may hide one that would be judged. */
+/** The number of short pauses if the key has worked before: many refused signatures may hide a genuine one. */
 const shortPauses = 16;
 /** Milliseconds to wait for a probe's answer before the next probe. */
 const probeAnswerMs = 1_000;
 const never = Number.NEGATIVE_INFINITY;
 
 /**
- * Stops authorize calls while the service refuses the API key or is silent.
+ * Stops authorize calls while the service refuses the API key or is unavailable.
  *
  * States: closed (every call is permitted), open (no call), half-open (one probe after each pause), stopped (for good).
  */
@@ -55,7 +55,7 @@ export class CircuitBreaker {
     return this.#stopped ? null : this.#open;
   }
 
-  /** Milliseconds until it is worth asking again; 0 while closed. */
+  /** Milliseconds until the next permit; 0 while closed. */
   get openMs(): number {
     if (this.open === null) return 0;
     const now = this.#clock.now();
@@ -66,7 +66,7 @@ export class CircuitBreaker {
       : ms;
   }
 
-  /** A permit for one call; null while open: nobody waits here, each asks again after {@link openMs}. */
+  /** A permit for one call; null while open: callers ask again after {@link openMs}. */
   permit(): Permit | null {
     if (this.#stopped) return null;
     if (this.#open === null) return this.#newPermit(false);
@@ -81,7 +81,7 @@ export class CircuitBreaker {
     return !isProbe && this.#open !== null;
   }
 
-  /** There was a verdict: closes the breaker. */
+  /** Reports a verdict: closes the breaker. */
   judged(permit: Permit): void {
     this.answered(permit);
     if (permit.amidRefusals && this.#refused.size > 0) this.#trust("unauthorized");
@@ -90,28 +90,28 @@ export class CircuitBreaker {
     this.#close();
   }
 
-  /** There was an answer without a verdict: the service is not silent. What says nothing of it, such as a 500, is not reported. */
+  /** Reports an answer without a verdict: the service is available. An ambiguous answer, such as a 500, is not reported. */
   answered({ amidSilence }: Permit): void {
     if (amidSilence && this.#silences > 0) this.#trust("unavailable");
     this.#silences = 0;
     if (this.#open === "unavailable") this.#close();
   }
 
-  /** 401 or 403: opens the breaker once different signatures were refused and none was judged between them. */
+  /** Reports a 401 or 403: opens the breaker once different signatures were refused without a verdict in between. */
   unauthorized(permit: Permit, signature: string, retryAfterMs: number): void {
     this.answered(permit);
     const enough = this.#hasWorked ? refusalsInARow : 1;
-    // More would tell no more.
+    // More are not needed.
     if (this.#refused.size < enough) this.#refused.add(signature);
     this.#failed("unauthorized", permit, this.#refused.size >= enough, retryAfterMs);
   }
 
-  /** No answer: opens the breaker after several in a row. */
+  /** Reports a missing answer: opens the breaker after several in a row. */
   unavailable(permit: Permit, retryAfterMs: number): void {
     this.#failed("unavailable", permit, ++this.#silences >= silencesInARow, retryAfterMs);
   }
 
-  /** Permits no call any more. */
+  /** Ends all permits. */
   stop(): void {
     this.#stopped = true;
     this.#clock.clearTimeout(this.#timer);

@@ -7,7 +7,7 @@ interface Waiter {
 }
 
 const waitMaxMs = 25_000;
-// The real timers, whatever a test replaces later.
+// The real timers, even if a test replaces them later.
 const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
 
 /** For `waitUntil` of serverless hosts: requests that wait for the first attempt to handle their delivery. */
@@ -33,14 +33,14 @@ export class FirstAttempts {
     this.settle(id);
   }
 
-  /** The first attempt is over, or none is to come. */
+  /** Ends the wait for a delivery: its first attempt is over, or none will come. */
   settle(id: string): void {
     if (this.#waiters.size === 0) return;
     this.#waiters.get(id)?.end();
     this.#waiters.delete(id);
   }
 
-  /** No attempt is to come any more. */
+  /** Ends all waits: no attempt will come. */
   settleAll(): void {
     for (const id of this.#waiters.keys()) this.settle(id);
   }

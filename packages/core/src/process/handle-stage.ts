@@ -17,7 +17,7 @@ type Needed =
   | ("clock" | "logger" | "parse" | "schemas" | "reusedSignature" | "retry")
   | ("handlerTimeoutMs" | "redact");
 
-/** What handling needs. */
+/** The options of {@link HandleStage}. */
 export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
   readonly registrations: readonly Registration[];
   readonly instrumentation?: Instrumentation | undefined;
@@ -33,7 +33,7 @@ export class HandleStage {
     this.#noHandler = createNoHandler(options);
   }
 
-  /** The work begins: warns when no handler is registered. */
+  /** Begins the work: warns if no handler is registered. */
   begin(): void {
     this.#noHandler.atStart();
   }

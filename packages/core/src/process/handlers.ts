@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
 import { handlerRuns } from "./inside-handler.ts";
 
-/** A handler as it is kept: its names decide which events it is given. */
+/** A registered handler: its names decide which events it gets. */
 export type AnyHandler = (event: EventOf, context: HandlerContext) => unknown;
 
 /** A handler and its names. */
@@ -14,7 +14,7 @@ export interface Registration {
   readonly handler: AnyHandler;
 }
 
-/** How an attempt may run. */
+/** The options of one attempt. */
 export interface AttemptOptions {
   readonly clock: Clock;
   /** 1 at the first attempt. */
@@ -25,7 +25,7 @@ export interface AttemptOptions {
   readonly signal: StopSignal;
 }
 
-/** The handlers that an event may reach, in order of registration; an unsigned one only as a test notification. */
+/** The handlers of an event, in order of registration; an unsigned event has some only as a test notification. */
 export function handlersFor(
   registrations: readonly Registration[],
   event: Pick<EventOf, "type" | "verification">,
@@ -38,7 +38,7 @@ export function handlersFor(
     .map(({ handler }) => handler);
 }
 
-/** Runs all handlers, one after the other, within the time there is; resolves to what they threw. */
+/** Runs all handlers in sequence, within the time limit; resolves to their errors. */
 export function dispatch(
   handlers: readonly AnyHandler[],
   event: EventOf,

@@ -13,7 +13,7 @@ interface Waiting {
 
 const pollMs = 5;
 const timeoutMaxMs = 2_147_483_647;
-// The real timers, whatever a test replaces later: idle() must not wait for a virtual clock.
+// The real timers, even if a test replaces them later: idle() must not wait for a virtual clock.
 const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
 const realNow = performance.now.bind(performance);
 

@@ -5,7 +5,7 @@ type RunHandlers = <Handler>(
   failures: unknown[],
 ) => Promise<readonly unknown[]>;
 
-/** Runs handlers one after the other until the time is over; resolves to `failures`, with what they threw. */
+/** Runs handlers in sequence until the time is over; resolves to `failures`, with their errors. */
 export const handlerRuns: { readonly "reporthook runs handlers": RunHandlers } = {
   // A name that no minifier changes: isInsideHandler() looks for it.
   async "reporthook runs handlers"(handlers, run, scope, failures) {
@@ -22,8 +22,8 @@ export const handlerRuns: { readonly "reporthook runs handlers": RunHandlers } =
 };
 
 /**
- * Whether a handler calls this, or waits for the function that does: V8 shows in a stack who waits for whom. False where an engine
- * does not. An AsyncLocalStorage would know it everywhere, but costs each app on Node 20 and 22 a sixth more CPU for each delivery.
+ * Whether a handler calls this, or awaits the function that does: V8 shows that in a stack. False on other engines. An
+ * AsyncLocalStorage would know it everywhere, but costs a sixth more CPU for each delivery on Node 20 and 22.
  */
 export function isInsideHandler(): boolean {
   const { stackTraceLimit } = Error;

@@ -5,7 +5,7 @@ import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Registration } from "./handlers.ts";
 
-/** Says that no handler is there, and decides what becomes of an event that none takes. */
+/** Warns about missing handlers, and decides the outcome of an event without one. */
 export interface NoHandler {
   /** Warns when the work starts and no handler is registered at all. */
   atStart(): void;
@@ -13,7 +13,7 @@ export interface NoHandler {
   outcomeOf(job: Job, found: Recognized): Outcome;
 }
 
-/** Makes it; one line a minute for each type of event. */
+/** Creates {@link NoHandler}; it logs one line a minute for each type of event. */
 export function createNoHandler({
   clock,
   logger,

@@ -3,7 +3,7 @@ import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
-/** Has the inbox delete what it no longer keeps. */
+/** Prunes the inbox. */
 export class Pruner {
   readonly #settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox">;
   readonly #failed: Logger["error"];
@@ -37,7 +37,7 @@ export class Pruner {
     }
   }
 
-  /** Prunes no more. */
+  /** Ends pruning. */
   stop(): void {
     this.#stopped = true;
   }

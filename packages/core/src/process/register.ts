@@ -4,7 +4,7 @@ import { inspect } from "../lib/validate.ts";
 import type { AnyHandler, Registration } from "./handlers.ts";
 
 /**
- * Keeps a handler under its names.
+ * Registers a handler under its names.
  *
  * @throws TypeError for an unknown name, none, or no function; ReporthookError `already_started`
  */

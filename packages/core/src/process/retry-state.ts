@@ -2,11 +2,11 @@ import type { WithoutVerdict } from "../client/authorizer.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { Outage } from "./circuit-breaker.ts";
 
-/** What is remembered of a delivery between two authorize calls. */
+/** The state of a delivery between two authorize calls. */
 export interface RetryState {
-  /** The service was silent while this signature was young. */
+  /** Whether the service was unavailable while this signature was young. */
   readonly outage?: boolean;
-  /** Answers that concerned this one signature, as far as is known: 400, 401, 403, 404 or 422. */
+  /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
   readonly badRequests?: number;
   /** When the signature was first refused, in milliseconds since the epoch. */
   readonly refusedAt?: number;
@@ -15,7 +15,7 @@ export interface RetryState {
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
 export type NoVerdict = WithoutVerdict | "not asked";
 
-/** What is known of the service. */
+/** The known state of the service. */
 export interface ServiceState {
   readonly now: number;
   /** Why the circuit breaker is open; null while it is closed. */
@@ -43,7 +43,7 @@ export function retryStateText({ badRequests, ...rest }: RetryState): string {
   return JSON.stringify({ ...rest, odd: badRequests } satisfies Written);
 }
 
-/** What is to be remembered after a call without a verdict, or when no call was made. */
+/** Computes the state after a call without a verdict, or without a call. */
 export function nextRetryState(
   job: Pick<Job, "retryState" | "receivedAt">,
   why: NoVerdict,
@@ -53,7 +53,7 @@ export function nextRetryState(
   const isOutage =
     why === "unavailable" || why === "unknown" || (why === "not asked" && open === "unavailable");
   const isPrompt = now - job.receivedAt.getTime() < promptMs;
-  // Refusals count as its own: the first one, and each after another signature was judged.
+  // A refusal counts against this signature if it is the first, or if another signature was judged since.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
   const isBadRequest = why === "bad_request" || (why === "unauthorized" && isOwn);
   const refusedAt = before.refusedAt ?? (why === "unauthorized" ? now : undefined);

@@ -19,7 +19,7 @@ import type { HandleStage } from "./handle-stage.ts";
 import type { Pruner } from "./pruner.ts";
 import type { VerifyStage } from "./verify-stage.ts";
 
-/** What the runner puts to work. */
+/** The parts of {@link Runner}. */
 export interface RunnerParts {
   readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
   readonly reporter: Reporter;
@@ -30,11 +30,11 @@ export interface RunnerParts {
 }
 
 const retryMaxMs = 30_000;
-/** Handling that takes less, in milliseconds of real time, is worth waiting for. */
+/** Milliseconds of real time: shorter handling is worth waiting for. */
 const shortMs = 5;
 const intervalMaxMs = 2_147_483_647;
 
-/** Runs the two stages of a receiver on its inbox: starts them, has outcomes reported, and ends them. */
+/** Runs the two stages of a receiver on its inbox: starts them, reports outcomes, and ends them. */
 export class Runner {
   readonly #settings: ReceiverSettings;
   readonly #parts: RunnerParts;
@@ -45,7 +45,7 @@ export class Runner {
   #opening: Promise<void> | undefined;
   #failures = 0;
   #atOnce = 0;
-  /** How long handling takes, in milliseconds. */
+  /** The average time of handling, in milliseconds. */
   #averageMs = shortMs;
   #retryTimer: unknown;
   #keepAlive: unknown;
@@ -148,7 +148,7 @@ export class Runner {
     const handle: Processor = (...job) => this.#handle(...job);
     const handleAtOnce = (...job: Parameters<Processor>) => this.#handleAtOnce(...job);
     const atOnce = () => this.#atOnce;
-    // Any request may have woken the inbox: nothing may run in its async context.
+    // Any request may have started this: nothing may run in its async context.
     return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
       receiver: name,
       get concurrency() {
@@ -182,7 +182,7 @@ export class Runner {
     }
   }
 
-  /** Handles what was just verified, if it can begin now; behind short handlers it waits for a moment. */
+  /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. */
   #handleAtOnce(...job: Parameters<Processor>): Promise<Outcome> | null {
     const { free } = this.#handling;
     const waitsMax = this.#averageMs < shortMs ? this.#settings.concurrency.verify : 0;

@@ -12,9 +12,8 @@ import {
 import type { Job } from "../inbox/delivery.ts";
 
 /**
- * The event that a delivery's handlers are given; null when its bytes are no JSON object.
- *
- * A promise only where a schema has to be asked, which rejects `schema_mismatch` with its issues.
+ * Makes the event of a delivery; null if its bytes are no JSON object. A promise only with a schema; it rejects `schema_mismatch`
+ * with the issues.
  *
  * @throws whatever `parse` throws
  */

@@ -26,7 +26,7 @@ import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
 import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
 
-/** What verifying needs. */
+/** The options of {@link VerifyStage}. */
 export interface VerifyOptions
   extends Pick<ReceiverSettings, "client" | "clock" | "logger" | "parse" | "expired" | "redact"> {
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
@@ -37,7 +37,7 @@ export interface VerifyOptions
 const never = Number.NEGATIVE_INFINITY;
 const unrecognized: Recognized = { type: null, reportId: null };
 
-/** The verify stage: asks the service whether a delivery is genuine, and decides what follows from the answer. */
+/** The verify stage: asks the service whether a delivery is genuine, and decides the outcome. */
 export class VerifyStage {
   readonly #options: VerifyOptions;
   readonly #breaker: CircuitBreaker;
@@ -59,12 +59,12 @@ export class VerifyStage {
     };
   }
 
-  /** Makes no authorize call any more; a running one goes on. */
+  /** Ends authorize calls; a running one continues. */
   stop(): void {
     this.#breaker.stop();
   }
 
-  /** Verifies one delivery; postpones it while the service refuses the key or is silent. */
+  /** Verifies one delivery; postpones it while the service refuses the key or is unavailable. */
   async run(job: Job, signal: StopSignal): Promise<Outcome> {
     for (;;) {
       const permit = signal.aborted ? null : this.#breaker.permit();
@@ -85,7 +85,7 @@ export class VerifyStage {
     }
   }
 
-  /** Newest first; last of all a delivery whose signature has expired. */
+  /** Newest first; deliveries with an expired signature last. */
   #rankOf({ receivedAt }: Job): number {
     const at = receivedAt.getTime();
     const isLate = this.#options.clock.now() - at >= signatureLifetimeMs;
@@ -123,7 +123,7 @@ export class VerifyStage {
     return { ...reject("expired", why), verification: "expired", ...recognized };
   }
 
-  /** Type and report, for lists; the handle stage recognises again, maybe in another process. */
+  /** Type and report, for lists. The handle stage recognizes them again, maybe in another process. */
   #recognized(job: Job): Recognized {
     const object = toObject(job.body);
     try {
@@ -167,7 +167,7 @@ export class VerifyStage {
     if (signal.aborted || open === null) return stopped;
     const isKey = open === "unauthorized";
     const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
-    // The error of its own last call says more.
+    // The error of its last call says more.
     const error = job.lastError ?? why;
     const known = this.#known(job, "not asked");
     return withoutVerdict(job, { why: "not asked", error, retryAfterMs: 0, ...known });

@@ -8,14 +8,14 @@ import {
   type ServiceState,
 } from "./retry-state.ts";
 
-/** A call that gave no verdict, or one that was not made. */
+/** A call without a verdict, or one that was not made. */
 export interface Unanswered {
   readonly why: NoVerdict;
-  /** What the call failed with, or why none was made. */
+  /** The error of the call, or the reason for not making one. */
   readonly error: string;
   /** The wait the service asked for, in milliseconds; 0 when it asked for none. */
   readonly retryAfterMs: number;
-  /** What is remembered from now on. */
+  /** The state to keep. */
   readonly state: RetryState;
   readonly service: ServiceState;
   /** Milliseconds until the circuit breaker permits the next call. */
@@ -27,11 +27,11 @@ const giveUpMs = 3_600_000;
 const releasedAttempts = 12;
 /** Answers that concern one signature alone before it is held. */
 const badRequestsMax = 3;
-/** A verdict is recent for so long: the service works. */
+/** Milliseconds after a verdict during which the service counts as working. */
 const recentMs = 60_000;
 const refusedPauseMaxMs = 10_000;
 
-/** Decides what becomes of a delivery without a verdict: it is asked about again, or held. */
+/** Decides whether a delivery without a verdict is asked about again, or held. */
 export function withoutVerdict(job: Job, call: Unanswered): Outcome {
   const { error } = call;
   if (isItsOwnFault(call)) {
@@ -46,12 +46,12 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
     retryState: retryStateText(call.state),
-    // A delivery that gave way stays behind the others.
+    // A deprioritized delivery stays deprioritized.
     ...(givesWay(job, call) && { lowPriority: true }),
   });
 }
 
-/** Until another signature is judged, refusals of the first ones are blamed on the key. */
+/** Whether the key is to blame for a refusal: until another signature is judged, it is. */
 export function isKeySuspect(
   { badRequests }: RetryState,
   { open, judgedAt }: ServiceState,
@@ -64,7 +64,7 @@ function isItsOwnFault({ why, state, service }: Unanswered): boolean {
   return why === "unauthorized" ? isJudgedSince(state, service.judgedAt) : isWorking(service);
 }
 
-/** Verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
+/** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
 function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
   const isKey =
     service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(state, service));
@@ -80,7 +80,7 @@ function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const age = ageOf(job, service.now);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
   const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
-  // Refusals are not counted before they are known to be its own: the age says as much.
+  // Refusals are not counted until they concern this signature: use the age instead.
   const refusedMs = why === "unauthorized" ? Math.min(age, refusedPauseMaxMs) : 0;
   const delay = Math.max(ownMs, refusedMs, call.openMs);
   return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
@@ -91,7 +91,7 @@ function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean
   return why !== "unauthorized" || isJudgedSince(state, service.judgedAt);
 }
 
-/** Junk must not keep genuine deliveries waiting, nor be the probe each time. */
+/** Whether to deprioritize: junk must not delay genuine deliveries, or use up every probe. */
 function givesWay(job: Job, { why, service }: Unanswered): boolean {
   if (ageOf(job, service.now) >= signatureLifetimeMs) return true;
   if (why === "not asked") return false;

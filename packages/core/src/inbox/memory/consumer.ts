@@ -10,15 +10,15 @@ import type { MemoryQueue } from "./queue.ts";
 
 const inARow = 100;
 
-/** What a consumer does to the deliveries of its inbox. */
+/** The changes that a consumer makes to the deliveries of its inbox. */
 export interface DeliveryChanges<T extends StoredDelivery> {
-  /** Changes one; the numbers follow. */
+  /** Changes a delivery, and the counts. */
   change(kept: T, change: () => void): void;
-  /** Puts it where its state belongs. */
+  /** Queues a delivery by its state. */
   place(kept: T, now: number): void;
 }
 
-/** Hands out due deliveries, as many at once as the policy allows. */
+/** Claims due deliveries, up to the concurrency of the options. */
 export function consumeMemory<T extends StoredDelivery>(
   queue: MemoryQueue<T>,
   deliveries: DeliveryChanges<T>,
@@ -29,13 +29,13 @@ export function consumeMemory<T extends StoredDelivery>(
   const controller = new StopController();
   const { signal } = controller;
   const running = new Set<(outcome: Outcome) => void>();
-  // Without a limit on the concurrency a backlog is handed out in one turn.
+  // Without a limit on the concurrency, a backlog is claimed in one tick.
   const handedOutMax = Number.isFinite(options.concurrency) ? inARow : options.concurrency;
   const whenEnded: (() => void)[] = [];
   let stopped = false;
   let pumping = false;
   let handedOut = 0;
-  /** Without what is handled at once. */
+  /** The number of running jobs, without those handled right after their verdict. */
   let atWork = 0;
   let due: { readonly at: number; readonly timer: unknown } | undefined;
 

@@ -23,7 +23,7 @@ export interface MemoryInboxOptions {
 }
 
 /**
- * An inbox in this process' memory: fast, and a crash loses what was acknowledged. Keeps the last 1,000 handled.
+ * An inbox in this process' memory: fast, but a crash loses acknowledged deliveries. Keeps the last 1,000 handled.
  *
  * @throws TypeError for a wrong or unknown option
  * @example

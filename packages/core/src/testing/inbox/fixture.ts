@@ -59,7 +59,7 @@ export interface AddOptions {
 export interface FixtureConsumeOptions {
   readonly receiver?: string;
   readonly concurrency?: number;
-  /** Handles at once what was verified. */
+  /** Handles deliveries right after their verdict. */
   readonly atOnce?: (job: Job, signal: StopSignal) => Promise<Outcome> | null;
 }
 

@@ -19,7 +19,7 @@ const verified: Arrival = {
   reportId: "r-1",
 };
 
-/** Whatever an inbox does with `handleAtOnce`, which it need not call, each delivery is handled once and nothing is lost. */
+/** The promises about `handleAtOnce`: with any use of it, each delivery is handled once and nothing is lost. */
 export const handlingAtOnce: readonly InboxCase[] = [
   {
     name: "handleAtOnce: verdict and result are recorded and told in their order, and handled once",
@@ -176,14 +176,14 @@ function start(bench: InboxFixture, work: Work): Started {
   };
 }
 
-/** What was started, and what became of it. */
+/** The started consumers and their results. */
 interface Started {
   readonly consumers: readonly Consumer[];
   /** The jobs that were handled. */
   readonly handling: readonly Job[];
-  /** The stages, in the order in which they were worked on. */
+  /** The stages, in the order of their work. */
   readonly stages: readonly string[];
-  /** What was told to be recorded: stage, state before, outcome. */
+  /** The reported outcomes: stage, state before, outcome. */
   readonly recorded: () => readonly (readonly string[])[];
 }
 
