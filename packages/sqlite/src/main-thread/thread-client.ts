@@ -20,22 +20,8 @@ import type { Recording } from "./completion-recorder.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { RequestBatch } from "./request-batch.ts";
 import { startThread } from "./spawn.ts";
+import type { ThreadListener } from "./thread-listener.ts";
 import { Waiters } from "./waiters.ts";
-
-/** Is told what nobody asked for. */
-export interface ThreadListener {
-  /** Returns the state of each consumer, for the next request. */
-  consumerStates(): readonly ConsumerState[];
-  counted(counts: ReceiverCounts): void;
-  leased(consumer: number, leased: Leased, cost: number): void;
-  /** The leases that were held are gone. */
-  leasesLost(): void;
-  /** `asOf` is when the request was sent whose consumers the thread knew. */
-  claimed(rest: Pick<Claims, "due" | "poisoned">, asOf: number | null): void;
-  failed(error: ReporthookError): void;
-  /** The thread has ended, for whatever reason; `error` when nobody asked it to. */
-  ended(error: ReporthookError | null): void;
-}
 
 interface Adding {
   readonly delivery: NewDelivery;

@@ -22,7 +22,7 @@ import { Admin } from "./admin/admin.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { type Callees, carryOut } from "./call.ts";
-import { Claimer } from "./claim/claimer.ts";
+import { Claimer, noClaims } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { Queue } from "./claim/queue.ts";
 import { Counters } from "./counters.ts";
@@ -36,8 +36,6 @@ import { Transactions } from "./transactions.ts";
 type Runner = <T>(step: () => T) => T | ThreadFailure;
 
 type Results = Pick<Reply, "adds" | "completions" | "calls">;
-
-const noClaims: Claims = { claimed: [], workerId: null, due: [], poisoned: [], lost: false };
 
 /** The one writer of this process: everything that was asked for since the last commit goes into the next. */
 export class Writer {

@@ -1,6 +1,6 @@
 import type { Stage } from "@reporthook/core";
 import type { Row } from "../../database/driver.ts";
-import type { Claimed } from "../../protocol/protocol.ts";
+import type { Claimed, Claims } from "../../protocol/protocol.ts";
 import type { Queued } from "../../protocol/queues.ts";
 import type { ReceiverIds } from "../receiver-ids.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";
@@ -31,6 +31,11 @@ export interface Arrived {
 const claimedAtLeast = 32;
 /** A delivery costs one credit, and another for each of these bytes: all bodies in memory are bounded, too. */
 const bytesPerCredit = 64 * 1_024;
+
+/** What is claimed in a batch that fails. */
+export const noClaims: Claims = {
+  ...{ claimed: [], workerId: null, due: [], poisoned: [], lost: false },
+};
 
 /** Claims deliveries for the consumers of this process: as they come if nothing waits before them, else from the queue. */
 export class Claimer {
