@@ -2,11 +2,9 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type AddResult, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
-import { type CountsByKind, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
+import { type CountsByKind, kindOf } from "../protocol/counts.ts";
 import {
-  type Claims,
   type CompletionResult,
-  type ConsumerState,
   type FromThread,
   heartbeatMs,
   isFailure,
@@ -15,7 +13,7 @@ import {
   type ThreadCall,
   type ThreadOptions,
 } from "../protocol/protocol.ts";
-import { addResultOf, errorOfFailure, type Leased, leasedOf, seqOf } from "../protocol/results.ts";
+import { addResultOf, errorOfFailure, leasedOf, seqOf } from "../protocol/results.ts";
 import type { Recording } from "./completion-recorder.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import { RequestBatch } from "./request-batch.ts";
