@@ -9,6 +9,7 @@ import {
 } from "../../core/src/testing/inbox/fixture.ts";
 import { onEachServer } from "../test-support/servers.ts";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
+import { dataOf } from "./queues/job-state.ts";
 import { ReceiverQueues } from "./queues/queues.ts";
 import { openConnection } from "./server/connection.ts";
 import { bullmqSettingsOf } from "./server/settings.ts";
@@ -23,15 +24,17 @@ onEachServer((server) => {
       logger: false,
     } as const;
     const fixture = createInboxFixture(bullmqInbox({ ...options, ...rest }), 60_000);
-    const connection = await openConnection(bullmqSettingsOf(options));
-    const verify = new ReceiverQueues(connection, options.prefix, "a").of("verify");
+    // What that leases is soon taken back.
+    const connection = await openConnection(bullmqSettingsOf({ ...options, leaseMs: 310 }));
+    const queues = new ReceiverQueues(connection, options.prefix, "a");
+    const verify = queues.of("verify");
     const end = async (): Promise<void> => {
       await connection.close();
       await fixture.end();
     };
     const wait = (id: string, state: string) =>
       fixture.until(async () => (await fixture.inbox.get(id))?.state === state, `it is ${state}`);
-    return { ...fixture, verify, wait, end };
+    return { ...fixture, connection, queues, verify, wait, end };
   }
 
   it("it is completed where it was verified, and its job carries no signature", async () => {
@@ -126,6 +129,27 @@ onEachServer((server) => {
     const { jobs } = consume("verify", valid);
     await until(() => jobs.length === 1, "the other is verified");
     expect([told[0], jobs[0]?.id].sort()).toEqual(ids.sort());
+    await end();
+  });
+
+  it("one that ends the process whenever it is handled is parked the sixth time, wherever it was begun", async () => {
+    const { put, consume, wait, queues, until, inbox, connection, end } = await open();
+    const verify = queues.of("verify");
+    const id = await put();
+    const found = await queues.find(id);
+    if (found === null) throw new Error("It is there");
+    Object.assign(found.jobState.kept, { state: "verified", stage: "handle" });
+    await verify.backend.updateData(found.job, dataOf(found.jobState));
+    const worker = connection.worker(verify.name);
+    await worker.startStalledCheckTimer();
+    let taken = 0;
+    while (taken < 5) if ((await worker.getNextJob(`token ${taken}`)) !== undefined) taken++;
+    await until(async () => (await verify.count()) > 0, "it is free");
+    await worker.close(true);
+    const consuming = [consume("verify", valid), consume("handle", handled)];
+    await wait(id, "dead");
+    expect((await inbox.get(id))?.reason?.code).toBe("poison");
+    expect(consuming.flatMap(({ jobs }) => jobs)).toEqual([]);
     await end();
   });
 

@@ -69,10 +69,8 @@ export class QueueConsumer implements Consumer {
   async abort(): Promise<void> {
     this.#aborted = true;
     const stopping = this.stop();
-    for (const { controller, requeue } of this.#locks.running) {
-      controller.abort(new Error("The receiver is closing"));
-      requeue();
-    }
+    const reason = new Error("The receiver is closing");
+    for (const running of this.#locks.running) running.cutOff(reason);
     await stopping;
   }
 
@@ -135,8 +133,7 @@ export class QueueConsumer implements Consumer {
       return undefined;
     }
     const { jobState, damage } = foundIn(place, job);
-    const running = this.#locks.track({ place, job, token, jobState }, damage);
-    return new JobRun(this.#host, queues, running).start();
+    return new JobRun(this.#host, queues, { place, job, token, jobState }, damage).free;
   }
 
   /** Once a minute, not at each try. */

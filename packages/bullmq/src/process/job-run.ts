@@ -5,7 +5,7 @@ import { dataOf, type JobData } from "../queues/job-state.ts";
 import { type DeliveryJob, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
 import type { Locks, RunningJob } from "./locks.ts";
-import { isLost, nextHop, removeFromQueue, settle } from "./settle.ts";
+import { isLost, type LockedJob, nextHop, removeFromQueue, settle } from "./settle.ts";
 import type { Sleep } from "./sleep.ts";
 
 /** The consumer that a run belongs to. */
@@ -38,10 +38,17 @@ const momentMs = 20;
  * The work on one locked job, until what became of its delivery is recorded. One that is handled as soon as it is verified
  * is recorded once, with verdict and result, unless handling takes longer than a moment.
  */
-export class JobRun {
+export class JobRun implements RunningJob {
+  readonly held: LockedJob;
+  readonly ended: Promise<DeliveryJob | undefined>;
+  /** Resolves when another job may be taken up: to the next one, if it came with the record of this one. */
+  readonly free: Promise<DeliveryJob | undefined>;
+  ownedAt: number = performance.now();
+  lost = false;
+  readonly #controller = new AbortController();
   readonly #host: JobRunHost;
   readonly #queues: ReceiverQueues;
-  readonly #running: RunningJob;
+  readonly #damage: string | null;
   /** What ended and is not recorded. */
   readonly #settled: Settled[] = [];
   /** What the delivery counted for when it was last recorded. */
@@ -50,30 +57,35 @@ export class JobRun {
   #verdict: JobData | null = null;
   #recordingVerdict: Promise<unknown> | null = null;
   #letGo = (): void => {};
+  #endEarly = (): void => {};
   #next: DeliveryJob | undefined;
 
-  constructor(host: JobRunHost, queues: ReceiverQueues, running: RunningJob) {
+  /** Begins at once; `damage` is why there is nothing to work on. */
+  constructor(host: JobRunHost, queues: ReceiverQueues, held: LockedJob, damage: string | null) {
+    this.held = held;
     this.#host = host;
     this.#queues = queues;
-    this.#running = running;
-    this.#before = backlogShareOf(running.held.jobState.kept);
-  }
-
-  /** Resolves when another job may be taken up: to the next one, if it came with the record of this one. */
-  start(): Promise<DeliveryJob | undefined> {
-    const ended = this.#work().finally(() => this.#host.locks.untrack(this.#running));
-    this.#running.ended = ended;
-    const released = new Promise<undefined>((resolve) => {
+    this.#damage = damage;
+    this.#before = backlogShareOf(held.jobState.kept);
+    const { running } = host.locks;
+    running.add(this);
+    this.ended = this.#work().finally(() => running.delete(this));
+    const letGo = new Promise<undefined>((resolve) => {
       this.#letGo = () => resolve(undefined);
     });
-    return Promise.race([ended, released]);
+    this.free = Promise.race([this.ended, letGo]);
+  }
+
+  cutOff(reason: Error): void {
+    this.#controller.abort(reason);
+    this.#endEarly();
   }
 
   async #work(): Promise<DeliveryJob | undefined> {
     if (await this.#hasGoneOn()) return undefined;
     const { processor } = this.#host;
-    const { jobState, place, job: bull } = this.#running.held;
-    const { signal } = this.#running.controller;
+    const { jobState, place, job: bull } = this.held;
+    const { signal } = this.#controller;
     const job = jobOf({ ...jobState.kept, stage: place });
     const nothing = this.#unworkable();
     const outcome = await this.#attempt(job, async () => nothing ?? processor(job, signal));
@@ -88,23 +100,22 @@ export class JobRun {
 
   /** Ends work that another process had ended before it died, or lost its lock, and what only has to go on. */
   async #hasGoneOn(): Promise<boolean> {
-    const running = this.#running;
-    const { jobState, job, place } = running.held;
+    const { jobState, job, place } = this.held;
     const { state, released, attempts } = jobState.kept;
     const here = state === (place === "verify" ? "received" : "verified");
     const justReleased = released && attempts === 0;
     const losses = job.stalledCounter - jobState.stalls;
-    if (here && running.damage === null && losses === 0 && !justReleased) return false;
+    if (here && this.#damage === null && losses === 0 && !justReleased) return false;
     let there = false;
     const look = async (): Promise<void> => {
       const found = await this.#queues.find(job.id as string);
       there = found !== null && found.jobState.hop > jobState.hop;
       if (there || !here) {
         if (state === "rejected") {
-          await settle(this.#queues, running.held, "rejected", { handledMs: 0 });
+          await settle(this.#queues, this.held, "rejected", { handledMs: 0 });
         } else {
           if (!there) await this.#queues.add({ ...nextHop(jobState), stalls: -losses });
-          await removeFromQueue(this.#queues, running.held);
+          await removeFromQueue(this.#queues, this.held);
         }
       } else if (justReleased) {
         // Whoever released it may have died before it was taken from where it was parked.
@@ -112,14 +123,14 @@ export class JobRun {
       }
     };
     await this.#insist(look);
-    return there || !here || running.lost;
+    return there || !here || this.lost;
   }
 
   /** What becomes of one that can't be worked on, or that ends the process each time. */
   #unworkable(): Outcome | null {
-    const { damage, held } = this.#running;
-    const losses = held.job.stalledCounter - held.jobState.stalls;
-    if (damage !== null) return park("dead", "not_understood", damage);
+    const { job, jobState } = this.held;
+    const losses = job.stalledCounter - jobState.stalls;
+    if (this.#damage !== null) return park("dead", "not_understood", this.#damage);
     if (losses < maxStalls) return null;
     const poison = `The process ended ${losses} times while it processed this delivery. Fix the cause, then release it.`;
     return park("dead", "poison", poison);
@@ -128,38 +139,36 @@ export class JobRun {
   /** Begins to handle what was just verified; null when that has to wait, or the lock may be another's. */
   #handleAtOnce(): { readonly job: Job; readonly work: Promise<Outcome> } | null {
     const { options, locks, isStopped } = this.#host;
-    if (isStopped() || !locks.isOwned(this.#running)) return null;
-    const job = jobOf(this.#running.held.jobState.kept);
-    const work = options.handleAtOnce?.(job, this.#running.controller.signal) ?? null;
+    if (isStopped() || !locks.isOwned(this)) return null;
+    const job = jobOf(this.held.jobState.kept);
+    const work = options.handleAtOnce?.(job, this.#controller.signal) ?? null;
     return work && { job, work };
   }
 
   /** Brings the delivery up to date with what comes of an attempt. */
   async #attempt(job: Job, work: () => Promise<Outcome>): Promise<Outcome> {
     const { options, isAborted } = this.#host;
-    const { held, controller } = this.#running;
     const startedAt = options.clock.now();
     const outcome = await new Promise<Outcome>((resolve) => {
-      this.#running.requeue = () => resolve(stopped);
+      this.#endEarly = () => resolve(stopped);
       if (isAborted()) resolve(stopped);
       work().then(resolve, (error: unknown) => {
-        if (!controller.signal.aborted) options.onError(error);
+        if (!this.#controller.signal.aborted) options.onError(error);
         resolve(retryIn(againMs, describe(error), { countsAsAttempt: true }));
       });
     });
     const endedAt = options.clock.now();
     await this.#recordingVerdict;
-    applyOutcome(held.jobState.kept, outcome, startedAt, endedAt);
+    applyOutcome(this.held.jobState.kept, outcome, startedAt, endedAt);
     this.#settled.push({ job, outcome });
     return outcome;
   }
 
   /** Records the verdict alone: handling takes long, and a crash must not lose it. Its slot takes up another job. */
   #recordVerdict(): void {
-    const { held } = this.#running;
+    const { held } = this;
     const verdict = this.#verdict as JobData;
     this.#letGo();
-    this.#letGo = () => {};
     this.#recordingVerdict = this.#makeLasting(async () => {
       await this.#queues.of(held.place).backend.updateData(held.job, verdict);
       this.#verdict = null;
@@ -172,17 +181,17 @@ export class JobRun {
     await this.#makeLasting(async () => {
       const fetchNext = this.#recordingVerdict === null && !isStopped();
       const rest = { handledMs, fetchNext, verdict: this.#verdict };
-      this.#next = await settle(this.#queues, this.#running.held, to, rest);
+      this.#next = await settle(this.#queues, this.held, to, rest);
     });
     return this.#next;
   }
 
   async #makeLasting(write: () => Promise<void>): Promise<void> {
     const { locks, meter, options } = this.#host;
-    const { kept } = this.#running.held.jobState;
+    const { kept } = this.held.jobState;
     const insisting = (): Promise<boolean> =>
       this.#insist(async () => {
-        await locks.assertOwned(this.#queues, this.#running);
+        await locks.assertOwned(this.#queues, this);
         await write();
       });
     if (!(await meter.record(kept, this.#before, insisting))) return;
@@ -193,12 +202,12 @@ export class JobRun {
   /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */
   async #insist(run: () => Promise<void>): Promise<boolean> {
     const { isAborted, locks, sleep, tell } = this.#host;
-    while (!this.#running.lost) {
+    while (!this.lost) {
       try {
         await run();
         return true;
       } catch (error) {
-        if (isLost(error)) locks.lose(this.#running);
+        if (isLost(error)) locks.lose(this);
         else if (isAborted()) return false;
         else {
           tell(error);

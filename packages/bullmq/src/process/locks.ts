@@ -5,19 +5,18 @@ import { type LockedJob, LockLost } from "./settle.ts";
 /** A job that is worked on, under its lock. */
 export interface RunningJob {
   readonly held: LockedJob;
-  /** Why there is nothing to work on. */
-  readonly damage: string | null;
-  readonly controller: AbortController;
-  /** Ends it as work that was not done. */
-  requeue(): void;
   /** When its lock is known to have been ours, by the monotonic clock. */
   ownedAt: number;
   lost: boolean;
-  ended: Promise<unknown>;
+  /** Settles once it is settled, or lost. */
+  readonly ended: Promise<unknown>;
+  /** Ends it as work that was not done, for this reason. */
+  cutOff(reason: Error): void;
 }
 
 /** The locks of a consumer's running jobs: extended while they run; what comes of a job that lost its lock is dropped. */
 export class Locks {
+  /** Those whose locks are kept. */
   readonly running: Set<RunningJob> = new Set();
   readonly #stage: Stage;
   readonly #leaseMs: number;
@@ -26,26 +25,6 @@ export class Locks {
   constructor(stage: Stage, leaseMs: number) {
     this.#stage = stage;
     this.#leaseMs = leaseMs;
-  }
-
-  /** Keeps the lock of a job that was just taken, until {@link untrack}. */
-  track(held: LockedJob, damage: string | null): RunningJob {
-    const running: RunningJob = {
-      held,
-      damage,
-      controller: new AbortController(),
-      requeue: () => {},
-      ownedAt: performance.now(),
-      lost: false,
-      ended: Promise.resolve(),
-    };
-    this.running.add(running);
-    return running;
-  }
-
-  /** The job is settled, or lost. */
-  untrack(running: RunningJob): void {
-    this.running.delete(running);
   }
 
   /** Whether its lock is sure to be ours still. */
@@ -86,8 +65,7 @@ export class Locks {
   /** Ends the work on a job whose lock is another's by now. */
   lose(running: RunningJob): void {
     running.lost = true;
-    running.controller.abort(new Error(leaseLost));
-    running.requeue();
+    running.cutOff(new Error(leaseLost));
   }
 }
 

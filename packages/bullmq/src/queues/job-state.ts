@@ -42,8 +42,8 @@ export type HandledResult = Pick<
   "type" | "reportId" | "attempts" | "lastError" | "endedAt" | "history"
 >;
 
-// jsonb of PostgreSQL takes neither.
-const refused = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
+// jsonb of PostgreSQL takes neither NUL nor half a character.
+const refused = /[\0\p{Surrogate}]/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The data of a job that carries this. */
@@ -99,8 +99,12 @@ function written({ at, ...attempt }: Attempt): WrittenAttempt {
 }
 
 function safe<T extends object>(value: T): T | string {
-  const text = JSON.stringify(value);
-  return refused.test(text) ? text : value;
+  return isRefused(value) ? JSON.stringify(value) : value;
+}
+
+function isRefused(value: unknown): boolean {
+  if (typeof value === "string") return refused.test(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(isRefused);
 }
 
 /** The members of an object, or of one that is JSON text; none of anything else. */
