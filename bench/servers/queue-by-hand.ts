@@ -16,7 +16,7 @@ export interface QueueByHand {
 
 const path = "/webhooks/reports";
 const dayMs = 86_400_000;
-const lookEveryMs = 5;
+const lookEveryMs = 50;
 
 /** Makes the app; with `handle` a worker empties its queue. Also tells what waits. */
 export async function queueByHand(
