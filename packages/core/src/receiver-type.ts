@@ -42,7 +42,7 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
    * 2,000 more when the inbox gives no answer.
    */
   idle(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
-  /** Whether it takes notifications, and how its inbox and the service fare. Never rejects. */
+  /** The readiness of the receiver, its inbox and the service. Never rejects. */
   health(): Promise<Health>;
   /**
    * Makes a unique `webhook_url` for each request: `base` with a signed token, which does not expire. Its context comes back as
@@ -53,6 +53,6 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
    * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
    */
   callbackUrl(base: string, options?: { readonly context?: Context | undefined }): Promise<string>;
-  /** Its deliveries, for the person who looks after them. */
+  /** The receiver's deliveries, for operators. */
   readonly inbox: ReceiverInbox;
 }

@@ -28,7 +28,7 @@ import { createPipeline } from "./receive/pipeline.ts";
 import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
 
-/** A list shows deliveries at most this much longer than they are kept, in milliseconds. */
+/** Milliseconds that a list may show a delivery after its retention is over. */
 const pruneForListsMs = 1_000;
 
 /**
@@ -106,7 +106,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     fetch: async (request, context) =>
       toResponse(await answer(incomingFromRequest(request), context)),
     mount() {
-      // Handlers may still be registered in this turn; where timers are forbidden, the first request starts the work.
+      // Handlers may still be registered in this tick. If timers are forbidden, the first request starts the work.
       try {
         setTimeout(() => runner.ensureStarted(), 0);
       } catch {}

@@ -13,7 +13,7 @@ declare const contextType: unique symbol;
  * @example const callback: CallbackOptions<{ customer: string }> = { secrets: [secret], require: true };
  */
 export interface CallbackOptions<Context = unknown> {
-  /** The first one signs, each of them verifies (for rotation): at least 32 characters, made at random. */
+  /** At least 32 random characters each. The first secret signs, all of them verify (for rotation). */
   readonly secrets: readonly string[];
   /** Whether a request without a valid token is answered 404 before its body is read: `false`. */
   readonly require?: boolean | undefined;
@@ -44,7 +44,7 @@ export interface Callbacks {
 const parameter = "callback_token";
 const longest = 255;
 
-/** Makes the one place that knows of tokens in URLs; they get no further than here. */
+/** Creates {@link Callbacks}: the only place that handles tokens in URLs. */
 export function createCallbacks(
   { secrets, require = false }: CallbackOptions,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
@@ -99,7 +99,7 @@ function jsonOf(context: unknown): string {
   throw new TypeError(`callbackUrl: context must be something that JSON can hold`);
 }
 
-/** The first token of a path and query, and all that is no token. */
+/** Splits a path and query into its first token and the rest. */
 export function split(url: string): { readonly rest: string; readonly token: string | null } {
   const at = url.indexOf("?");
   const parts = at === -1 ? [] : url.slice(at + 1).split("&");

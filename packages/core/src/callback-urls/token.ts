@@ -1,8 +1,8 @@
-/** Makes tokens that stand for a context, and tells whose they are. */
+/** Signs contexts as tokens, and verifies tokens. */
 export interface CallbackTokens {
-  /** The token of a context, given as JSON text; `""` stands for none. */
+  /** Signs a context, given as JSON text; `""` for none. */
   sign(context: string): Promise<string>;
-  /** The context of a token that one of the secrets has made; null for any other text. Constant time. */
+  /** The context of a token signed with one of the secrets; null for any other text. Constant time. */
   verify(token: string): Promise<string | null>;
 }
 
@@ -13,7 +13,7 @@ const macBytes = 32;
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 const shape = /^1\.([\w-]*)\.([\w-]{43})$/;
 
-/** Makes them with `secrets`: the first signs, each of them verifies. */
+/** Creates {@link CallbackTokens}: the first secret signs, all verify. */
 export function createCallbackTokens(secrets: readonly string[]): CallbackTokens {
   let imported: readonly Key[] | undefined;
 

@@ -2,7 +2,10 @@ import type { DeliveryInfo, Verdict } from "./client.ts";
 
 /** The part of a client that `createReceiver` needs. */
 export interface Authorizer {
-  /** The verdict on a signature, `"invalid"` for whom it does not know; anything else that it does is no verdict, and asked again. */
+  /**
+   * Resolves to the verdict on a signature, `"invalid"` for an unknown one. Any other result is no verdict, and the receiver asks
+   * again.
+   */
   authorize(
     signature: string,
     options: { readonly delivery: DeliveryInfo; readonly signal: AbortSignal },

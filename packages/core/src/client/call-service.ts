@@ -19,13 +19,13 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 export interface ServiceCall {
   /** The address without its query, so that it can be shown. */
   readonly endpoint: string;
-  /** Left out, the global one at each call. */
+  /** By default the global one, at each call. */
   readonly fetch: Fetch | undefined;
   /** For all of it: getting the key, the answer and the answer's body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly apiKey: () => string | Promise<string>;
-  /** Where the key goes and what else is sent. */
+  /** Makes the request with the key. */
   readonly request: (apiKey: string) => {
     readonly query?: string;
     readonly headers: Record<string, string>;
@@ -35,7 +35,7 @@ export interface ServiceCall {
   readonly secrets: Secrets;
   /** Whether the operation may end with this status. */
   readonly expects: (status: number) => boolean;
-  /** Whether such a status says all: its body may break off, or never end. */
+  /** Whether the status is the whole answer: its body may break off, or never end. */
   readonly statusOnly?: boolean;
 }
 
@@ -47,9 +47,9 @@ export interface ExpectedAnswer {
 
 const maxErrorText = 2_048;
 
-/** One exchange with the service, as far as it has come. */
+/** The progress of one exchange with the service. */
 interface Exchange extends BodyText {
-  /** The step that is under way, as the start of a sentence. */
+  /** The current step, as the start of a sentence. */
   waitingFor: string;
   response?: FetchResponse;
   /** An expected status. */
@@ -112,7 +112,10 @@ async function send(
   }
 }
 
-/** A page says nothing of the operation. A refusal may come as one: many frameworks make theirs so. */
+/**
+ * Whether the answer is a page for people, which says nothing about the operation. Refusals may be pages: many frameworks answer
+ * so.
+ */
 function isPage({ response, text }: Exchange): boolean {
   return response !== undefined && response.status < 300 && isHtmlPage(response, text);
 }
@@ -152,7 +155,7 @@ function parse(text: string, redactor: Redactor): unknown {
   }
 }
 
-/** The error of an exchange that has ended and is no success: the first reason that applies. */
+/** The error of an exchange that ended without success: the first reason that applies. */
 function failure(call: ServiceCall, redactor: Redactor, exchange: Exchange): ServiceError {
   const { response, taken, text, broken } = exchange;
   const cause = broken && redactor.error(broken.by);

@@ -20,11 +20,11 @@ export type { ReportRequest } from "./report-request.ts";
 export interface ClientOptions {
   /** Absolute http(s) address of the service; may have a path and a trailing slash. */
   readonly baseUrl: string;
-  /** The key, or a function asked for it before every call (for rotation). */
+  /** The key, or a function called before each request (for rotation). */
   readonly apiKey: string | (() => string | Promise<string>);
   /** Used instead of the global `fetch`, which is looked up at every call. */
   readonly fetch?: Fetch | undefined;
-  /** For a whole call, reading the answer included, in milliseconds; 10,000 when left out. */
+  /** Time limit of a call including its answer, in milliseconds; 10,000 when left out. */
   readonly timeoutMs?: number | undefined;
   /**
    * How {@link Client.requestReport} carries the key; the document does not show it. `"header"` (`api-key`, when
@@ -50,9 +50,9 @@ export interface DeliveryInfo {
 
 /** Options of {@link Client.authorize}. */
 export interface AuthorizeOptions {
-  /** Ends the call, which then rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** For a client that picks a key by it; the one made here does not look at it. */
+  /** The delivery, for a client that selects a key by it; `createClient` ignores it. */
   readonly delivery?: DeliveryInfo | undefined;
 }
 

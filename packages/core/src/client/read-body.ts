@@ -74,7 +74,7 @@ async function* read(body: WebStream, signal: AbortSignal): AsyncGenerator<Uint8
   }
 }
 
-/** Whether an answer is a page for people, which the service has no use for: a proxy, a login or another site gave it. */
+/** Whether an answer is a page for people, as of a proxy, a login or another site. */
 export function isHtmlPage({ headers }: FetchResponse, text: string): boolean {
   const start = text.replace(/^\s*(?:<!--[\s\S]*?-->\s*)*/, "");
   // A service may call an empty answer or a word HTML: many frameworks do so by default.

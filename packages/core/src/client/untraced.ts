@@ -13,10 +13,7 @@ interface Telemetry {
 const api = Symbol.for("opentelemetry.js.api.1");
 const suppressed = Symbol.for("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
-/**
- * Makes a call whose URL carries a secret. OpenTelemetry, where it is there, makes no span of it: its span of a fetch holds
- * the whole URL.
- */
+/** Makes a call whose URL carries a secret, without a span of OpenTelemetry: a span of a fetch holds the whole URL. */
 export function untraced<T>(run: () => T): T {
   const { context } = ((globalThis as Record<symbol, unknown>)[api] ?? {}) as Telemetry;
   if (context === undefined) return run();

@@ -7,7 +7,7 @@ export type EventType = "test_webhook_endpoint" | `report.${ReportStatus}` | "un
 /** The names that `on` takes: an event type, `report` for any status, `*` for everything. */
 export type EventName = EventType | "report" | "*";
 
-/** How far a delivery's origin is known: authorized, authorized too late, or never signed. */
+/** The verification of a delivery's origin: authorized, authorized too late, or never signed. */
 export type Verification = "valid" | "expired" | "unsigned";
 
 /** A validator of the Standard Schema specification, version 1 (zod, valibot, arktype and others have it). */
@@ -45,13 +45,13 @@ export type BodyOf<Type extends EventType, S extends Schemas> = [S[Type]] extend
     : Readonly<Record<string, unknown>>;
 
 interface Common<Type extends EventType, Context, S extends Schemas> {
-  /** The delivery's id, the same at every attempt: key what you do by it. */
+  /** The delivery's id, the same at every attempt: use it as the idempotency key. */
   readonly id: string;
   /** Always the specific type, also under `report` and `*`. */
   readonly type: Type;
   /** `event_type` as it came, or null. */
   readonly eventType: string | null;
-  /** When the request came. */
+  /** The time of receipt. */
   readonly receivedAt: Date;
   /** The verdict; `expired` and `unsigned` only once a person has released it, or an option lets it in. */
   readonly verification: Verification;
@@ -61,7 +61,7 @@ interface Common<Type extends EventType, Context, S extends Schemas> {
   readonly context?: Context;
 }
 
-/** The service was asked to try this address (document, section "Test a webhook address"). */
+/** A test of the webhook address (document, section "Test a webhook address"). */
 export interface TestEvent<Context = unknown, S extends Schemas = NoSchemas>
   extends Common<"test_webhook_endpoint", Context, S> {
   /** The confirmation text. */
@@ -80,7 +80,7 @@ export interface ReportEvent<
   readonly reportId: string | null;
 }
 
-/** A genuine notification that no table knows. */
+/** A genuine notification of an unknown type. */
 export interface UnknownEvent<Context = unknown, S extends Schemas = NoSchemas>
   extends Common<"unknown", Context, S> {}
 
@@ -100,7 +100,7 @@ export type TypesOf<Name extends EventName> = Name extends "*"
     ? `report.${ReportStatus}`
     : Extract<Name, EventType>;
 
-/** The event that a handler registered under `Name` is given. */
+/** The event of a handler registered under `Name`. */
 export type EventOf<
   Name extends EventName = "*",
   Context = unknown,

@@ -16,13 +16,13 @@ export type Parsed =
 
 type ReportId = string | null | undefined;
 
-/** The `parse` option: recognises shapes that the built-in table does not know. */
+/** The `parse` option: recognizes bodies that the built-in table does not know. */
 export type Parse = (notification: {
   readonly body: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
 }) => Parsed | null | undefined;
 
-/** A notification that was recognised, or found to be unknown. */
+/** The type of a notification, maybe unknown. */
 export type Recognition =
   | { readonly type: "test_webhook_endpoint"; readonly payload: string; readonly reportId: null }
   | {
@@ -54,8 +54,8 @@ export function eventTypeOf(body: JsonObject): string | null {
 }
 
 /**
- * Says what a notification is: the test notification, then what `parse` says, then the one table of shapes
- * (document, sections "Webhook notification" and "Events").
+ * Recognizes a notification: as the test notification, then by `parse`, then by the built-in table (document, sections "Webhook
+ * notification" and "Events").
  *
  * @throws TypeError when `parse` answers something else than it should
  */

@@ -66,7 +66,7 @@ const problems: Record<ProblemCode, Problem> = {
   not_handled: [503, "The notification was not handled."],
 };
 
-/** The answer to a decision: the only place that picks a status code. On a shared connection it never ends that. */
+/** Makes the answer to a result: the only place that picks a status code. It never closes a shared connection. */
 export function acknowledge(decision: ReceiveResult, isShared = false): Answer {
   if ("refused" in decision) return problem(decision.refused, isShared);
   return {

@@ -25,7 +25,7 @@ export interface FetchHost {
 }
 
 /**
- * A web standard request as the receiver takes it; `read` gives a body that something ahead has read and kept.
+ * Converts a web standard request; `read` returns a body that something ahead has read and kept.
  *
  * @example const answer = await receiver.mount()(incomingFromRequest(request));
  */
@@ -51,7 +51,7 @@ export function incomingFromRequest(
 }
 
 /**
- * An answer as a web standard response.
+ * Converts an answer to a web standard response.
  *
  * @example const response = toResponse(await receiver.mount()(incomingFromRequest(request)));
  */

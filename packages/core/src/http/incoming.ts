@@ -59,12 +59,12 @@ export function plainHeaders(headers: IncomingHeaders): Record<string, string> {
   );
 }
 
-/** Asked for each header of each request: `instanceof` takes as long as all the rest of it. */
+/** Called for each header of each request: `instanceof` would take as long as the rest of it. */
 function isWebStandard(headers: IncomingHeaders): headers is Headers {
   return typeof headers.get === "function";
 }
 
-/** The one value of which a joined header is made, when it is made of one: most hosts show several headers joined. */
+/** The single value of a header that repeats it: most hosts join several headers of one name. */
 function once(joined: string): string {
   for (const comma of [", ", ","]) {
     const length = joined.length + comma.length;
@@ -102,7 +102,7 @@ function bytesOf(body: unknown): Uint8Array | undefined {
   return text === undefined ? undefined : new TextEncoder().encode(text);
 }
 
-/** Whether a value may be what JSON was parsed to; a form, a stream or a promise would be written as `{}`. */
+/** Whether a value may be parsed JSON; a form, a stream or a promise would be written as `{}`. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return true;
   const parent: unknown = getPrototypeOf(value);

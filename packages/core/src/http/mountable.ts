@@ -3,12 +3,12 @@ import type { Answer, Incoming } from "./incoming.ts";
 
 /** The part of a receiver that an adapter needs. */
 export interface Mountable {
-  /** For adapters: schedules the start, and gives what answers a request. Never rejects. */
+  /** For adapters: schedules the start, and returns the function that answers requests. It never rejects. */
   mount(): (incoming: Incoming, context?: FetchContext) => Promise<Answer>;
 }
 
 /**
- * For adapters: looks whether there is a receiver to mount; `line` is what to write instead.
+ * For adapters: checks that the argument is a receiver; `line` is the correct code for the error message.
  *
  * @throws TypeError that shows the line
  * @example checkReceiver(receiver, 'app.post("/webhooks/reports", reporthook(receiver))');

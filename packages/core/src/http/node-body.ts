@@ -30,7 +30,7 @@ export interface NodeStream {
   resume(): this;
 }
 
-/** The body of a request that something ahead has read, reads or was given; null when it is still there to be read. */
+/** The body that something ahead of the receiver has read or is reading; null if it is unread. */
 export function readKept(req: NodeStream, kept: KeptBody, limit: number): BodyReading | null {
   if (req.readableEnded) return readAlready(bodyLeft(req, kept), limit);
   if (req.readableDidRead) return readRest(req, kept, limit);
@@ -38,7 +38,7 @@ export function readKept(req: NodeStream, kept: KeptBody, limit: number): BodyRe
   return raw === null ? null : readAlready(raw, limit);
 }
 
-/** The body that `read` gives, or, where that is none, what something ahead has left on the request of Node behind it. */
+/** The body that `read` gives; if there is none, the body that something ahead has left on the request of Node. */
 export function readOrLeft(
   req: NodeStream & KeptBody,
   limit: number,

@@ -25,7 +25,7 @@ export interface AlreadyParsed extends KeptBody {
   readonly answered?: boolean;
 }
 
-/** How long a sender that is cut off may go on sending, so that it gets to read the answer, in milliseconds. */
+/** Milliseconds that a refused sender may continue to send, so that it can read the answer. */
 const lingerMs = 500;
 
 /**
@@ -44,7 +44,7 @@ export function nodeHandler(
 }
 
 /**
- * A Node request as the receiver takes it.
+ * Converts a request of Node.
  *
  * @example
  * const answer = receiver.mount();
@@ -115,8 +115,8 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
 }
 
 /**
- * The answer's body; when the connection is to be closed, a stream that ends only once the sender has stopped sending:
- * closed earlier, the connection would be reset and the answer lost.
+ * The answer's body. To close the connection, it is a stream that ends once the sender has stopped sending: an earlier close
+ * would reset the connection, and lose the answer.
  *
  * @example
  * const answer = receiver.mount();

@@ -13,7 +13,7 @@ const nothing = new Uint8Array();
 // Input of the synchronous hash is not needed after it.
 const scratch = new Uint8Array(8_192);
 
-/** The parts that make two signed deliveries one and the same. */
+/** The parts of a signed delivery by which copies are recognized. */
 export interface DedupeInput {
   readonly receiver: string;
   readonly signature: string;

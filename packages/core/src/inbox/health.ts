@@ -4,26 +4,26 @@ import { settlesWithin, withTimeout } from "../lib/timeout.ts";
 import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
 import { zeroCounts } from "./query.ts";
 
-/** How a receiver is doing. */
+/** The health of a receiver. */
 export interface Health {
-  /** Whether it takes notifications: not when closing, nor when the inbox fails. */
+  /** Whether it accepts notifications: false while closing, or when the inbox fails. */
   readonly ready: boolean;
   readonly inbox: InboxHealth;
-  /** How the service answered last. */
+  /** The last answer of the service. */
   readonly service: "unknown" | "ok" | "unreachable" | "refused";
   /** Age of the oldest delivery that is neither handled nor parked, in milliseconds. */
   readonly oldestWaitingMs: number | null;
-  /** All zero when the inbox fails, or is closed with the receiver; `inbox.error` tells when they are old. */
+  /** All zero when the inbox fails, or is closed with the receiver; `inbox.error` says if they are old. */
   readonly counts: Counts;
 }
 
-/** How far a receiver is, and how the service answered last: its parts write it down here for each other. */
+/** The state of a receiver and of the service, shared by the parts of the receiver. */
 export interface Status {
   service: Health["service"];
-  /** The work was asked to begin: it is too late for `on`. */
+  /** Whether the work was started: then it is too late for `on`. */
   started: boolean;
   closing: boolean;
-  /** The work has ended, and every request is answered. */
+  /** Whether the work has ended, and every request is answered. */
   closed: boolean;
 }
 

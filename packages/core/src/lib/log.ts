@@ -28,8 +28,8 @@ function once({ err, ...fields }: LogFields): LogFields {
 type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * The logger of a receiver, which names it in each line. It never throws: a broken one loses log lines and nothing else.
- * Errors of one without `error` are warnings; it has `info` where the given one does, and `{}` drops all.
+ * The logger of a receiver, which adds its name to each line. It never throws: a broken logger only loses log lines. Without
+ * `error`, errors are warnings; it has `info` if the given one does, and `{}` drops all.
  */
 export function loggerOf(
   receiver: string,
@@ -53,7 +53,7 @@ export function loggerOf(
   return typeof logger.info === "function" ? { ...safe, info: guarded("info") } : safe;
 }
 
-/** Writes a line at once and then at most one a minute, each with their number since the one before. */
+/** Throttles a log line to one a minute; `count` is the number of occurrences since the last line. */
 export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn"] {
   let last = Number.NEGATIVE_INFINITY;
   let count = 0;
@@ -69,7 +69,7 @@ export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn
 
 const maxValues = 8;
 
-/** The same for each value of a field by itself; of many at a time, the first ones are forgotten. */
+/** Throttles separately for each value of a field; with many values, the first ones are forgotten. */
 export function oncePerMinuteEach(
   clock: Clock,
   write: Logger["warn"],

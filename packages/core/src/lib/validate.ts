@@ -22,28 +22,28 @@ export function fail(name: string, expected: string, given: string): never {
   throw new TypeError(`${name} must be ${expected}, not ${given}`);
 }
 
-/** The same unless it `fits`. */
+/** Throws a `TypeError` unless `fits`. */
 export function assertOption(name: string, expected: string, given: unknown, fits: boolean): void {
   if (!fits) fail(name, expected, inspect(given));
 }
 
-/** The same unless it is a number of milliseconds, which may be Infinity. */
+/** Throws a `TypeError` unless it is a number of milliseconds, which may be Infinity. */
 export function assertMs(name: string, given: unknown): void {
   assertOption(name, "milliseconds from 0", given, typeof given === "number" && given >= 0);
 }
 
-/** The same unless it is one above zero, which may be Infinity. */
+/** Throws a `TypeError` unless it is a number above zero, which may be Infinity. */
 export function assertPositive(name: string, unit: string, given: unknown): void {
   const fits = typeof given === "number" && given > 0;
   assertOption(name, `a positive number${unit}`, given, fits);
 }
 
-/** A value in few words. */
+/** Shows a value in few words. */
 export function inspect(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : quotable(value);
 }
 
-/** The same of what must not be quoted. */
+/** Shows a value in few words, without quoting text. */
 export function typeName(value: unknown): string {
   return typeof value === "string" ? "a string" : quotable(value);
 }

@@ -71,7 +71,7 @@ export class AlertWatcher implements Watcher {
   settled(outcome: Outcome): void {
     const { on, parked, windowMs } = this.#settings;
     const { ack, clock } = this.#watched;
-    // Nothing is parked where nothing is kept.
+    // Without a store, nothing is parked.
     if ((outcome.to !== "held" && outcome.to !== "dead") || ack === "handled") return;
     if (!on.includes("parked")) return;
     const { code } = outcome.reason;

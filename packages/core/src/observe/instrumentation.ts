@@ -11,7 +11,7 @@ export const instrumentation: unique symbol = Symbol.for("reporthook.instrumenta
 export type Instrument = (receiver: {
   readonly name: string;
   health(): Promise<Health>;
-  /** Takes the API key out of what others have thrown. */
+  /** Removes the API key from errors of the app's code. */
   redact(text: string): string;
 }) => Instrumentation;
 
@@ -27,7 +27,7 @@ export interface Instrumentation {
   verify(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
   /** All handlers of one attempt; resolves to what they threw. */
   handle(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
-  /** Work on a delivery has come to this. */
+  /** Called with the outcome of a stage. */
   settled(job: Job, outcome: Outcome): void;
   /** The receiver is closed. */
   end(): void;

@@ -33,19 +33,19 @@ export class Reporter {
   ) {
     const { parked, ...withoutParked } = options.observe;
     this.#options = options;
-    // Nothing is parked where nothing is kept.
+    // Without a store, nothing is parked.
     this.#hooks = options.ack === "stored" ? options.observe : withoutParked;
     this.#instrumentation = instrumentation;
     this.#watcher = watcher;
   }
 
-  /** Logs what should not have failed; for what a hook throws, too. */
+  /** Logs an unexpected failure, also of a hook. */
   readonly unexpected = (error: unknown): void => {
     const { redact, logger } = this.#options;
     logger.error(shownFields(error, redact), messages.unexpected);
   };
 
-  /** A delivery is stored; `outcome` is that of `verify: "before-ack"`, if it was asked. */
+  /** Reports a stored delivery; `outcome` is that of `verify: "before-ack"`, if the service was asked. */
   stored(delivery: NewDelivery, arrival: Arrival, outcome: Outcome | null): void {
     this.#showNew(this.#hooks.acknowledged, delivery, arrival);
     if (outcome !== null) this.settled(jobAt(delivery), outcome);
@@ -56,7 +56,7 @@ export class Reporter {
     this.#showNew(this.#hooks.parked, delivery, arrival);
   }
 
-  /** A stage has ended with this outcome. */
+  /** Reports the outcome of a stage. */
   settled(job: Job, outcome: Outcome): void {
     const { ack, clock, logger } = this.#options;
     notifyHooks(this.#hooks, job, outcome, clock.now(), this.unexpected);

@@ -20,17 +20,17 @@ export interface Watched {
   readonly logger: Logger;
   /** Removes the API key from a text. */
   readonly redact: (text: string) => string;
-  /** Has a function run in the async context of `createReceiver`. */
+  /** Runs a function in the async context of `createReceiver`. */
   readonly bind: Bind;
   readonly health: () => Promise<Health>;
 }
 
 /** Watches one receiver; nothing here throws or rejects. */
 export interface Watcher {
-  /** The work of the receiver begins. */
+  /** Called when the work of the receiver begins. */
   begin(): void;
-  /** Work on a delivery has come to this. */
+  /** Called with the outcome of a stage. */
   settled(outcome: Outcome): void;
-  /** The work has ended; resolves when the last messages are sent, or 2 seconds are over. */
+  /** Called when the work has ended; resolves when the last messages are sent, or after 2 seconds. */
   end(): Promise<void>;
 }

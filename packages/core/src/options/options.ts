@@ -18,19 +18,19 @@ export type SignatureSource =
       readonly body: string;
     }) => string | null | undefined);
 
-/** The `retry` option: how often a failing handler is tried, and how long between two attempts. */
+/** The `retry` option: the number of attempts of failing handlers, and the time between them. */
 export interface RetryOptions {
-  /** Attempts in all. */
+  /** The total number of attempts. */
   readonly attempts: number;
-  /** Milliseconds before the second attempt; doubled before each further one. */
+  /** Milliseconds before the second attempt; they double with each further one. */
   readonly minMs: number;
-  /** Most milliseconds between two attempts. */
+  /** Maximum milliseconds between two attempts. */
   readonly maxMs: number;
 }
 
 /** Limits, each with its own code of refusal. */
 export interface Limits {
-  /** Most bytes of a signed body: 262,144. */
+  /** Maximum bytes of a signed body: 262,144. */
   readonly bodyBytes: number;
   /** Milliseconds for a body to arrive: 2,000. */
   readonly bodyMs: number;
@@ -38,7 +38,7 @@ export interface Limits {
   readonly verifyMs: number;
   /** Milliseconds until the answer, in any case: 4,000. */
   readonly ackMs: number;
-  /** Most deliveries that are neither handled nor parked: 100,000. */
+  /** Maximum number of deliveries that are neither handled nor parked: 100,000. */
   readonly waiting: number;
   /** Maximum number of deliveries without a verdict; deprioritized ones do not count: 20,000. */
   readonly unverified: number;
@@ -48,9 +48,9 @@ export interface Limits {
 export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas> {
   /** Asks the service for verdicts: a client, or anything with `authorize`. */
   readonly client: Authorizer;
-  /** Where deliveries wait; `memoryInbox()` when left out. */
+  /** The store of deliveries; `memoryInbox()` when left out. */
   readonly inbox?: Inbox | undefined;
-  /** Tells receivers that share an inbox apart: `reports`. */
+  /** The name of the receiver, which is unique on its inbox: `reports`. */
   readonly name?: string | undefined;
   /** `stored`: acknowledge once it is stored; `handled`: verify and handle inside the request, keep nothing. */
   readonly ack?: "stored" | "handled" | undefined;
@@ -73,7 +73,7 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   /** The treatment of a signature that comes again with other bytes: `accept`, with a warning. */
   readonly reusedSignature?: "accept" | "hold" | undefined;
   /**
-   * Recognises shapes that the built-in table does not know.
+   * Recognizes bodies that the built-in table does not know.
    *
    * @example
    * const receiver = createReceiver({
@@ -90,11 +90,11 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
    * receiver.on("report.complete", ({ body }) => console.log(body.download));
    */
   readonly schemas?: S | undefined;
-  /** How failing handlers are tried again. */
+  /** The retries of failing handlers. */
   readonly retry?: Partial<RetryOptions> | undefined;
   /** Limits of size, time and number. */
   readonly limits?: Partial<Limits> | undefined;
-  /** How many at once: 16 authorize calls, 8 deliveries being handled. */
+  /** The concurrency of the stages: 16 authorize calls, 8 deliveries being handled. */
   readonly concurrency?:
     | { readonly verify?: number | undefined; readonly handle?: number | undefined }
     | undefined;
@@ -104,12 +104,12 @@ export interface ReceiverOptions<Context = unknown, S extends Schemas = Schemas>
   readonly autostart?: boolean | undefined;
   /** Signed callback URLs, see {@link Receiver.callbackUrl}. */
   readonly callback?: CallbackOptions<Context> | undefined;
-  /** Tells the time, and when it is over: the system's. Tests give a virtual one. */
+  /** The clock and its timers: the system's. Tests pass a virtual one. */
   readonly clock?: Clock | undefined;
-  /** Where log lines go; `false` silences. Left out, warnings and errors go to the console. */
+  /** The destination of log lines; `false` silences. By default, warnings and errors go to the console. */
   readonly logger?: (Pick<Logger, "warn"> & Partial<Logger>) | false | undefined;
   /** Hooks for your metrics, or the result of `alerts`. */
   readonly observe?: Observe | undefined;
-  /** Not for apps: where telemetry is plugged in. */
+  /** The extension point of telemetry, not for apps. */
   readonly [instrumentation]?: Instrument;
 }

@@ -33,7 +33,7 @@ export interface ReceiverSettings
   readonly instrument: Instrument | undefined;
   /** Runs functions of the options in the async context of `createReceiver`, never in a request's. */
   readonly bind: Bind;
-  /** Takes the API key out of what others have thrown. */
+  /** Removes the API key from errors of the app's code. */
   readonly redact: (text: string) => string;
 }
 
@@ -204,7 +204,7 @@ function concurrencyOf(given: object): ReceiverSettings["concurrency"] {
 function callbackOf(callback: CallbackOptions | undefined): CallbackOptions | undefined {
   if (callback === undefined) return undefined;
   const option = "createReceiver: callback";
-  // Nothing that is given here is quoted: it may be a secret.
+  // Values are not quoted: they may be secrets.
   if (typeof callback !== "object" || callback === null) {
     fail(option, "an object with secrets", typeName(callback));
   }

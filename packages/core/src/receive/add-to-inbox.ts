@@ -5,7 +5,7 @@ import type { Deadline } from "../lib/deadline.ts";
 /** The result of adding a delivery, or why it is not known to be stored. */
 export type AddAttempt = AddResult | { readonly status: "failed"; readonly error: unknown };
 
-/** Stores a delivery before the deadline; later it may be stored all the same. Never rejects. */
+/** Stores a delivery before the deadline; after a timeout it may still be stored. Never rejects. */
 export async function addToInbox(
   inbox: Inbox,
   delivery: NewDelivery,

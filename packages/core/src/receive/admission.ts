@@ -6,7 +6,7 @@ import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
-/** Turns requests away while the receiver closes, or while too much waits. */
+/** Refuses requests while the receiver closes, or while too many deliveries wait. */
 export class Admission {
   readonly #settings: ReceiverSettings;
   readonly #status: Readonly<Status>;
@@ -18,7 +18,7 @@ export class Admission {
     this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
   }
 
-  /** Why a request is refused now; null when it may go on. */
+  /** The refusal of a request at this moment; null if it is admitted. */
   refusal(): ReceiveResult | null {
     const { ack, inbox, limits, name } = this.#settings;
     const keepsStoring = ack === "stored" && inbox.guarantees.durability !== "process";

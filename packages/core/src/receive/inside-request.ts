@@ -44,7 +44,7 @@ export function createInline(
   { stages, reporter, signal: parent }: InlineParts,
 ): Inline {
   const handling = createSemaphore(concurrency.handle);
-  // By id, which all copies of a notification share: they wait for the outcome of the first.
+  // By id, which copies of a notification share: they wait for the outcome of the first one.
   const running = new Map<string, Promise<ReceiveResult>>();
 
   async function handleWithin(
@@ -115,13 +115,13 @@ function copyOf(first: ReceiveResult): ReceiveResult {
   return "status" in first ? { ...first, status: "duplicate" } : first;
 }
 
-/** How a rejected delivery is refused inside its request; null when it is not rejected. */
+/** The refusal of a rejected delivery inside its request; null if it is not rejected. */
 export function refusalAfter(outcome: Outcome): ProblemCode | null {
   if (outcome.to !== "rejected") return null;
   return outcome.reason.code === "expired" ? "expired_signature" : "invalid_signature";
 }
 
-/** `verify: "before-ack"`: where the delivery begins; without a verdict in time it is received. */
+/** `verify: "before-ack"`: the first state of the delivery; without a verdict in time it is received. */
 export function arrivalAfter(outcome: Outcome): Arrival {
   if (outcome.to === "verified") return outcome;
   return outcome.to === "held" ? { ...outcome, to: "held" } : { to: "received" };

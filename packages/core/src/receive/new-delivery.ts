@@ -5,7 +5,7 @@ import type { Deadline } from "../lib/deadline.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { ReceivedNotification } from "./read.ts";
 
-/** A delivery before it is stored: how long that took is not known yet. */
+/** A delivery before it is stored: `ackMs` is not known yet. */
 export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] };
 
 /** The dedupe key of a notification; null without a signature. `url` is the one that was called. */
@@ -34,7 +34,7 @@ export function newDelivery(
   },
 ): Draft {
   return {
-    // A delivery that is not stored is known by its content: the sender's next try has the same id for handlers.
+    // A delivery that is not stored gets its id from its content: a retry of the sender has the same id.
     id: ack === "handled" && key !== null ? idOf(key) : id,
     receiver: name,
     receivedAt: deadline.startedAt,

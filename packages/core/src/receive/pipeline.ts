@@ -31,7 +31,7 @@ export interface PipelineParts {
   readonly status: Readonly<Status>;
 }
 
-/** The steps of one request; `id` is the delivery's, should it become one. */
+/** The steps of one request; `id` is the id of its delivery, if it becomes one. */
 export type Pipeline = (
   incoming: Incoming,
   id: string,
@@ -54,7 +54,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const turnedAway = admission.refusal();
     if (turnedAway !== null) return turnedAway;
 
-    // A token is never stored, not even where the option is left out.
+    // A token is never stored, even without the option.
     const { url, context = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, reading, deadline);
     if (typeof notification === "string") {

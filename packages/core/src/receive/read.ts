@@ -26,11 +26,11 @@ export interface ReceiveOptions {
   /** A header's name in lower case. */
   readonly signature: SignatureSource;
   readonly parse?: Parse | undefined;
-  /** Most bytes of a body. */
+  /** Maximum bytes of a body. */
   readonly bodyBytes: number;
   /** Milliseconds for the body to arrive. */
   readonly bodyMs: number;
-  /** Takes the API key out of what the signature's function throws. */
+  /** Removes the API key from errors of the function `signature`. */
   readonly redact: (text: string) => string;
 }
 
@@ -44,15 +44,15 @@ export interface ReceivedNotification {
   readonly claims: Recognition | null;
 }
 
-/** Most bytes of a body without a signature. */
+/** Maximum bytes of a body without a signature. */
 const unsignedBodyBytes = 4_096;
-/** Of a longer path and query the rest is not kept. */
+/** Maximum length of a stored path and query; the rest is cut. */
 const urlLength = 2_048;
 /** Longer text is no signature. */
 const signatureLength = 4_096;
 const headerLength = 1_024;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
-// Most have these in common: they are in memory once, not with each that waits.
+// Most deliveries share these: they are in memory once, not for each waiting delivery.
 let commonUrl = "";
 let commonHeaders: KeptHeaders = {};
 const refusals: Record<BodyFailure | "late", ProblemCode> = {
@@ -71,7 +71,7 @@ export async function receive(
 ): Promise<ReceivedNotification | ProblemCode> {
   const { headers } = incoming;
   const named = typeof source === "string" ? nonBlank(headerOf(headers, source)) : undefined;
-  // Without a signature not even as much as a signed body is kept in memory.
+  // An unsigned body must not use as much memory as a signed one.
   const limit = named === null ? Math.min(unsignedBodyBytes, bodyBytes) : bodyBytes;
   if (Number(headerOf(headers, "content-length")) > limit) return "body_too_large";
   const reading = start(incoming, limit);
@@ -128,7 +128,7 @@ function signatureIn(
   }
 }
 
-/** A signature that arrives in the URL is forgotten at the verdict as any other. */
+/** Removes a signature from the URL: like any other it must not be kept after the verdict. */
 function withoutSignature(url: string, signature: string): string {
   const shown = redactSecrets(url, { signature });
   return shown.replaceAll(/(?<=[?&][^?&=]*=)[^&]+/g, (value) =>
@@ -141,7 +141,7 @@ function nonBlank(given: unknown): string | null {
   return signature === "" || signature.length > signatureLength ? null : signature;
 }
 
-/** A part of a text, which does not keep the whole in memory as a slice would. */
+/** Copies a part of a text: a slice would keep the whole text in memory. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   return new TextDecoder().decode(new TextEncoder().encode(text.slice(0, length)));
@@ -151,7 +151,7 @@ function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undef
   try {
     return recognize(object, headers, parse);
   } catch {
-    // Anybody can send what parse fails on; once released, the handle stage tells why.
+    // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
     return { type: "unknown", reportId: null };
   }
 }

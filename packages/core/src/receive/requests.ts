@@ -47,7 +47,7 @@ export class Requests {
     return this.#answer(incoming, context).catch((error) => acknowledge(this.#unexpected(error)));
   }
 
-  /** Resolves when all that run now are answered. */
+  /** Resolves when all running requests are answered. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running.items);
   }
@@ -92,7 +92,7 @@ export class Requests {
     return pending;
   }
 
-  /** Whether an attempt to handle this delivery is to come here. */
+  /** Whether this process will handle the delivery. */
   #isWorkedOn(id: string, decision: ReceiveResult): boolean {
     const { status } = this.#parts;
     const isNew = "id" in decision && decision.id === id;

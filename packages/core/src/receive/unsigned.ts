@@ -5,21 +5,21 @@ import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
-/** The options of `createReceiver` that concern deliveries without a signature. */
+/** The options about unsigned deliveries. */
 type UnsignedOptions = Pick<ReceiverSettings, "clock" | "logger" | "unsignedTests" | "unsigned">;
 
 const maxWaiting = 100;
 // The limit of each process, for the work of handlers. The inbox limits the stored ones.
 const perSecond = 10;
 
-/** Where an unsigned notification begins; null when it is refused, by the options or because there are too many. */
+/** The first state of an unsigned notification; null if it is refused, by the options or because there are too many. */
 export type AdmitUnsigned = (
   claims: Recognition,
   headerNames: readonly string[],
   load: Backlog,
 ) => Arrival | null;
 
-/** Makes the one place where deliveries without a signature are let in. */
+/** Creates the only place that admits unsigned deliveries. */
 export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
   const { clock, logger, unsignedTests, unsigned } = options;
   const held = oncePerMinute(clock, logger.warn);

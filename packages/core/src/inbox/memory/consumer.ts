@@ -96,7 +96,7 @@ export function consumeMemory<T extends StoredDelivery>(
     void attempt(process).then(end);
   }
 
-  /** Goes on with a verified one at once, if it may. */
+  /** Handles a delivery right after its verdict, if possible. */
   function handle(kept: T): boolean {
     if (stopped || handleAtOnce === undefined) return false;
     const job = jobOf(kept);

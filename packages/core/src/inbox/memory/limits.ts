@@ -2,7 +2,7 @@ import { maxUnsigned } from "../delivery.ts";
 import { isUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
-/** Number of deliveries that are kept once they have ended; without a limit the kinds that wait for a person. */
+/** The number of ended deliveries to keep, by kind; parked kinds have no limit. */
 const endedMax = {
   unsignedHandled: maxUnsigned,
   handled: 1_000,
@@ -18,7 +18,7 @@ export class Ended<T extends StoredDelivery> {
     Object.keys(endedMax).map((kind) => [kind, new Set<T>()]),
   );
 
-  /** Adds one; `drop` is given the oldest of its kind when there are too many. */
+  /** Adds a delivery; calls `drop` with the oldest of its kind if there are too many. */
   add(kept: T, drop: (oldest: T) => void): void {
     const kind = kindOf(kept);
     const all = kind && this.#kinds.get(kind)?.add(kept);
@@ -31,7 +31,7 @@ export class Ended<T extends StoredDelivery> {
     for (const kind of this.#kinds.values()) kind.delete(kept);
   }
 
-  /** The ones that may be dropped to make room. Rejected ones keep no bytes. */
+  /** The deliveries that may be dropped to make room. Rejected ones have no bytes. */
   *oldest(): Generator<T> {
     for (const [kind, all] of this.#kinds) if (kind !== "rejected") yield* all;
   }

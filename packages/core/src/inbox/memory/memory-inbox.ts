@@ -18,7 +18,7 @@ export interface MemoryInboxOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Maximum bytes kept at once: bodies, long addresses, long signatures; beyond it `add` rejects `overloaded`. 256 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Says that you know: where an instance may end after the answer (Workers, Lambda), a receiver takes it only so. */
+  /** Accepts the loss of deliveries: required where an instance may end after the answer (Workers, Lambda). */
   readonly acceptLoss?: boolean | undefined;
 }
 
@@ -33,7 +33,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
 }
 
-/** A delivery as it is kept in memory. */
+/** A delivery in memory. */
 interface Slot extends StoredDelivery {
   /** Its key in the window; unsigned deliveries have none. */
   knownKey?: KnownKey;
