@@ -20,6 +20,16 @@ const plain: Readonly<Record<string, string>> = {
     "begin with the subject",
 };
 
+/** The same for comments in the sources, which are shorter. */
+const plainInComments: Readonly<Record<string, string>> = {
+  ...plain,
+  "\\b(what|who|which|how)(so)?ever\\b": "any; the one that",
+  "(^|\\. )(What|Who|Those|It, as)\\b": "begin with the thing or its verb",
+  "\\b(becomes?|became|comes?) of\\b": "the outcome; the result",
+  "\\blets? go\\b": "closes; releases",
+  "\\bnee?d be\\b": "if needed",
+};
+
 /** The Markdown files of a folder; all below it if `recursive`. */
 function markdownIn(folder: string, recursive = false): string[] {
   if (!existsSync(join(root, folder))) return [];
@@ -68,6 +78,39 @@ describe.each(files)("%s", (file) => {
     });
     expect(wide).toEqual([]);
   });
+});
+
+/** The comments of a source, each as one line, with the number of its first line. */
+function commentsOf(code: string): (readonly [number, string])[] {
+  const comments = code.matchAll(/\/\*\*([\s\S]*?)\*\/|(?<=^|[;{},] )[ \t]*\/\/ (.*)$/gm);
+  return [...comments].map(({ 1: block, 2: line = "", index }) => {
+    const [text = ""] = (block ?? line).split(/^\s*\*? ?@\w/m, 1);
+    const prose = text
+      .replace(/^\s*\* ?/gm, " ")
+      .replace(/`[^`]*`/g, "``")
+      .replace(/\s+/g, " ")
+      .trim();
+    return [code.slice(0, index).split("\n").length, prose] as const;
+  });
+}
+
+const packages = readdirSync(join(root, "packages"));
+
+test.each(packages)("the comments of %s use plain words", (name) => {
+  const src = join("packages", name, "src");
+  const sources = readdirSync(join(root, src), { recursive: true, encoding: "utf8" });
+  const found = sources
+    .filter((file) => /(?<!\.test|\.generated)\.ts$/.test(file))
+    .flatMap((file) =>
+      commentsOf(readFileSync(join(root, src, file), "utf8")).flatMap(([number, comment]) =>
+        Object.entries(plainInComments).flatMap(([word, instead]) => {
+          const [match] = new RegExp(word, "i").exec(comment) ?? [];
+          if (match === undefined) return [];
+          return [`${src}/${file}:${number}: "${match.trim()}" (${instead}) in: ${comment}`];
+        }),
+      ),
+    );
+  expect(found).toEqual([]);
 });
 
 test("README.md has at most 180 lines, none over 120 characters outside code", () => {

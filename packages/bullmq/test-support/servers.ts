@@ -10,13 +10,13 @@ import { freePort } from "../../core/test-support/free-port.ts";
 import { isQuick, missingProgram, needsAll } from "../../core/test-support/needs.ts";
 import { missingForPostgres, postgresPackage } from "./embedded-postgres.ts";
 
-/** A server that a test has started, on a port of its own. */
+/** A server that a test has started, on a separate port. */
 export interface Server {
   readonly kind: "redis" | "postgres";
   readonly url: string;
-  /** The process that has to be stopped for it to hang. */
+  /** The process to stop to make it hang. */
   readonly pid: () => number | undefined;
-  /** Ends it at once, as a crash would. */
+  /** Kills it, as a crash would. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same port with the same data. */
   start(): Promise<void>;
@@ -33,7 +33,7 @@ export const noPostgres: string | null = isQuick
   ? "PostgreSQL: pnpm test:all"
   : missingForPostgres();
 
-/** A Redis that has each write on the disk before it answers, unless told otherwise. */
+/** A Redis that writes to the disk before it answers, unless told otherwise. */
 export async function startRedis(settings: readonly string[] = []): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-redis-"));
   const port = await freePort();
@@ -77,7 +77,7 @@ const engines: readonly (Engine & { readonly missing: string | null })[] = [
   { kind: "postgres", start: () => startPostgres(), missing: noPostgres },
 ];
 
-/** Has tests run on Redis and on PostgreSQL, on one server of each; `server` is for use in a test, `start` for one more. */
+/** Runs tests on Redis and on PostgreSQL, with one server of each; `server` is for use in a test, `start` for one more. */
 export function onEachServer(tests: (server: () => Server, engine: Engine) => void): void {
   for (const { missing, ...engine } of engines) {
     const { kind, start } = engine;
@@ -93,17 +93,17 @@ export function onEachServer(tests: (server: () => Server, engine: Engine) => vo
   }
 }
 
-/** A PostgreSQL with a database of its own. */
+/** A PostgreSQL with a separate database. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
   const Postgres = await postgresPackage();
   const folder = mkdtempSync(join(tmpdir(), "reporthook-postgres-"));
-  // It runs as a user of its own.
+  // It runs as a separate user.
   chmodSync(folder, 0o755);
   const port = await freePort();
   const options = {
     ...{ databaseDir: join(folder, "data"), port, user: "postgres", password: "password" },
     ...{ persistent: true, createPostgresUser: process.getuid?.() === 0 },
-    // What it begins with need not survive a power cut.
+    // Its initial data need not survive a power cut.
     initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
     postgresFlags: [
       ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],

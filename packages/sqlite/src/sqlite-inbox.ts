@@ -41,17 +41,19 @@ import {
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
-  /** A module with SQLite: `"node:sqlite"`, `"libsql"`, `"better-sqlite3"`; the first of the first two that is there. */
+  /**
+   * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
+   */
   readonly driver?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
-  /** Whether a file may be created, or brought to this package's version: true. A tool that only looks says false. */
+  /** Whether a file may be created or migrated: true. A tool that only reads passes false. */
   readonly migrate?: boolean | undefined;
 }
 
 /**
- * An inbox in one SQLite file: what is acknowledged is on the disk. It writes in its own thread, so that no request
- * waits behind the disk. Several processes of one machine may share the file.
+ * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
+ * block on the disk. Several processes of one machine may share the file.
  *
  * @throws TypeError for a wrong option; ReporthookError `inbox_failed` that names what to install when there is no SQLite
  * @example
@@ -110,7 +112,7 @@ class SqliteInbox implements Inbox {
   }
 
   async open(): Promise<void> {
-    // Whoever opens it has removed the cause.
+    // The caller has removed the cause.
     this.#failure = null;
     await this.#connect().opened;
   }
@@ -140,7 +142,7 @@ class SqliteInbox implements Inbox {
   }
 
   async counts(receiver?: string): Promise<Counts> {
-    // The answer brings what other processes have changed.
+    // The answer includes changes of other processes.
     await this.#connect().call({ ask: "counts" });
     if (receiver !== undefined) return countsByState(this.#counts.get(receiver));
     return countsByState(sumOfCounts(this.#counts.values()));
@@ -190,7 +192,7 @@ class SqliteInbox implements Inbox {
   }
 
   async close(): Promise<void> {
-    // Ends what has begun since then, too.
+    // Also ends work that began meanwhile.
     if (this.#closing !== null) await this.#closing;
     this.#closing ??= this.#consumers
       .abort(() => this.#client?.close())
@@ -223,7 +225,7 @@ class SqliteInbox implements Inbox {
     this.#client = null;
     this.#failure = error === null ? null : { error, at: performance.now() };
     this.#consumers.endThread(error ?? new Error("The inbox was closed"));
-    // Consumers, also those that began while it was closed, wait for no request to open the file again.
+    // Reopens the file for consumers, also for those that began while it was closed, without waiting for a request.
     const reopen = (): void => {
       if (this.#consumers.isActive) this.#flush();
     };
@@ -239,7 +241,7 @@ class SqliteInbox implements Inbox {
     try {
       this.#connect().flush();
     } catch {
-      // It failed a moment ago: it is opened again later, and told then how things stand.
+      // It failed a moment ago: it is opened again later, and gets the state then.
     }
   }
 }

@@ -10,14 +10,14 @@ import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts"
 import { sqliteErrorOf } from "./writer-thread/errors.ts";
 import { Writer } from "./writer-thread/writer.ts";
 
-/** The time between two looks for work that nobody asked for, in milliseconds. */
+/** Milliseconds between two checks for upkeep. */
 const upkeepMs = 500;
 /** Enough for one transaction; the rest goes into the next. */
 const addsPerBatch = 2_000;
 
 /** A commit returns once it is on the disk. */
 const synchronous = "FULL";
-// What is deleted is overwritten: a signature leaves nothing behind in pages that are free.
+// Deleted data is overwritten: free pages hold no signatures.
 const settings = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = ${synchronous};
@@ -63,12 +63,12 @@ function open(): Opened {
   }
 }
 
-/** Fails when SQLite has opened the file for reading only: it stays so, although the right to write is given later. */
+/** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */
 function checkWritable(database: Database): void {
   try {
     database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0); ROLLBACK");
   } catch (error) {
-    // After another process that holds the file, this one may write.
+    // Another process holds the file at this moment: this one can write later.
     if (sqliteCode(error) !== busy) throw error;
   }
 }
@@ -81,7 +81,7 @@ function create(): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
   } catch {
-    // Another process was faster, or the file can't be made: SQLite will tell.
+    // Another process was faster, or the file can't be created: SQLite will report it.
   }
 }
 
@@ -111,7 +111,7 @@ function serve({ writer, log }: Opened): void {
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
     clearInterval(upkeep);
     if (isComplete) port.close();
-    // The last connection to be closed brings the log into the file.
+    // Closing the last connection checkpoints the log.
     log.close();
     writer.close();
     if (!isComplete) process.exit();

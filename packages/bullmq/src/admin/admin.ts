@@ -22,12 +22,12 @@ import {
 } from "../queues/queues.ts";
 import { forget, idsFor } from "./parked.ts";
 
-/** Nobody begins with a released one sooner, unless told that it is no longer parked. */
+/** Delay before the work on a released delivery; it ends early once the delivery is no longer parked. */
 const releaseMs = 5_000;
-/** What was only just parked may lie where it was for a moment: so often it is looked at, after so many milliseconds. */
+/** A delivery may still be in its old queue right after it was parked: number of checks, and milliseconds between them. */
 const [maxLooks, lookMs] = [50, 20];
 
-/** Runs what a query names; resolves to how many. */
+/** Releases the deliveries of a query; resolves to their number. */
 export async function release(
   queues: ReceiverQueues,
   meter: BacklogMeter,
@@ -50,7 +50,7 @@ async function releaseAll(
 ): Promise<number> {
   let released = 0;
   for (const place of parkedQueues) {
-    // All are named before any runs: what is parked again meanwhile is not run twice.
+    // All ids are collected first: a delivery that is parked again meanwhile does not run twice.
     for (const id of await idsFor(queues, place, reason)) {
       const found = await queues.find(id);
       if (found?.place !== place || found.jobState.kept.reason?.code !== reason) continue;
@@ -60,7 +60,7 @@ async function releaseAll(
   return released;
 }
 
-/** Runs one again; resolves to false when somebody else has meanwhile. */
+/** Releases one delivery; resolves to false if another process has meanwhile. */
 async function isRun(
   queues: ReceiverQueues,
   meter: BacklogMeter,
@@ -80,7 +80,7 @@ async function isRun(
   });
 }
 
-/** Looks once more: what has begun again since has written down how it fares. */
+/** Checks once more: a delivery that has begun since has recorded that. */
 async function isRetried(
   queues: ReceiverQueues,
   place: Place,
@@ -100,7 +100,7 @@ async function isRetried(
   }
 }
 
-/** Somebody else had it tried at once, or has begun with it. */
+/** Ignores that another process retried it, or has begun. */
 function unlessLost(error: unknown): void {
   if (!isLost(error)) throw error;
 }
@@ -110,9 +110,8 @@ function releasedMeanwhile(id: string): ReporthookError {
 }
 
 /**
- * Puts it where it is worked on, then takes it off its shelf: unless somebody else released it, or may have begun with
- * it, who clears the shelf himself. What lies there by now may be what it was parked as again. Resolves to false when
- * somebody else released it.
+ * Adds the delivery to its next queue, then removes it from the parked ones, unless another process released it or may have
+ * begun: that process removes it. The parked queue may hold it again by now. Resolves to false if another process released it.
  */
 async function isTakenOff(
   queues: ReceiverQueues,
@@ -128,7 +127,7 @@ async function isTakenOff(
     began = performance.now();
     await queues.add(released, releaseMs);
     added = await queues.look(next, id);
-    // What was there from before it was parked kept this one out; whoever parked it clears it away.
+    // The job from before it was parked kept this one out; the process that parked it removes that job.
     const isKeptOut =
       added === null
         ? (await queues.look(shelf, id))?.jobState.hop === jobState.hop
@@ -153,7 +152,7 @@ async function retry(found: Found, now: number): Promise<void> {
   });
 }
 
-/** Deletes a parked one; of those who release and discard it at once, the one who releases it wins. */
+/** Deletes a parked delivery; if it is released and discarded at the same time, the release wins. */
 export async function discard(
   queues: ReceiverQueues,
   meter: BacklogMeter,

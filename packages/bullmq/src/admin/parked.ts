@@ -2,7 +2,7 @@ import type { ReasonCode } from "@reporthook/core";
 import { parkedPriorities } from "../queues/priority.ts";
 import type { Found, Place, ReceiverQueues } from "../queues/queues.ts";
 
-/** Deletes a delivery. First the key, or a crash between the two would swallow its copy. */
+/** Deletes a delivery. First the key: a crash in between would otherwise drop its copy. */
 export async function forget(
   queues: ReceiverQueues,
   { jobState, job, place }: Found,
@@ -12,7 +12,7 @@ export async function forget(
   if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
     await verify.removeDeduplicationKey(key);
   }
-  // What a crash has left there; but what has been released meanwhile is there, too.
+  // It may be left by a crash, or released meanwhile.
   const left = await queues.look("verify", kept.id);
   if (left !== null && left.jobState.hop <= hop) await verify.remove(kept.id);
   await queues.of(place).remove(job.id as string);

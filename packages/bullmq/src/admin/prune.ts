@@ -6,7 +6,9 @@ import { forget, idsFor } from "./parked.ts";
 const atOnce = 100;
 const maxPruned = 10_000;
 
-/** Deletes deliveries that are kept no longer; `tellLost` is told of parked ones whose record was lost. Resolves to their number. */
+/**
+ * Deletes deliveries whose retention is over; calls `tellLost` for parked ones whose record was lost. Resolves to their number.
+ */
 export async function prune(
   queues: ReceiverQueues,
   { handledMs, parkedMs }: Retention,
@@ -32,7 +34,7 @@ export async function prune(
   return pruned + (await pruneOldest(queues, "unsigned", tests, now - dayMs, () => {}));
 }
 
-/** The oldest come first: it ends with the first that ended no sooner than `since`. */
+/** Prunes oldest first, and stops at the first delivery that ended after `since`. */
 async function pruneOldest(
   queues: ReceiverQueues,
   place: Place,
@@ -48,7 +50,7 @@ async function pruneOldest(
       const job = await queues.of(place).getJob(id);
       const found = job === undefined ? null : foundIn(place, job);
       if (found !== null && found.jobState.kept.endedAt >= since) return pruned;
-      // Where the job was lost, its id has stayed.
+      // The job was lost, but its id is still there.
       if (found !== null) await forget(queues, found);
       else if ((await queues.of(place).remove(id)) > 0) tellLost(id);
       pruned++;

@@ -5,7 +5,7 @@ import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../q
 
 type Type = (typeof unfinished)[number] | "completed" | "failed";
 
-/** Where those of a state are. */
+/** The place of the deliveries of a state. */
 interface Where {
   readonly place: Place;
   readonly types: readonly Type[];
@@ -37,8 +37,8 @@ const pageSize = 50;
 const few: readonly State[] = ["held", "rejected", "dead"];
 
 /**
- * Tells all ids of one state, in no particular order. What has ended is gone through from the last on, and no further
- * than to what had ended before `since()`: it was received before that, too.
+ * Calls `found` with all ids of one state, in no particular order. Ended jobs are read newest first, down to those that ended
+ * before `since()`: these were received before that, too.
  */
 export async function eachId(
   queues: ReceiverQueues,
@@ -62,11 +62,11 @@ export async function eachId(
   }
 }
 
-/** Those that a query finds, in its order. */
+/** The entries that a query finds, in its order. */
 export async function list(all: readonly ReceiverQueues[], query: InboxQuery): Promise<Entry[]> {
   const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
-  // Only what is parked or rejected has a reason.
+  // Only parked and rejected deliveries have a reason.
   const asked = states.filter(
     (state) => isChosen(state, query.state) && (reason === undefined || few.includes(state)),
   );
@@ -82,7 +82,7 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
     return newestFirst ? ids.reverse() : ids;
   };
   const chosenById = type === undefined && reportId === undefined && reason === undefined;
-  // Once there are enough newer ones, older ones need not be looked for.
+  // With enough newer ones, older ones need not be read.
   const enough = (): number => (newestFirst && chosenById ? timeOf(sorted()[limit - 1] ?? "") : 0);
   for (const queues of all) {
     for (const state of asked) {
@@ -112,7 +112,7 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
   return entries.slice(0, limit);
 }
 
-/** When the oldest of a state was received, as far as the first and last thousand of its sets tell. */
+/** The time of receipt of the oldest delivery in a state, among the first and last thousand of its sets. */
 export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Date | null> {
   const ids: string[] = [];
   for (const { place, types } of whereOf[state]) {
@@ -123,7 +123,7 @@ export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Da
   return smallest === undefined ? null : new Date(timeOf(smallest));
 }
 
-/** When the oldest was received that is neither handled nor parked. */
+/** The time of receipt of the oldest waiting delivery. */
 export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null> {
   const dates = await Promise.all([oldestOf(queues, "received"), oldestOf(queues, "verified")]);
   const times = dates.flatMap((date) => (date === null ? [] : [date.getTime()]));

@@ -11,7 +11,7 @@ interface Counting {
   readonly ids: [ReceiverQueues, string][];
 }
 
-/** What all these queues hold, in numbers. */
+/** Summarizes queues. */
 export async function summary(
   all: readonly ReceiverQueues[],
   query: SummaryQuery,

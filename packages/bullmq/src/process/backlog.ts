@@ -5,10 +5,10 @@ import { handledAtOnce, type ReceiverQueues, unfinished } from "../queues/queues
 
 type MutableBacklog = { -readonly [Name in keyof Backlog]: number };
 
-/** Told what a delivery was before and is after. */
+/** Reports what a delivery counts for before and after a change. */
 export type CountChange = (before: Backlog, after: Backlog) => void;
 
-/** What is not there counts for nothing. */
+/** An empty backlog. */
 export const noBacklog: Backlog = {
   waiting: 0,
   unverified: 0,
@@ -17,16 +17,16 @@ export const noBacklog: Backlog = {
 };
 
 const refreshMs = 1_000;
-/** Counting costs a server at most this part of the time: PostgreSQL counts row by row. */
+/** The part of a server's time that counting may cost: PostgreSQL counts row by row. */
 const share = 1 / 20;
 
-/** Says at any moment how full a receiver's queues are: as counted at most a second ago, and what this process did since. */
+/** Keeps the backlog of a receiver: as counted at most a second ago, with the changes of this process since. */
 export class BacklogMeter {
   readonly #queues: () => Promise<ReceiverQueues>;
   #numbers: MutableBacklog = { ...noBacklog };
-  /** What is under way, in case it comes about. */
+  /** Additions in progress, counted in case they succeed. */
   readonly #expected: MutableBacklog = { ...noBacklog };
-  /** When those come due that this process put off and that came without a signature: BullMQ does not count them apart. */
+  /** Due times of unsigned deliveries that this process postponed: BullMQ does not count them separately. */
   readonly #putOff = new Map<string, number>();
   #under = 0;
   #changes = 0;
@@ -37,13 +37,13 @@ export class BacklogMeter {
     this.#queues = queues;
   }
 
-  /** How full they are; has them counted again when that is due. */
+  /** The current backlog; counts the queues again when that is due. */
   read(): Backlog {
     if (!this.#counting && performance.now() >= this.#next) void this.#count();
     return sum(this.#numbers, this.#expected, 1);
   }
 
-  /** Runs what may change them; what it `expects` to add counts from now on, so that none slips in beside it. */
+  /** Runs a change of the queues; its `expects` count from now on, so that concurrent requests see them. */
   async change<T>(
     run: (change: CountChange) => Promise<T>,
     expects: Backlog = noBacklog,
@@ -61,7 +61,7 @@ export class BacklogMeter {
     }
   }
 
-  /** Runs what makes lasting what work has made of a delivery; `before` is its weight before that. */
+  /** Runs the recording of an outcome; `before` is the delivery's share before it. */
   record(kept: StoredDelivery, before: Backlog, run: () => Promise<boolean>): Promise<boolean> {
     return this.change(async (change) => {
       const recorded = await run();
@@ -87,7 +87,7 @@ export class BacklogMeter {
     try {
       const counted = await countBacklog(await this.#queues());
       counted.unsignedWaiting += this.#stillPutOff();
-      // What changed meanwhile may be in the count or not: a difference that this explains is none.
+      // Concurrent changes may be in the count or not: differences that they explain are ignored.
       const unsure = this.#changes - before;
       for (const [name, count] of Object.entries(counted) as [keyof Backlog, number][]) {
         if (Math.abs(count - this.#numbers[name]) > unsure) this.#numbers[name] = count;
@@ -109,7 +109,7 @@ function sum(one: Backlog, other: Backlog, times: 1 | -1): MutableBacklog {
   };
 }
 
-/** What one delivery counts for. */
+/** The share of one delivery in the backlog. */
 export function backlogShareOf({ state, lowPriority, verification }: StoredDelivery): Backlog {
   const unsigned = verification === "unsigned";
   return {
@@ -120,7 +120,7 @@ export function backlogShareOf({ state, lowPriority, verification }: StoredDeliv
   };
 }
 
-/** How many there are in each state. */
+/** The number of deliveries in each state. */
 export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
   const places = ["verify", "handle", "held", "dead", "unsigned"] as const;
   const counting = places.map((place) => queues.of(place).getJobCounts(...types));

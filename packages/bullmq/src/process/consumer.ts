@@ -10,20 +10,20 @@ import { Locks } from "./locks.ts";
 import { requeueJob } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 
-/** What a consumer needs of its inbox. */
+/** The parts of an inbox that a consumer needs. */
 export interface ConsumerParts {
   readonly meter: BacklogMeter;
   readonly leaseMs: number;
   readonly handledMs: number;
   /** Resolves once the inbox is not being closed. */
   closed(): Promise<unknown>;
-  /** Connects if need be. */
+  /** Connects if needed. */
   open(): Promise<{ readonly connection: Connection; readonly queues: ReceiverQueues }>;
 }
 
 const tellEveryMs = 60_000;
 
-/** One receiver's work on one stage: takes jobs up, one lock for each, and has recorded what becomes of them. */
+/** The work of one receiver on one stage: fetches jobs, each under its lock, and records their outcomes. */
 export class QueueConsumer implements Consumer {
   readonly #stage: Stage;
   readonly #parts: ConsumerParts;
@@ -59,7 +59,7 @@ export class QueueConsumer implements Consumer {
     this.#stopped = true;
     this.#sleep.wakeAll();
     void this.#fetcher?.then((fetcher) => fetcher.end()).catch(() => {});
-    // While the server hangs neither the wait for a job nor that for the connection may ever end.
+    // While the server hangs, waits for a job or a connection may never end.
     await inTime(this.#slots, againMs).catch(() => this.#disconnect());
     await Promise.allSettled([...this.#locks.running].map(({ ended }) => ended));
     await this.#disconnect();
@@ -74,7 +74,7 @@ export class QueueConsumer implements Consumer {
     await stopping;
   }
 
-  /** One of those that work at once. */
+  /** Processes jobs in sequence; each of the concurrent slots runs this. */
   async #slot(): Promise<void> {
     while (!this.#stopped) {
       const token = randomUUID();
@@ -102,7 +102,7 @@ export class QueueConsumer implements Consumer {
     try {
       await inTime(worker.waitUntilReady(), openMs);
     } catch (error) {
-      // On PostgreSQL one that could not connect at first never does.
+      // On PostgreSQL, a worker that could not connect at first never does.
       this.#fetcher = null;
       void worker.close(true).catch(() => {});
       throw error;
@@ -136,7 +136,7 @@ export class QueueConsumer implements Consumer {
     return new JobRun(this.#host, queues, { place, job, token, jobState }, damage).free;
   }
 
-  /** Once a minute, not at each try. */
+  /** Reports an error once a minute, not at each try. */
   #tell(error: unknown): void {
     const now = performance.now();
     if (now - this.#toldAt < tellEveryMs || this.#stopped) return;

@@ -2,8 +2,8 @@ import type { Worker } from "bullmq";
 import type { DeliveryJob } from "../queues/queues.ts";
 
 /**
- * Takes jobs up for all who work at once. When there are none, one waits for the next and the others sleep; whoever gets
- * one wakes another, because where one was there may be two.
+ * Fetches jobs for all slots. When there are none, one slot waits for the next job and the others sleep; a slot with a job wakes
+ * another one, because there may be more.
  */
 export class Fetcher {
   readonly worker: Worker;
@@ -15,7 +15,7 @@ export class Fetcher {
     this.worker = worker;
   }
 
-  /** Resolves to a job that is locked with the token, or to undefined when it may be asked again. */
+  /** Resolves to a job locked with the token, or to undefined if the caller should ask again. */
   async next(token: string): Promise<DeliveryJob | undefined> {
     if (this.#ended) return undefined;
     const job = await this.worker.getNextJob(token, { block: false });
@@ -37,7 +37,7 @@ export class Fetcher {
     }
   }
 
-  /** Nobody waits any more. A job that was just taken up still comes: it is to be put back. */
+  /** Ends the waits. A job that was just fetched is still returned: the caller requeues it. */
   end(): void {
     this.#ended = true;
     for (const wake of this.#sleeping.splice(0)) wake();

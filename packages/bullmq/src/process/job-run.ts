@@ -18,7 +18,7 @@ export interface JobRunHost {
   readonly sleep: Sleep;
   isStopped(): boolean;
   isAborted(): boolean;
-  /** Tells the owner of the stage that something failed. */
+  /** Reports an error to the owner of the stage. */
   tell(error: unknown): void;
 }
 
@@ -31,12 +31,12 @@ interface Settled {
 /** How long to wait before trying again, in milliseconds. */
 export const againMs = 1_000;
 const maxStalls = 5;
-/** A verdict waits so long for the result of handling, in milliseconds; if the process ends until then, the service is asked again. */
+/** Milliseconds that a verdict waits for the result of handling; if the process ends before, the service is asked again. */
 const momentMs = 20;
 
 /**
- * The work on one locked job, until what became of its delivery is recorded. One that is handled as soon as it is verified
- * is recorded once, with verdict and result, unless handling takes longer than a moment.
+ * The work on one locked job, until its outcome is recorded. For a delivery that is handled right after its verdict, verdict and
+ * result are recorded together, unless handling takes longer than a moment.
  */
 export class JobRun implements RunningJob {
   readonly held: LockedJob;
@@ -49,11 +49,11 @@ export class JobRun implements RunningJob {
   readonly #host: JobRunHost;
   readonly #queues: ReceiverQueues;
   readonly #damage: string | null;
-  /** What ended and is not recorded. */
+  /** The attempts that are not recorded. */
   readonly #settled: Settled[] = [];
-  /** What the delivery counted for when it was last recorded. */
+  /** The delivery's share of the backlog as last recorded. */
   #before: Backlog;
-  /** What the job is to carry once the verdict is recorded, until it is. */
+  /** The data of the job with its verdict, until they are recorded. */
   #verdict: JobData | null = null;
   #recordingVerdict: Promise<unknown> | null = null;
   #letGo = (): void => {};
@@ -104,8 +104,8 @@ export class JobRun implements RunningJob {
     const { state, released, attempts } = jobState.kept;
     const here = state === (place === "verify" ? "received" : "verified");
     const justReleased = released && attempts === 0;
-    const losses = job.stalledCounter - jobState.stalls;
-    if (here && this.#damage === null && losses === 0 && !justReleased) return false;
+    const stalls = job.stalledCounter - jobState.stalls;
+    if (here && this.#damage === null && stalls === 0 && !justReleased) return false;
     let there = false;
     const look = async (): Promise<void> => {
       const found = await this.#queues.find(job.id as string);
@@ -114,11 +114,11 @@ export class JobRun implements RunningJob {
         if (state === "rejected") {
           await settle(this.#queues, this.held, "rejected", { handledMs: 0 });
         } else {
-          if (!there) await this.#queues.add({ ...nextHop(jobState), stalls: -losses });
+          if (!there) await this.#queues.add({ ...nextHop(jobState), stalls: -stalls });
           await removeFromQueue(this.#queues, this.held);
         }
       } else if (justReleased) {
-        // Whoever released it may have died before it was taken from where it was parked.
+        // The process that released it may have died before it removed the parked job.
         for (const shelf of parkedQueues) await this.#queues.of(shelf).remove(job.id as string);
       }
     };
@@ -126,17 +126,17 @@ export class JobRun implements RunningJob {
     return there || !here || this.lost;
   }
 
-  /** What becomes of one that can't be worked on, or that ends the process each time. */
+  /** The outcome of a delivery that is unreadable, or crashes the process each time; else null. */
   #unworkable(): Outcome | null {
     const { job, jobState } = this.held;
-    const losses = job.stalledCounter - jobState.stalls;
+    const stalls = job.stalledCounter - jobState.stalls;
     if (this.#damage !== null) return park("dead", "not_understood", this.#damage);
-    if (losses < maxStalls) return null;
-    const poison = `The process ended ${losses} times while it processed this delivery. Fix the cause, then release it.`;
+    if (stalls < maxStalls) return null;
+    const poison = `The process ended ${stalls} times while it processed this delivery. Fix the cause, then release it.`;
     return park("dead", "poison", poison);
   }
 
-  /** Begins to handle what was just verified; null when that has to wait, or the lock may be another's. */
+  /** Begins to handle a delivery right after its verdict; null if it has to wait, or another process may hold the lock. */
   #handleAtOnce(): { readonly job: Job; readonly work: Promise<Outcome> } | null {
     const { options, locks, isStopped } = this.#host;
     if (isStopped() || !locks.isOwned(this)) return null;
@@ -145,7 +145,7 @@ export class JobRun implements RunningJob {
     return work && { job, work };
   }
 
-  /** Brings the delivery up to date with what comes of an attempt. */
+  /** Runs an attempt, and applies its outcome to the delivery. */
   async #attempt(job: Job, work: () => Promise<Outcome>): Promise<Outcome> {
     const { options, isAborted } = this.#host;
     const startedAt = options.clock.now();
@@ -175,7 +175,7 @@ export class JobRun implements RunningJob {
     });
   }
 
-  /** Records what became of it; resolves to the next job, if one came with that. */
+  /** Records the outcome; resolves to the next job, if that returned one. */
   async #record(to: Outcome["to"]): Promise<DeliveryJob | undefined> {
     const { handledMs, isStopped } = this.#host;
     await this.#makeLasting(async () => {
@@ -199,7 +199,7 @@ export class JobRun implements RunningJob {
     for (const { job, outcome } of this.#settled.splice(0)) options.onRecorded?.(job, outcome);
   }
 
-  /** Tries again each second, for as long as the lock is ours; whoever aborts waits for one try only. */
+  /** Retries each second while this process holds the lock; after an abort it tries only once. */
   async #insist(run: () => Promise<void>): Promise<boolean> {
     const { isAborted, locks, sleep, tell } = this.#host;
     while (!this.lost) {

@@ -2,10 +2,10 @@ import type { Stage } from "@reporthook/core";
 import type { ReceiverQueues } from "../queues/queues.ts";
 import { type LockedJob, LockLost } from "./settle.ts";
 
-/** A job that is worked on, under its lock. */
+/** A running job under its lock. */
 export interface RunningJob {
   readonly held: LockedJob;
-  /** When its lock is known to have been ours, by the monotonic clock. */
+  /** The last time that this process held the lock, by the monotonic clock. */
   ownedAt: number;
   lost: boolean;
   /** Settles once it is settled, or lost. */
@@ -14,9 +14,9 @@ export interface RunningJob {
   cutOff(reason: Error): void;
 }
 
-/** The locks of a consumer's running jobs: extended while they run; what comes of a job that lost its lock is dropped. */
+/** The locks of a consumer's running jobs, extended while they run. The outcome of a job that lost its lock is dropped. */
 export class Locks {
-  /** Those whose locks are kept. */
+  /** The jobs whose locks are kept. */
   readonly running: Set<RunningJob> = new Set();
   readonly #stage: Stage;
   readonly #leaseMs: number;
@@ -32,11 +32,7 @@ export class Locks {
     return !lost && performance.now() - ownedAt < this.#leaseMs / 2;
   }
 
-  /**
-   * Makes sure that a job that took long still has its lock.
-   *
-   * Rejects with {@link LockLost} when it has none.
-   */
+  /** Makes sure that a long job still has its lock. Rejects with {@link LockLost} if not. */
   async assertOwned(queues: ReceiverQueues, running: RunningJob): Promise<void> {
     if (this.isOwned(running)) return;
     await this.#extend(queues, [running]);
@@ -62,7 +58,7 @@ export class Locks {
     }
   }
 
-  /** Ends the work on a job whose lock is another's by now. */
+  /** Ends the work on a job whose lock was lost. */
   lose(running: RunningJob): void {
     running.lost = true;
     running.cutOff(new Error(leaseLost));

@@ -4,7 +4,7 @@ import { dataOf, type JobData, type JobState, resultOf } from "../queues/job-sta
 import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "../queues/queues.ts";
 import { completeJob } from "../server/jobs.ts";
 
-/** A job in the hands of this process: its lock is held with the token. */
+/** A job that this process has locked with the token. */
 export interface LockedJob {
   readonly place: "verify" | "handle";
   readonly job: DeliveryJob;
@@ -14,13 +14,13 @@ export interface LockedJob {
 
 const maxRejected = 10_000;
 const atOnce = 100;
-// BullMQ's own: no such job, no lock, not active, another's lock.
+// BullMQ's codes: no such job, no lock, not active, another's lock.
 const lostCodes: readonly unknown[] = [-1, -2, -3, -6];
 
-/** The lock of a job is another's by now. */
+/** Another process holds the lock of the job. */
 export class LockLost extends Error {}
 
-/** Whether it says that the lock is no longer ours. */
+/** Whether an error means that this process lost the lock. */
 export function isLost(error: unknown): boolean {
   if (error instanceof LockLost) return true;
   return lostCodes.includes((error as { readonly code?: unknown } | null)?.code);
@@ -29,15 +29,15 @@ export function isLost(error: unknown): boolean {
 /** How a job is settled. */
 interface SettleOptions {
   readonly handledMs: number;
-  /** What the job is to carry before it is completed: its verdict, when that was not recorded. */
+  /** The data to store before the completion: its verdict, if that was not recorded. */
   readonly verdict?: JobData | null;
   /** Whether to take up the next job of the queue, locked with the same token. */
   readonly fetchNext?: boolean;
 }
 
 /**
- * Makes lasting what became of the work, after `record` has changed what is carried; resolves to the next job, if it was
- * asked for and there is one. May be called again when it rejects: what was done already is done once.
+ * Records an outcome in the queues, after `applyOutcome` has changed the job's state; resolves to the next job, if requested and
+ * available. Can be repeated after a rejection: steps that were done are not done twice.
  */
 export async function settle(
   queues: ReceiverQueues,
@@ -71,13 +71,13 @@ export async function settle(
     await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
     return undefined;
   }
-  // In the next queue before it leaves this one: a crash between the two leaves it in both, never in none.
+  // It enters the next queue before it leaves this one: after a crash it is in both, never in none.
   await queues.add(nextHop(jobState), delay);
   if (placeOf(kept) === "unsigned") await bound(queues, outcome);
   return removeFromQueue(queues, held, fetchNext);
 }
 
-/** Deletes the oldest beyond as many as are kept of what came without a signature and was handled, or is dead. */
+/** Deletes the oldest handled or dead unsigned deliveries beyond the maximum. */
 async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<void> {
   const queue = queues.of("unsigned");
   const type = outcome === "handled" ? "wait" : "prioritized";
@@ -85,7 +85,7 @@ async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<vo
   await Promise.all(beyond.map((id) => queue.remove(id)));
 }
 
-/** Takes a job out of its queue, because its delivery has gone on to another. */
+/** Removes a job from its queue, because its delivery is in the next one. */
 export function removeFromQueue(
   queues: ReceiverQueues,
   held: Omit<LockedJob, "jobState">,
@@ -96,12 +96,12 @@ export function removeFromQueue(
   return completeJob(queues.of(place), job, { ...gone, token, fetchNext });
 }
 
-/** What the next queue is given. */
+/** The state of a job in its next queue. */
 export function nextHop(jobState: JobState): JobState {
   return { ...jobState, hop: jobState.hop + 1, stalls: 0, nonce: undefined };
 }
 
-/** Gives back what was only just taken up. */
+/** Requeues a job that was just fetched. */
 export async function requeueJob(
   queues: ReceiverQueues,
   stage: LockedJob["place"],

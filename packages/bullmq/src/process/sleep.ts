@@ -1,10 +1,10 @@
 import { clearTimeout, setTimeout } from "node:timers";
 
-/** Waits that can all be ended before their time. */
+/** Waits that can all be ended early. */
 export class Sleep {
   readonly #sleepers = new Set<() => void>();
 
-  /** Resolves after so many milliseconds, or when all are woken. Keeps no process alive. */
+  /** Resolves after `ms` milliseconds, or when all are woken. Keeps no process alive. */
   for(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {

@@ -19,19 +19,19 @@ const atOnce = 200;
 const inFlight = 2;
 const patienceMs = 3_000;
 
-/** Adds what was asked for in one turn of the event loop, and while the last was under way, in one call. */
+/** Batches the additions of one tick, and of the time of the last call, into one call. */
 export class Batcher {
   readonly #send: (jobs: readonly JobToAdd[]) => Promise<readonly string[]>;
   #waiting: Waiting[] = [];
   #sending = 0;
   #scheduled = false;
 
-  /** `send` resolves to the ids under which they are stored, once they are. */
+  /** `send` resolves to the ids of the stored jobs. */
   constructor(send: (jobs: readonly JobToAdd[]) => Promise<readonly string[]>) {
     this.#send = send;
   }
 
-  /** Resolves to the id under which it is stored: another one's, if it is a copy. */
+  /** Resolves to the id of the stored job: that of the first one if it is a copy. */
   add(job: JobToAdd): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#dropLate();
@@ -65,7 +65,7 @@ export class Batcher {
     this.#schedule();
   }
 
-  /** Whoever waits longer was answered 503: it must not pile up here while the server hangs. */
+  /** Rejects additions that wait too long: their requests were answered 503, and they must not pile up while the server hangs. */
   #dropLate(): void {
     const before = performance.now() - patienceMs;
     const fresh = this.#waiting.findIndex(({ since }) => since >= before);

@@ -1,23 +1,23 @@
 import type { Attempt } from "@reporthook/core";
 import { attemptOutcome, type StoredDelivery, states } from "@reporthook/core/store";
 
-/** A delivery as a job carries it. */
+/** The state of a delivery in a job. */
 export interface JobState {
   readonly kept: StoredDelivery;
-  /** Its dedupe key, by which the queue of those to be verified tells copies; null when unsigned. */
+  /** The dedupe key, by which the queue `verify` recognizes copies; null when unsigned. */
   readonly key: string | null;
-  /** How often it has gone on to another queue: of two jobs of one delivery the one that is further has the truth. */
+  /** How often the delivery has moved to another queue: of two jobs of one delivery, the one with more hops counts. */
   hop: number;
-  /** How often its work was lost before the last one that was recorded: what came later counts towards poison. */
+  /** The number of stalls before the last recorded attempt: later ones count towards poison. */
   stalls: number;
-  /** What tells the job of whoever released it from that of another who did so at the same time. */
+  /** Distinguishes the jobs of two processes that released it at the same time. */
   readonly nonce?: string | undefined;
 }
 
 /** The data of a job. */
 export interface JobData {
   readonly delivery: Written | string;
-  /** Text where the bytes are UTF-8, for whoever looks at the queues. */
+  /** Text if the bytes are UTF-8, for people who inspect the queues. */
   readonly body: string | { readonly base64: string } | null;
 }
 
@@ -36,7 +36,7 @@ type WrittenAttempt = Omit<Attempt, "at" | "outcome"> & {
   readonly outcome: string;
 };
 
-/** What a completed job remembers of its last attempt: it is stored in one with the completion. */
+/** The result of a completed job, stored together with the completion. */
 export type HandledResult = Pick<
   Written,
   "type" | "reportId" | "attempts" | "lastError" | "endedAt" | "history"
@@ -46,7 +46,7 @@ export type HandledResult = Pick<
 const refused = /[\0\p{Surrogate}]/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The data of a job that carries this. */
+/** The data of a job with this state. */
 export function dataOf({ kept, key, hop, stalls, nonce }: JobState): JobData {
   const { body, history, slot, lowPriority, retryState, ...rest } = kept;
   return {
@@ -65,7 +65,7 @@ export function dataOf({ kept, key, hop, stalls, nonce }: JobState): JobData {
   };
 }
 
-/** What a job carries; `result` is that of a completed one. Null when that is no delivery as this version writes it. */
+/** Reads the state of a job; `result` is that of a completed one. Null if it is no delivery as this version writes it. */
 export function jobStateOf(data: unknown, result: unknown = null): JobState | null {
   const { delivery, body } = partsOf(data);
   const read = { ...partsOf(delivery), ...partsOf(result) };
@@ -88,7 +88,7 @@ export function jobStateOf(data: unknown, result: unknown = null): JobState | nu
   return { kept, key, hop: step, stalls: losses, nonce };
 }
 
-/** What is to be remembered of a handled one. */
+/** The result of a handled delivery. */
 export function resultOf(kept: StoredDelivery): HandledResult | string {
   const { type, reportId, attempts, lastError, endedAt, history } = kept;
   return safe({ type, reportId, attempts, lastError, endedAt, history: history.map(written) });
@@ -107,7 +107,7 @@ function isRefused(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(isRefused);
 }
 
-/** The members of an object, or of one that is JSON text; none of anything else. */
+/** The members of an object or of JSON text of one; none of anything else. */
 function partsOf(value: unknown): Readonly<Record<string, unknown>> {
   try {
     const read: unknown = typeof value === "string" ? JSON.parse(value) : value;

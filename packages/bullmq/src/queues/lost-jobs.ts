@@ -3,13 +3,13 @@ import type { State } from "@reporthook/core";
 import { idAt, newStoredDelivery, timeOf } from "@reporthook/core/store";
 import type { JobState } from "./job-state.ts";
 
-/** A job that carries no delivery. */
+/** A job without a readable delivery. */
 interface Remains {
   readonly id: string;
   readonly receiver: string;
   readonly state: State;
   readonly data: unknown;
-  /** When BullMQ says that it was made, which may be lost, too. */
+  /** The time of creation according to BullMQ, which may be lost, too. */
   readonly timestamp: number | undefined;
 }
 
@@ -18,12 +18,12 @@ const lost =
 const foreign =
   "What is in the queue is no delivery as this version writes it: another program has put or changed it. Its body here is what there is.";
 
-/** Whether a job's id is that of a delivery. */
+/** Whether a job's id is the id of a delivery. */
 export function isId(id: unknown): id is string {
   return typeof id === "string" && /^[0-9a-z]{26}$/.test(id);
 }
 
-/** What stands for a record that is lost or can't be read, and why. Where there is a whole one, that is further. */
+/** The replacement of a record that is lost or unreadable, and the reason. An intact record has more hops. */
 export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
   readonly jobState: JobState;
   readonly damage: string;
@@ -45,7 +45,7 @@ export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
   return { jobState: { kept, key: null, hop: -1, stalls: 0 }, damage };
 }
 
-/** The same for the same job each time: it is parked once. */
+/** Always the same for one job: it is parked once. */
 function idOf(id: string, at: number): string {
   return idAt(at) + createHash("sha256").update(id).digest("hex").slice(0, 16);
 }

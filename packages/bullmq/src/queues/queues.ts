@@ -8,34 +8,34 @@ import { isId, remainsOf } from "./lost-jobs.ts";
 import { handlePriority, parkedPriorities, verifyPriority } from "./priority.ts";
 
 /**
- * The queues of a receiver: of each stage, of each state that waits for a person, and of what came without a signature and
- * was handled or is dead: of that less is kept.
+ * The queues of a receiver: one for each stage, one for each parked state, and one for handled and dead unsigned deliveries, of
+ * which fewer are kept.
  */
 export type Place = "verify" | "handle" | "held" | "dead" | "unsigned";
 
-/** All, in the order of a delivery's way. */
+/** All queues, in the order of a delivery's way. */
 const places: readonly Place[] = ["verify", "handle", "held", "dead", "unsigned"];
 
-/** A job of BullMQ that carries a delivery. */
+/** A job of BullMQ with a delivery. */
 export type DeliveryJob = Job<JobData>;
 
-/** A delivery, and the job that carries it. */
+/** A delivery and its job. */
 export interface Found {
   readonly place: Place;
   readonly job: DeliveryJob;
   readonly jobState: JobState;
   readonly state: State;
-  /** Why the record can't be used: it was lost, or is of another. */
+  /** Why the record can't be used: it was lost, or belongs to another delivery. */
   readonly damage: string | null;
 }
 
-/** The queues that nobody works on: what is parked is in them. */
+/** The queues of parked deliveries, which no worker consumes. */
 export const parkedQueues = ["held", "dead", "unsigned"] as const;
 
-/** BullMQ's words for what waits or is being worked on. */
+/** BullMQ's types of waiting and running jobs. */
 export const unfinished = ["wait", "prioritized", "delayed", "active"] as const;
 
-/** Milliseconds after which a delivery that did not begin as `received` is sure to be where it begins. */
+/** Milliseconds after which a delivery that did not begin as `received` has reached its queue. */
 const arriveMs = 1_000;
 
 /**
@@ -50,7 +50,7 @@ export function queueNames(receiver: string, prefix = "reporthook"): readonly st
 /** The queues of one receiver. */
 export class ReceiverQueues {
   readonly #queues: Readonly<Record<Place, Queue<JobData>>>;
-  readonly #gatherings = new Map<Place, Batcher>();
+  readonly #batchers = new Map<Place, Batcher>();
 
   constructor(connection: Connection, prefix: string, receiver: string) {
     const queues = queueNames(receiver, prefix).map((name, index) => {
@@ -60,21 +60,20 @@ export class ReceiverQueues {
         const added = await queue.addBulk([...jobs] as Parameters<typeof queue.addBulk>[0]);
         return added.map(({ id }) => id as string);
       });
-      this.#gatherings.set(places[index] as Place, sending);
+      this.#batchers.set(places[index] as Place, sending);
       return [places[index], queue];
     });
     this.#queues = Object.fromEntries(queues) as Record<Place, Queue<JobData>>;
   }
 
-  /** One of them. */
+  /** The queue of a place. */
   of(place: Place): Queue<JobData> {
     return this.#queues[place];
   }
 
   /**
-   * Puts a delivery where it belongs; nothing happens if it is there already. The first time the queue of those to be
-   * verified is asked whether it is a copy: resolves to its id, or to that of the first. One that has gone on may be
-   * put there to be due later.
+   * Adds a delivery to its queue, unless it is there already. The queue `verify` first checks whether it is a copy: resolves to
+   * its id, or to the id of the first one. A moved delivery may be added with a delay.
    */
   async add(jobState: JobState, delay = 0): Promise<string> {
     const { kept, key, hop } = jobState;
@@ -82,17 +81,17 @@ export class ReceiverQueues {
     if (hop > 0 || key === null) return this.#put(place, jobState, delay > 0 ? { delay } : {});
     const once = { deduplication: { id: key, ttl: dayMs } };
     if (place === "verify") return this.#put("verify", jobState, once);
-    // Only one queue knows the copies: it is told, and has it put there should this process die before it did.
+    // Only the queue `verify` recognizes copies: it stores the delivery, too, in case this process dies before the next step.
     const first = await this.#put("verify", jobState, { ...once, delay: arriveMs });
     if (first !== kept.id) return first;
     return this.#put(place, { ...jobState, hop: 1 }, {});
   }
 
-  /** Where a delivery is: of two that a crash left in two places, the one that is further. */
+  /** Finds a delivery: if a crash left it in two queues, the job with more hops. */
   async find(id: string): Promise<Found | null> {
     if (!isId(id)) return null;
-    // One that moves is in its new place before it leaves the old one, and may be missed in both when they are asked
-    // around that: then it is found now.
+    // A delivery enters its new queue before it leaves the old one. Reads around that moment may miss it in both: then the second
+    // search finds it.
     return (await this.#furthest(id)) ?? (await this.#furthest(id));
   }
 
@@ -104,7 +103,7 @@ export class ReceiverQueues {
     return furthest;
   }
 
-  /** The delivery as this queue has it. */
+  /** The delivery in this queue. */
   async look(place: Place, id: string): Promise<Found | null> {
     const job: DeliveryJob | undefined = await this.of(place).getJob(id);
     return job === undefined ? null : foundIn(place, job);
@@ -117,11 +116,11 @@ export class ReceiverQueues {
       data: dataOf(jobState),
       opts: { ...opts, jobId: kept.id, priority: priorityIn(place, jobState) },
     };
-    return (this.#gatherings.get(place) as Batcher).add(job);
+    return (this.#batchers.get(place) as Batcher).add(job);
   }
 }
 
-/** The ids of those that are verified and not in the queue of those, because they are being handled where they were verified. */
+/** The ids of verified deliveries that are still in the queue `verify`, because they are handled right after their verdict. */
 export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
   const active = await queues.of("verify").getJobs(["active"]);
   return active.flatMap((job) => {
@@ -130,7 +129,7 @@ export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
   });
 }
 
-/** A job, read. */
+/** Reads a job. */
 export function foundIn(place: Place, job: DeliveryJob): Found {
   const ended = job.finishedOn !== undefined;
   const rejected = ended && job.returnvalue === null;
@@ -145,24 +144,24 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
   const { kept } = jobState;
   const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
   kept.state = state;
-  // BullMQ's own delay is over or was ended by hand: it waits no longer.
+  // The delay is over, or somebody ended it with BullMQ's tools: it waits no longer.
   if (!ended && job.delay === 0) kept.dueAt = Math.min(kept.dueAt, Date.now());
   return { place, job, jobState, state, damage };
 }
 
-/** No prefix has a hyphen. */
+/** The receiver of a queue: no prefix has a hyphen. */
 function receiverOf(queueName: string, place: Place): string {
   return queueName.slice(queueName.indexOf("-") + 1, -`-${place}`.length);
 }
 
-/** The state of those who wait in a queue. */
+/** The state of the deliveries that wait in a queue. */
 function stateIn(place: Place, { priority }: DeliveryJob): State {
   if (place === "held" || place === "dead") return place;
   if (place === "unsigned") return priority > 0 ? "dead" : "handled";
   return place === "verify" ? "received" : "verified";
 }
 
-/** The queue that it belongs into. */
+/** The queue of a delivery. */
 export function placeOf(kept: StoredDelivery): Place {
   const { state } = kept;
   if (isUnsigned(kept) && (state === "handled" || state === "dead")) return "unsigned";
@@ -174,7 +173,7 @@ export function placeOf(kept: StoredDelivery): Place {
 export function priorityIn(place: Place, { kept }: JobState): number {
   if (place === "verify") return verifyPriority(kept.receivedAt, kept.lowPriority);
   if (place === "handle") return handlePriority(kept.released ? null : kept.verification);
-  // Without one they lie apart from all that have one.
+  // Without a priority, they are separate from all that have one.
   if (kept.state === "handled") return 0;
   return parkedPriorities.get(kept.reason?.code as ReasonCode) ?? parkedPriorities.size;
 }

@@ -2,7 +2,7 @@ import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { type Found, ReceiverQueues } from "./queues.ts";
 
-/** Whose deliveries there are: a queue that nobody consumes has a job for each receiver. */
+/** The names of receivers: a queue without a consumer has a job for each. */
 export class Receivers {
   readonly #connection: Connection;
   readonly #prefix: string;
@@ -17,7 +17,7 @@ export class Receivers {
     this.#names.on("error", () => {});
   }
 
-  /** The queues of a receiver, which from now on is known to everybody. */
+  /** The queues of a receiver; registers its name for all processes. */
   of(receiver: string): Promise<ReceiverQueues> {
     const known = this.#registered.get(receiver);
     if (known !== undefined) return known;
@@ -28,13 +28,13 @@ export class Receivers {
   }
 
   /**
-   * Makes known again those that this process has: the server may have lost them. Rejects when nothing can be stored,
-   * also while there are none: a job that stands for no receiver is added as deliveries are.
+   * Registers the receivers of this process again: the server may have lost them. Rejects if nothing can be stored, also without
+   * receivers: then it adds a job for none.
    */
   async registerAgain(): Promise<void> {
     const there = await this.names();
     const known = [...this.#registered.keys()].map(async (receiver) => {
-      // Where only its place was lost, it could not be added.
+      // If only its position was lost, it could not be added.
       if (!there.includes(receiver)) await this.#names.remove(`name-${receiver}`);
       await this.#register(receiver);
     });
@@ -46,7 +46,7 @@ export class Receivers {
     await this.#names.add("receiver", { receiver }, { jobId: `name-${receiver}` });
   }
 
-  /** The queues of a receiver, whether there are any or not. */
+  /** The queues of a receiver, without registering it. */
   look(receiver: string): ReceiverQueues {
     const queues =
       this.#queues.get(receiver) ?? new ReceiverQueues(this.#connection, this.#prefix, receiver);
@@ -72,7 +72,7 @@ export class Receivers {
   /** All names, of all processes. */
   async names(): Promise<string[]> {
     const ids = await this.#names.getRanges(["wait"], 0, -1, true);
-    // Nobody else's, and each once, although one whose job was deleted is there again.
+    // Only ids of receivers, and each once: a deleted job may be there again.
     return [...new Set(ids.flatMap((id) => /^name-([\w.-]{1,64})$/.exec(id)?.[1] ?? []))];
   }
 }

@@ -9,7 +9,7 @@ import { Receivers } from "./receivers.ts";
 export interface OpenSession {
   readonly connection: Connection;
   readonly receivers: Receivers;
-  /** Rejects those who wait for an answer. */
+  /** Rejects the callers that wait for an answer. */
   readonly asked: Set<(reason: unknown) => void>;
 }
 
@@ -40,7 +40,10 @@ export class Session {
     return this.#opening;
   }
 
-  /** Asks for what `close()` ends: on PostgreSQL BullMQ lets it wait for good, on Redis it says nothing of closing. */
+  /**
+   * Runs a query that `close()` ends: on PostgreSQL BullMQ would let it wait for good, on Redis its error would not mention
+   * closing.
+   */
   async ask<T>(query: (open: OpenSession) => Promise<T>): Promise<T> {
     const open = await this.open();
     return new Promise((resolve, reject) => {
@@ -50,7 +53,7 @@ export class Session {
     });
   }
 
-  /** Closes the connection; whoever waits for an answer is rejected. */
+  /** Closes the connection; callers that wait for an answer are rejected. */
   async close(): Promise<void> {
     const opening = this.#opening;
     this.#opening = null;

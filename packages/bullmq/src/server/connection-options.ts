@@ -1,8 +1,8 @@
-/** Where an inbox is, and how to get there. */
+/** The server of an inbox, and how to connect. */
 export interface Target {
   readonly backend: Backend;
   readonly connection: Options;
-  /** Where that is, without a password. */
+  /** Its address, without a password. */
   readonly place: string;
 }
 
@@ -20,7 +20,7 @@ const ways =
 const unknown = "is no option of ioredis, which would ignore it: give host and port, or url";
 const cluster =
   "is for a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none";
-// What would be ignored, or would break what is stored.
+// Options that would be ignored, or would break stored data.
 const refusedOfRedis: Options = {
   keyPrefix: "can't work, for BullMQ's scripts name keys without it: use the option prefix instead",
   socket: "is an option of node-redis: give host and port, or path",
@@ -61,7 +61,7 @@ export function targetOf(connection: unknown, asked: Backend | undefined): Targe
   }
   const read = text === undefined ? null : readUrl(`connection.${name}`, text, asked);
   const backend = read?.backend ?? asked ?? "redis";
-  // What the URL says comes first, in ioredis as in pg.
+  // The URL takes precedence, in ioredis as in pg.
   const options = { ...given, ...read?.options };
   const under = text === undefined ? {} : named(backend, text);
   return { backend, connection: { ...given, ...under }, place: placeOf(backend, options) };
@@ -94,7 +94,7 @@ function readUrl(
   };
   const said = Object.entries(ofUrl).filter(([, value]) => value !== "");
   const asides = Object.fromEntries(searchParams);
-  // In pg what stands behind the question mark comes first, but for the database.
+  // In pg the query of the URL takes precedence, except for the database.
   const options =
     backend === "redis"
       ? { ...asides, ...Object.fromEntries(said) }
@@ -136,7 +136,7 @@ function placeOfPostgres(options: Options): string {
   const port = options["port"] || env["PGPORT"] || 5432;
   const user = options["user"] || env["PGUSER"] || env["USER"];
   const database = options["database"] || env["PGDATABASE"] || user;
-  // Its socket lies in the folder that is given as its host.
+  // The host is the folder of its socket.
   if (String(host).startsWith("/")) return `postgres:${host}/.s.PGSQL.${port}/${database}`;
   return `postgres://${hostOf(host)}:${port}/${database}`;
 }

@@ -10,30 +10,30 @@ import { serverErrorOf } from "./errors.ts";
 import { readable } from "./jobs.ts";
 import type { BullmqSettings } from "./settings.ts";
 
-/** BullMQ on one connection: what its queues and workers are made with. */
+/** BullMQ on one connection: makes its queues and workers. */
 export interface Connection {
-  /** Shares the connection with all others. */
+  /** Makes a queue; all queues share one connection. */
   queue(name: string): Queue;
-  /** Has connections of its own, to wait on; takes jobs up by hand. */
+  /** Makes a worker, with separate connections to wait on; its jobs are fetched by hand. */
   worker(name: string): Worker;
-  /** A setting of the server; null where it does not tell. */
+  /** A setting of the server; null if it can't be read. */
   setting(name: string): Promise<string | null>;
-  /** Deletes a queue's dedupe keys whose time is over, where the server does not do so by itself. */
+  /** Deletes the expired dedupe keys of a queue, if the server does not. */
   forget(queue: string, now: number): Promise<void>;
-  /** Why `error` came about, if the connection has told it lately and the error has not. */
+  /** The cause of `error`, if only the connection reported it recently. */
   reasonOf(error: unknown): unknown;
   close(): Promise<void>;
 }
 
-/** How long a connection may take, in milliseconds. */
+/** Time limit of a connection, in milliseconds. */
 export const openMs = 3_000;
-/** How long PostgreSQL may take until its tables are made, or brought up to date, maybe by others who start. */
+/** Time limit of creating or migrating the tables of PostgreSQL, maybe by other processes, in milliseconds. */
 const migrateMs = 60_000;
 const answerMs = 10_000;
-/** Longer than a worker of BullMQ waits on Redis for a job. */
+/** Longer than a BullMQ worker waits on Redis for a job. */
 const silenceMs = 15_000;
 const neverFail = 1_000_000;
-/** A connection that can't be made is tried again each second, and each time tells why. */
+/** A failing connection retries each second, and reports the reason each time. */
 const toldMs = 10_000;
 const saysNothing = /isn't writeable|Connection is closed/;
 
@@ -44,7 +44,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
     readyMs,
     ...rest
   } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
-  // Whoever asks for something is told what failed; these events tell nobody more.
+  // Callers get their errors; these events add nothing.
   let told: { readonly error: unknown; readonly at: number } | undefined;
   base.on("error", (error) => {
     told = { error, at: performance.now() };
@@ -60,7 +60,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
     await inTime(base.waitUntilReady(), readyMs);
   } catch (error) {
     void closeAll();
-    // That it did not answer says less than what it said.
+    // A reported error says more than a timeout.
     throw serverErrorOf(told?.error ?? error, settings.place);
   }
   return {
@@ -104,7 +104,7 @@ const always = {
 };
 
 function onRedis({ connection, leaseMs }: BullmqSettings): Base {
-  // What can't be sent now must fail now: it is answered 503, and must not be kept for later.
+  // A command that can't be sent must fail immediately: the request is answered 503, and nothing may be queued.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
   const options = { ...always, ...limits, ...connection, ...now };
@@ -145,7 +145,7 @@ function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
       return rows[0]?.setting ?? null;
     },
     async forget(queue, now) {
-      // BullMQ looks at a key only when the same comes again.
+      // BullMQ checks a key only when the same key comes again.
       await pool.pool.query("DELETE FROM dedup WHERE queue = $1 AND expire_at_ms <= $2", [
         queue,
         now,
@@ -154,10 +154,10 @@ function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
   };
 }
 
-/** A connection whose loss ends no process: pg throws it out of the event loop while BullMQ has a client in its hands. */
+/** A connection whose loss does not end the process: pg would throw it while BullMQ uses a client. */
 export function postgresConnection(options: Record<string, unknown>): PostgresConnection {
   const connection = new PostgresConnection(options);
-  // Whoever has asked it for something is told.
+  // The callers get the error.
   connection.pool.on("connect", (client) => client.on("error", () => {}));
   return connection;
 }
@@ -168,7 +168,7 @@ function workerConnection({ backend, connection }: BullmqSettings): Record<strin
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
 }
 
-/** Rejects when it takes longer than so many milliseconds. */
+/** Rejects if the promise takes longer than `ms` milliseconds. */
 export async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -1,11 +1,11 @@
 import type { Connection } from "./connection.ts";
 import type { BullmqSettings } from "./settings.ts";
 
-/** A setting of the server that may lose what was acknowledged. */
+/** A setting of the server that may lose acknowledged deliveries. */
 export interface DurabilityRisk {
   readonly setting: string;
   readonly value: string;
-  /** What may be lost, and the setting that mends it. */
+  /** The possible loss, and the setting that prevents it. */
   readonly message: string;
 }
 
@@ -54,7 +54,7 @@ const rules: Readonly<Record<BullmqSettings["backend"], readonly Rule[]>> = {
   ],
 };
 
-/** What the server's settings may lose, in the order of how much. */
+/** Checks the server's settings; the most severe risk first. */
 export async function checkDurability(
   backend: BullmqSettings["backend"],
   connection: Pick<Connection, "setting">,
@@ -69,7 +69,7 @@ export async function checkDurability(
       found.push({ setting, value, message: message(value) });
     }
   }
-  // Without a log there is nothing that its fsync could save.
+  // Without a log, its fsync makes no difference.
   const noLog = found.some(({ setting, value }) => setting === "appendonly" && value === "no");
   return noLog ? found.filter(({ setting }) => setting !== "appendfsync") : found;
 }

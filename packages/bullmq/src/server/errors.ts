@@ -1,7 +1,7 @@
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
 
-// What Redis, ioredis, PostgreSQL and pg say, and what to do.
+// Messages of Redis, ioredis, PostgreSQL and pg, and what to do.
 const ways: readonly (readonly [RegExp, string])[] = [
   [
     /NOAUTH|WRONGPASS|password authentication failed/,
@@ -28,8 +28,8 @@ const ways: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What to tell of a failure of the server at `place`: the way out, and its own words. Not the error itself, which carries
- * the command that failed, and in it a password, a signature or a body.
+ * The error to show for a failure of the server at `place`: the way out, and the original message. Not the original error, which
+ * carries the failed command, and in it a password, a signature or a body.
  */
 export function serverErrorOf(error: unknown, place: string): ReporthookError {
   if (error instanceof ReporthookError) return error;

@@ -2,7 +2,7 @@ import { Job, type JobJson, type KeepJobs, type Queue, RedisQueueBackend } from 
 
 type ReadJob = typeof Job.fromJSON;
 
-/** BullMQ throws at a job whose data is no JSON: as text it is read like all that is not ours. */
+/** BullMQ throws at a job whose data is no JSON: this reads it as text, like any foreign data. */
 class ReadableJob extends Job {
   static override fromJSON: ReadJob = (queue, json, id) => {
     try {
@@ -20,11 +20,11 @@ export interface JobCompletion {
   readonly token: string;
   /** Whether to take up the next job of the queue, locked with the same token. */
   readonly fetchNext: boolean;
-  /** What the job is to carry from then on, unless it stays as it is. */
+  /** The new data of the job; null to keep the old data. */
   readonly data: object | null;
 }
 
-/** Completes a job; resolves to the next one, if it was asked for and there is one. On Redis in one step with its data. */
+/** Completes a job; resolves to the next one, if requested and available. On Redis in one step with its data. */
 export async function completeJob(
   queue: Queue,
   job: Job,
@@ -34,7 +34,7 @@ export async function completeJob(
   const complete = async (): Promise<readonly unknown[]> => {
     if (data !== null && backend instanceof RedisQueueBackend) {
       const fields = { data: JSON.stringify(data) };
-      // Where a later BullMQ has it no longer, it goes the long way.
+      // A later BullMQ may not have it: then two steps do the same.
       const args = backend["moveToFinishedArgs"]?.(
         ...([job, JSON.stringify(result), "returnvalue", keep, "completed"] as const),
         ...([token, Date.now(), fetchNext, fields] as const),
@@ -48,7 +48,7 @@ export async function completeJob(
   return json ? ReadableJob.fromJSON(queue, json as JobJson, id as string) : undefined;
 }
 
-/** Has a queue or a worker read each job that there may be. */
+/** Makes a queue or a worker read any job. */
 export function readable<T extends object>(of: T): T {
   return Object.defineProperty(of, "Job", { value: ReadableJob });
 }

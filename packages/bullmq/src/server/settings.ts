@@ -14,19 +14,19 @@ export interface BullmqInboxOptions {
     | string
     | Readonly<Record<string, unknown>>
     | (object & { readonly on?: never });
-  /** Which engine: the URL tells, and options are taken for ioredis' when left out. */
+  /** The kind of server: by default that of the URL, or Redis for options. */
   readonly backend?: "redis" | "postgres" | undefined;
-  /** What the names of the queues begin with, without hyphens: `"reporthook"`. */
+  /** The prefix of the queues' names, without hyphens: `"reporthook"`. */
   readonly prefix?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
-  /** Milliseconds after which the work of a process that shows no sign of life is taken back: 15,000. */
+  /** Milliseconds without a heartbeat after which other processes take over the jobs of a process: 15,000. */
   readonly leaseMs?: number | undefined;
-  /** Told at the start what the server's settings may lose, and which parked ones it has lost; the console. `false` silences. */
+  /** Gets warnings about risky settings of the server and lost parked deliveries; the console. `false` silences. */
   readonly logger?: Pick<Logger, "warn"> | false | undefined;
 }
 
-/** What an inbox was made with, checked. */
+/** The checked options of an inbox. */
 export interface BullmqSettings extends Target {
   readonly prefix: string;
   readonly retention: Retention;
@@ -36,7 +36,7 @@ export interface BullmqSettings extends Target {
 
 const names = ["connection", "backend", "prefix", "retention", "leaseMs", "logger"];
 
-/** Checks the options and fills in what was left out; throws a TypeError that names the wrong one, and no password. */
+/** Checks the options and fills in the defaults; throws a TypeError that names the wrong one, and no password. */
 export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
   assertKnownKeys("bullmqInbox", options, names);
   const { connection, backend, prefix = "reporthook", retention, leaseMs = 15_000 } = options;

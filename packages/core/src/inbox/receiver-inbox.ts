@@ -10,7 +10,7 @@ export interface ReceiverInbox {
   list(query?: Omit<InboxQuery, "receiver">): Promise<Entry[]>;
   /** One in full, or null. */
   get(id: string): Promise<EntryDetails | null>;
-  /** How many there are in each state. */
+  /** The number of deliveries in each state. */
   counts(): Promise<Counts>;
   /**
    * The numbers of an inbox: everything it holds, and the notifications received in a span of time. Rejects with a TypeError

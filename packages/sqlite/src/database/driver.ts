@@ -2,15 +2,15 @@ import { join, resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { here, loadLibsql, requireOf } from "../module-url.ts";
 
-/** A value of a column: whole numbers up to 2^53 are stored as integers, text without NUL and lone surrogates. */
+/** A value of a column. Whole numbers up to 2^53 are stored as integers; text must have no NUL and no lone surrogates. */
 export type Value = string | number | null | Uint8Array;
 
 /** A row by column names. */
 export type Row = Record<string, Value>;
 
 /**
- * A prepared statement with one `?` for each value: `?1` and names don't work in every driver, and where one value is
- * missing libsql takes that of the call before.
+ * A prepared statement with one `?` for each value: `?1` and names don't work in every driver, and for a missing value libsql
+ * uses the one of the last call.
  */
 export interface Statement {
   /** Executes a statement that returns no rows. */
@@ -28,7 +28,7 @@ export interface Database {
   close(): void;
 }
 
-/** One of the SQLite modules, with their differences ironed out. */
+/** One of the SQLite modules, behind one interface. */
 export interface Driver {
   readonly name: string;
   /** Opens or creates the file; throws errors that `sqliteCode` understands. */
@@ -51,7 +51,7 @@ interface ForeignDatabase {
 
 type ForeignConstructor = new (path: string) => ForeignDatabase;
 
-/** The modules that drivers are found in: a stand-in for tests. */
+/** The source of modules, replaceable in tests. */
 export interface ModuleSource {
   /** The built-in module, or undefined where the runtime has none. */
   builtin(name: string): unknown;
@@ -148,7 +148,7 @@ function adaptBuiltin(statement: ForeignStatement): Statement {
 }
 
 function adaptInstalled(statement: ForeignStatement): Statement {
-  // In an array, for libsql takes a lone null or blob for a set of named values.
+  // In an array: libsql mistakes a single null or blob for a set of named values.
   const all = (values: readonly Value[]) => statement.all(values.map(bind)).map(plainRow);
   return {
     run: (...values) => statement.run(values.map(bind)),
@@ -161,7 +161,7 @@ function adaptInstalled(statement: ForeignStatement): Statement {
 function bind(value: Value): Bound {
   switch (typeof value) {
     case "number":
-      // All drivers bind a number as REAL, which shows where a column has no type.
+      // All drivers bind a number as REAL, which matters in a column without a type.
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     case "string":
       return storable(value);
@@ -172,7 +172,7 @@ function bind(value: Value): Bound {
   }
 }
 
-/** Some drivers cut text at NUL when they read it, some write lone surrogates as they are. */
+/** Makes text safe: some drivers cut it at NUL when reading, some write lone surrogates. */
 function storable(text: string): string {
   const wellFormed = (text as string & { toWellFormed(): string }).toWellFormed();
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;
@@ -213,7 +213,7 @@ function canResolve(name: string, from: string): boolean {
   }
 }
 
-/** Loads without the one line that Node 22 prints: that its SQLite is experimental. */
+/** Loads without the warning of Node 22 that its SQLite is experimental. */
 function withoutWarning(load: () => unknown): unknown {
   const { emitWarning } = process;
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {

@@ -4,15 +4,15 @@ import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
 import type { Database } from "./driver.ts";
 
-/** For so long after a change of a folder (milliseconds) another one may bear the same time: FAT counts in 2 s. */
+/** Milliseconds after a change of a folder during which another change may have the same time: FAT has a resolution of 2 s. */
 const alikeMs = 2_500;
 
-/** The stats of a path; undefined when there is nothing. Throws when that can't be told. */
+/** The stats of a path; undefined if nothing is there. Throws if that can't be found out. */
 type StatFile = (path: string) => Stats | undefined;
 
 const stat: StatFile = (path) => statSync(path, { throwIfNoEntry: false });
 
-/** The inbox file and the log beside it, as they were when they were opened. */
+/** Checks that the inbox file and its log are the ones that were opened. */
 export class FileGuard {
   readonly #path: string;
   readonly #wal: string;
@@ -22,11 +22,11 @@ export class FileGuard {
   readonly #stat: StatFile;
   #folder: Stats | undefined;
   #folderSince = 0;
-  /** Whether the log was looked at since a change of its folder could bear the time of the one before. */
+  /** Whether the log was checked after the last change of its folder became unambiguous. */
   #isSettled = false;
   #state: "there" | "moved" | "emptied" | "saved" = "there";
 
-  /** To be made after the first write, when both are there; `monotonic` gives milliseconds. */
+  /** Make it after the first write, when both files exist; `monotonic` gives milliseconds. */
   constructor(
     path: string,
     monotonic: () => number = () => performance.now(),
@@ -41,13 +41,13 @@ export class FileGuard {
   }
 
   /**
-   * Makes sure that what is committed goes into the files that a restart would find. The log is looked at only when its folder
-   * has changed: whoever asks for the times of a file that is written makes the next sync write those as well.
+   * Makes sure that commits go into the files that a restart would find. Checks the log only if its folder has changed: reading
+   * the times of a file makes the next sync write them, too.
    *
    * @throws {ReporthookError} `inbox_failed` when one was deleted or replaced: SQLite would go on writing into the old one
    */
   check(): void {
-    // The folder first: what is changed after this line shows at the next check.
+    // The folder first: the next check sees later changes.
     const isOld = this.#isFolderOld();
     this.#checkOne(this.#path, this.#file);
     if (!this.#isSettled || this.#state !== "there") {
@@ -72,7 +72,7 @@ export class FileGuard {
     );
   }
 
-  /** Whether the last change of the folder was so long ago that another one would bear another time. */
+  /** Whether the next change of the folder would have another time than the last one. */
   #isFolderOld(): boolean {
     const [now] = this.#seen(dirname(this.#path));
     if (!isSameFile(now, this.#folder) || !isUnchanged(now, this.#folder)) {
@@ -83,7 +83,7 @@ export class FileGuard {
     return this.#monotonic() - this.#folderSince > alikeMs;
   }
 
-  /** The stats of a path, or why there are none: a file that can't be looked at is not there for a restart either. */
+  /** The stats of a path, or the reason for having none: a restart could not use an inaccessible file either. */
   #seen(path: string): readonly [seen: Stats | undefined, why: string] {
     try {
       return [this.#stat(path), ""];
@@ -93,8 +93,8 @@ export class FileGuard {
   }
 
   /**
-   * Once one was moved: brings what is in the log into the file it belongs to, wherever that is now. A deleted log takes
-   * nothing with it then, and one that is left beside another file does not overwrite it at the next start.
+   * After a file was moved: writes the log into its file, at its new place. Then a deleted log loses nothing, and a log left
+   * beside another file does not overwrite it at the next start.
    */
   save(database: Database): void {
     if (this.#state !== "moved") return;
@@ -107,7 +107,7 @@ function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
-/** By both times: whoever restores a backup may set the one back, but not the other. */
+/** By both times: restoring a backup may reset one of them, but not both. */
 function isUnchanged(one: Stats | undefined, other: Stats | undefined): boolean {
   return one?.mtimeMs === other?.mtimeMs && one?.ctimeMs === other?.ctimeMs;
 }

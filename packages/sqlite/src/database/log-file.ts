@@ -2,19 +2,19 @@ import { statSync } from "node:fs";
 import type { Database, Driver } from "./driver.ts";
 import { hasWalResetBug, sqliteVersion } from "./version.ts";
 
-/** A log of this many pages is brought into the file: 2 MB hold up nobody for long, 40 would, for a tenth of a second. */
+/** A log of this many pages is checkpointed: 2 MB take little time, 40 MB would take a tenth of a second. */
 const maxPages = 500;
-/** The pages that a transaction writes besides bodies: a few rows and their places in the indexes. */
+/** The pages of a transaction in addition to bodies: a few rows and their index entries. */
 const pagesPerCommit = 8;
 const pageBytes = 4_096;
-/** The size of the log file once nobody needs more of it. */
+/** The size of the log file once no more of it is needed. */
 const maxBytes = 4 * 1_024 * 1_024;
 const shrinkMs = 5_000;
 
 /**
- * The log beside the file. Where SQLite has the WAL-reset bug, a checkpoint must not meet a commit that starts the log over.
- * There SQLite makes none by itself: this does, while a second connection reads. For as long as one reads the log, no
- * connection of whatever version starts it over.
+ * The log beside the file. With the WAL-reset bug of SQLite, a checkpoint must not meet a commit that restarts the log. Then
+ * SQLite's automatic checkpoints are off, and this makes them, while a second connection reads: no connection of any version
+ * restarts a log that is being read.
  */
 export class LogFile {
   readonly #database: Database;
@@ -23,7 +23,7 @@ export class LogFile {
   #pages = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** To be made before anything is written. */
+  /** Make it before the first write. */
   constructor(database: Database, driver: Pick<Driver, "open">, path: string) {
     this.#database = database;
     this.#path = path;
@@ -33,7 +33,7 @@ export class LogFile {
     database.exec(`PRAGMA journal_size_limit = ${maxBytes}`);
   }
 
-  /** Takes in a commit, with the bytes that came for it. */
+  /** Notes a commit and the bytes of its request. */
   committed(bytes: number): void {
     if (this.#reader === null) return;
     this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);
@@ -42,14 +42,14 @@ export class LogFile {
     this.#checkpoint(this.#reader);
   }
 
-  /** Cuts the file, which a reader that held on to the log has let grow, once it is gone; `now` in monotonic milliseconds. */
+  /** Shrinks the log after a long read has let it grow; `now` in monotonic milliseconds. */
   shrink(now: number): void {
     if (now - this.#lookedAt < shrinkMs) return;
     this.#lookedAt = now;
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
     if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(this.#reader)) return;
     try {
-      // The first write after that starts the log over, and cuts it.
+      // The next write restarts the log and truncates it.
       this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0)");
       this.#database.exec("DELETE FROM owner WHERE number = 0; COMMIT");
     } catch {
@@ -61,16 +61,16 @@ export class LogFile {
     this.#reader?.close();
   }
 
-  /** Brings the log into the file as far as nobody reads it; returns whether that is all of it. */
+  /** Checkpoints the log up to its readers; returns whether it is complete. */
   #checkpoint(reader: Database | null): boolean {
     try {
       reader?.exec("BEGIN");
-      // This begins to read.
+      // This starts the read.
       reader?.prepare("SELECT count(*) AS tables FROM sqlite_master").get();
       const row = this.#database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
       return row?.["busy"] === 0 && row["log"] === row["checkpointed"];
     } catch {
-      // As with SQLite's own: what is committed is safe in the log, and the next one tries again.
+      // As with SQLite's own checkpoints: commits are safe in the log, and the next checkpoint retries.
       return false;
     } finally {
       if (reader !== null) this.#rollBack(reader);

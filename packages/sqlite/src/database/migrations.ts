@@ -2,8 +2,8 @@ import { ReporthookError } from "@reporthook/core";
 import type { Database } from "./driver.ts";
 
 /**
- * What changes a file from one version to the next; the version is the number of those applied. Never edit one that was
- * released: append another.
+ * The steps from one version of the file to the next; the version is the number of applied steps. Never edit a released step:
+ * append another.
  */
 export const migrations: readonly string[] = [
   `
@@ -80,9 +80,9 @@ export const migrations: readonly string[] = [
     beat INTEGER NOT NULL
   );
   `,
-  // JSON text: what its callback URL was made with.
+  // JSON text: the context of the callback URL.
   "ALTER TABLE delivery ADD COLUMN context TEXT",
-  // The keys of one transaction are one row, in lists of the same order; what came before stays a row each.
+  // The keys of one transaction are one row, in lists of the same order; older keys stay one row each.
   `
   CREATE TABLE seen_together (
     last INTEGER PRIMARY KEY,
@@ -96,18 +96,18 @@ export const migrations: readonly string[] = [
   DROP TABLE seen;
   ALTER TABLE seen_together RENAME TO seen;
   `,
-  // The last number given is a count, too: in a page of its own it cost each commit as much as another delivery.
+  // The last number is a count, too: in a separate page it would cost each commit as much as another delivery.
   `
   INSERT INTO tally SELECT number, 9, (SELECT last FROM numbered) FROM receiver ORDER BY number LIMIT 1;
   DROP TABLE numbered;
   `,
 ];
 
-// "rhnb", so that the file of another application is not taken for an inbox.
+// "rhnb", so that the file of another application is not mistaken for an inbox.
 const applicationId = 0x72686e62;
 
 /**
- * Refuses a file that must not be touched; changes nothing.
+ * Rejects the file of another application or a newer version, without a change.
  *
  * @throws {ReporthookError} `inbox_failed` for a newer file, one of another application, or when it had to be changed and `migrate` is off
  */
@@ -156,13 +156,13 @@ export function prepareSchema(
     try {
       database.exec("ROLLBACK");
     } catch {
-      // SQLite has rolled back by itself, as it does on a full disk.
+      // SQLite has rolled back already, as it does on a full disk.
     }
     throw error;
   }
 }
 
-// One statement sees one state of the file: another process may be making it an inbox just now.
+// One statement sees one state of the file: another process may be initializing it at this moment.
 const whatItIs = `
   SELECT (SELECT application_id FROM pragma_application_id) AS application,
     (SELECT user_version FROM pragma_user_version) AS version,

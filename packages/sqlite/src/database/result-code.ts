@@ -14,7 +14,7 @@ export function sqliteCode(error: unknown): number | null {
   }
   const named = typeof code === "string" ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
   if (named !== undefined) return codes.includes(named) ? codes.indexOf(named) : null;
-  // A file that can't be opened has no code in libsql, and for want of a folder none in better-sqlite3.
+  // A file that can't be opened has no code in libsql; without its folder none in better-sqlite3 either.
   const unopened = /^ConnectionFailed\(.*: (\d+)"\)$|^Cannot open database because the directory/s;
   const match = unopened.exec(String(message));
   return match === null ? null : Number(match[1] ?? canNotOpen) & 0xff;

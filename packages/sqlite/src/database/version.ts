@@ -9,8 +9,8 @@ export function sqliteVersion(database: Database): string {
 const fixedInLine: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 };
 
 /**
- * Whether that SQLite has the WAL-reset bug (sqlite.org/wal.html): a checkpoint that runs while another connection commits may
- * lose what was committed. A version that can't be read counts as one that has it.
+ * Whether a version of SQLite has the WAL-reset bug (sqlite.org/wal.html): a checkpoint during a commit of another connection may
+ * lose commits. An unreadable version counts as affected.
  */
 export function hasWalResetBug(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);

@@ -6,7 +6,7 @@ import { errorOfFailure } from "../protocol/results.ts";
 
 const retryMs = 1_000;
 
-/** Records completions, for as long as it takes. */
+/** Records completions, with retries. */
 export class CompletionRecorder {
   readonly complete: (recording: Recording) => void;
   readonly onError: ConsumeOptions["onError"];
@@ -17,12 +17,12 @@ export class CompletionRecorder {
     this.onError = onError;
   }
 
-  /** Waits for a file that refuses no longer: the leases are given back once it takes something again. */
+  /** Ends the wait for retries: the leases are requeued once the file can be written again. */
   abort(): void {
     this.isAborted = true;
   }
 
-  /** Tries until it is recorded or the lease is lost; tells `done` whether it was recorded. */
+  /** Retries until it is recorded or the lease is lost; calls `done` with whether it was recorded. */
   record(completion: Completion, kept: StoredDelivery, done: (isRecorded: boolean) => void): void {
     new Recording(this, completion, kept, done).send();
   }
@@ -59,7 +59,7 @@ export class Recording {
     }
     this.#recorder.onError(errorOfFailure(result));
     setTimeout(() => this.send(), retryMs).unref();
-    // Nobody waits any more; it goes on being tried.
+    // Ends the wait; retries continue.
     if (this.#recorder.isAborted) this.#end(false);
   }
 

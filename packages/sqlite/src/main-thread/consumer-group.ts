@@ -36,7 +36,7 @@ export class ConsumerGroup {
     this.#consumers.get(consumer)?.lease(leased, cost);
   }
 
-  /** Takes in the rest of a reply to a request that was sent at `asOf`. */
+  /** Handles the rest of a reply to a request that was sent at `asOf`. */
   claimed({ due, poisoned }: Pick<Claims, "due" | "poisoned">, asOf: number | null): void {
     for (const [number, consumer] of this.#consumers) {
       if (consumer.isOver(asOf)) this.#consumers.delete(number);
@@ -44,7 +44,7 @@ export class ConsumerGroup {
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
     for (const { receiver, row } of poisoned) {
       const kept = storedDeliveryOf(row, receiver);
-      // A delivery that has been verified died of its handlers.
+      // A verified delivery was parked because of its handlers.
       const stage = kept.verification === null ? "verify" : "handle";
       this.#active()
         .find((one) => one.receiver === receiver && one.stage === stage)
@@ -70,7 +70,7 @@ export class ConsumerGroup {
     for (const consumer of this.#active()) consumer.failed(error);
   }
 
-  /** Whether any works that has not stopped. */
+  /** Whether any consumer has not stopped. */
   get isActive(): boolean {
     return this.#active().length > 0;
   }

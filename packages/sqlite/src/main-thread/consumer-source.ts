@@ -4,8 +4,8 @@ import type { Recording } from "./completion-recorder.ts";
 export interface ConsumerSource {
   /** Whether this process still holds its leases. */
   holdsLeases(): boolean | Promise<boolean>;
-  /** Has a completion recorded, and tells it the result; its delivery may be leased again by then. */
+  /** Records a completion and resolves it with the result; its delivery may be leased again by then. */
   complete(recording: Recording): void;
-  /** Has the state of all consumers sent to the thread. */
+  /** Sends the state of all consumers to the thread. */
   flush(): void;
 }

@@ -12,7 +12,7 @@ import { SlowHandling } from "./slow-handling.ts";
 /** The most credit that the thread has at a time. */
 const maxCredit = 256;
 
-/** The work on one stage of one receiver: runs deliveries that the thread leases to it, and has the outcomes recorded. */
+/** The work on one stage of one receiver: processes the deliveries that the thread leases to it, and records the outcomes. */
 export class SqliteConsumer implements Consumer {
   readonly receiver: string;
   readonly stage: Stage;
@@ -21,16 +21,16 @@ export class SqliteConsumer implements Consumer {
   readonly #options: ConsumeOptions;
   readonly #recorder: CompletionRecorder;
   readonly #host: RunHost;
-  /** Until all that became of the delivery is recorded. */
+  /** Until the outcome of the delivery is recorded. */
   readonly #running = new Set<Run>();
   readonly #slowHandling: SlowHandling;
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
   readonly #whenEnded: (() => void)[] = [];
   #controller = new AbortController();
   #beginning: ReturnType<typeof setImmediate> | undefined;
-  /** How many are at work in this stage; of those that are handled at once, none. */
+  /** The number of running jobs of this stage, without those that are handled right after their verdict. */
   #working = 0;
-  /** The credit that the thread still has; negative when more came than was still wanted. */
+  /** The credit that the thread still has; negative if more deliveries came than were wanted. */
   #credit = 0;
   #stopped = false;
   #retiredAt: number | null = null;
@@ -65,7 +65,7 @@ export class SqliteConsumer implements Consumer {
     return this.#stopped;
   }
 
-  /** The state to be sent to the thread: from then on, the thread has the credit in it. */
+  /** The state to send to the thread, which then has its credit. */
   giveCredit(): ConsumerState {
     const { receiver, stage } = this;
     const credit = this.#missingCredit;
@@ -73,7 +73,7 @@ export class SqliteConsumer implements Consumer {
     return { consumer: this.#number, receiver, stage, credit, now: this.#now() };
   }
 
-  /** The credit to add to what the thread has; negative when some of that is not wanted any more. */
+  /** The credit to add to the thread's; negative to withdraw some. */
   get #missingCredit(): number {
     const { concurrency } = this.#options;
     const toPrefetch = this.#prefetched.target(concurrency) - this.#prefetched.length;
@@ -81,12 +81,12 @@ export class SqliteConsumer implements Consumer {
     return Math.max(0, Math.min(wanted, maxCredit)) - this.#credit;
   }
 
-  /** Notes that requests leave it out from now on. */
+  /** Notes that requests no longer list it. */
   retire(): void {
     this.#retiredAt ??= performance.now();
   }
 
-  /** Whether nothing comes any more: the thread has answered to a request, sent at `asOf`, that left it out. */
+  /** Whether no more deliveries can come: the thread has answered a request, sent at `asOf`, that did not list it. */
   isOver(asOf: number | null): boolean {
     if (this.#retiredAt === null || asOf === null || this.#running.size > 0) return false;
     return asOf >= this.#retiredAt;
@@ -111,7 +111,7 @@ export class SqliteConsumer implements Consumer {
     await stopping;
   }
 
-  /** Works on a leased delivery, as soon as there is room. */
+  /** Processes a leased delivery as soon as a slot is free. */
   lease(leased: Leased, cost: number): void {
     this.#credit -= cost;
     this.#prefetched.push(leased);
@@ -144,7 +144,7 @@ export class SqliteConsumer implements Consumer {
   /** A delivery was parked, because work on it ended the process too often. */
   poisoned(kept: StoredDelivery): void {
     const { code = "poison", message = "" } = kept.reason ?? {};
-    // As it was before that was recorded.
+    // Its state before that was recorded.
     const before = { ...kept, stage: this.stage, attempts: kept.attempts - 1 };
     this.#options.onRecorded?.(jobOf(before), park("dead", code, message));
   }
@@ -153,7 +153,7 @@ export class SqliteConsumer implements Consumer {
     this.#options.onError(error);
   }
 
-  /** Later, so that answers to what was just stored are on their way first. */
+  /** Begins in a later tick, so that stored requests are answered first. */
   #beginSoon(): void {
     if (this.#working < this.#options.concurrency) {
       this.#beginning ??= setImmediate(() => this.#begin());
@@ -172,14 +172,14 @@ export class SqliteConsumer implements Consumer {
     }
   }
 
-  /** Gives back what has not begun, for others to work on. */
+  /** Requeues deliveries that have not begun. */
   #requeue(): void {
     clearImmediate(this.#beginning);
     this.#beginning = undefined;
     for (const leased of this.#prefetched.clear()) {
       const run = new Run(this.#host, leased);
       this.#running.add(run);
-      run.giveBack();
+      run.requeue();
     }
   }
 

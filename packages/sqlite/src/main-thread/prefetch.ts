@@ -4,23 +4,23 @@ import { setUnrefTimeout } from "@reporthook/core/store";
 import type { Leased } from "../protocol/results.ts";
 
 interface Waiting extends Leased {
-  /** Since when it has waited, or since the event loop stood still. */
+  /** The time since which it has waited, or since the event loop was blocked. */
   since: number;
 }
 
-/** While work takes less on average, in milliseconds, it is prefetched: a delivery that waits in the file is written once more. */
+/** Average milliseconds of work below which deliveries are prefetched: waiting in the file costs another write. */
 const shortMs = 5;
-/** As much is prefetched as is likely to begin within this time, in milliseconds. */
+/** Milliseconds: deliveries that are likely to begin within this time are prefetched. */
 const aheadMs = 250;
 /** A delivery that has not begun after this time is requeued. */
 const waitMs = 500;
-/** With this many bytes of bodies in it, the buffer takes no more. */
+/** The maximum number of bytes of bodies in the buffer. */
 const maxBytes = 16 * 1_024 * 1_024;
-/** After a crash, all that was prefetched is rescued in one transaction. */
+/** Limited because after a crash all prefetched deliveries are rescued in one transaction. */
 const maxPrefetched = 1_000;
-/** When a timer comes this late, in milliseconds, the event loop stood still: nothing could begin. */
+/** A timer that is this many milliseconds late means that the event loop was blocked: nothing could begin. */
 const lateMs = 100;
-// How long work takes is a matter of real time, whatever the receiver's clock says.
+// Durations are measured in real time, not by the receiver's clock.
 const realTime: Clock = { now: () => performance.now(), setTimeout, clearTimeout };
 
 /** The deliveries that a consumer has leased and not begun. */
@@ -42,7 +42,7 @@ export class PrefetchBuffer {
     return this.#waiting.length;
   }
 
-  /** How many deliveries to prefetch, for this number of them at work. */
+  /** The number of deliveries to prefetch for this concurrency. */
   target(concurrency: number): number {
     if (this.#averageMs >= shortMs || this.#bytes >= maxBytes) return 0;
     return Math.min(
@@ -51,7 +51,7 @@ export class PrefetchBuffer {
     );
   }
 
-  /** Takes in the duration of work on one. */
+  /** Notes the duration of one job. */
   noteDuration(ms: number): void {
     this.#averageMs += (ms - this.#averageMs) / 10;
   }

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 
 const maxLinks = 40;
 
-/** The path of a file, there already or not, behind all links: SQLite keeps its log beside that. */
+/** The path of a file, existing or not, with all links resolved: SQLite keeps its log there. */
 export function realPath(path: string, links = 0): string {
   try {
     const place = join(realpathSync(dirname(path)), basename(path));
@@ -11,7 +11,7 @@ export function realPath(path: string, links = 0): string {
     if (!isLink || links === maxLinks) return place;
     return realPath(resolve(dirname(place), readlinkSync(place)), links + 1);
   } catch {
-    // The folder is not there: open() will tell.
+    // The folder does not exist: open() will report it.
     return path;
   }
 }

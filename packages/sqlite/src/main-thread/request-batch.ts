@@ -3,18 +3,18 @@ import type { StoredDelivery } from "@reporthook/core/store";
 import { AddBatches } from "../protocol/add-batches.ts";
 import type { Completion, ConsumerState, Request, ThreadCall } from "../protocol/protocol.ts";
 
-/** Everything that is asked for in one turn of the event loop, until it is sent. */
+/** Everything requested in one tick, until it is sent. */
 export class RequestBatch {
   readonly #additions = new AddBatches();
   readonly #completions: Completion[] = [];
   readonly #calls: ThreadCall[] = [];
 
-  /** How many deliveries are in it. */
+  /** The number of deliveries in the batch. */
   get deliveries(): number {
     return this.#additions.count;
   }
 
-  /** Adds a delivery; `begins` is how it begins, when not as received. */
+  /** Adds a delivery; `begins` is its first state if that is not received. */
   add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
     this.#additions.add(delivery, kind, begins);
   }
@@ -23,17 +23,17 @@ export class RequestBatch {
     this.#completions.push(completion);
   }
 
-  /** Throws for a call that can't cross to the thread, so that it keeps back nothing else. */
+  /** Adds a call. Throws if it can't cross to the thread, so that it does not block the others. */
   call(call: ThreadCall): void {
     this.#calls.push(structuredClone(call));
   }
 
-  /** All of it as one message, whose bytes can be handed over. */
+  /** The batch as one message with transferable bytes. */
   encode(
     consumers: readonly ConsumerState[],
   ): Request & { readonly bytes: Uint8Array<ArrayBuffer> } {
     const { adds, bytes } = this.#additions.encode();
-    // Written out, as a reply is: what is made of spreads takes longer to be read off for the other thread.
+    // Written out, like a reply: an object made of spreads takes longer to serialize for the other thread.
     return {
       adds,
       bytes,

@@ -16,11 +16,11 @@ export interface RunHost {
   readonly stopped: boolean;
   /** Whether this process still holds its leases. */
   holdsLeases(): boolean | Promise<boolean>;
-  /** The work of the stage has ended, after so many milliseconds: another delivery may begin. */
+  /** The work of the stage has ended after `ms` milliseconds: another delivery may begin. */
   worked(ms: number): void;
   /** Handling has begun, and its verdict is not recorded. */
   handling(): void;
-  /** What became of the delivery is recorded, or its lease is lost. */
+  /** The outcome is recorded, or the lease is lost. */
   ended(run: Run): void;
 }
 
@@ -31,8 +31,8 @@ interface Settled {
 }
 
 /**
- * The work on one leased delivery, until what became of it is recorded. A delivery that is handled as soon as it is verified
- * is recorded once, with verdict and result, unless {@link recordVerdict} is called before.
+ * The work on one leased delivery, until its outcome is recorded. For a delivery that is handled right after its verdict, verdict
+ * and result are recorded together, unless {@link recordVerdict} is called before.
  */
 export class Run {
   readonly #host: RunHost;
@@ -56,7 +56,7 @@ export class Run {
     this.#startedAt = this.#now();
   }
 
-  /** When the handling began whose verdict is not recorded, by the receiver's clock; null when there is none. */
+  /** The start of handling while the verdict is not recorded, by the receiver's clock; else null. */
   get unrecordedSince(): number | null {
     return this.#verdict && this.#startedAt;
   }
@@ -70,12 +70,12 @@ export class Run {
     });
   }
 
-  /** Gives the delivery back, as it is. */
-  giveBack(): void {
+  /** Requeues the delivery as it is. */
+  requeue(): void {
     this.#record([]);
   }
 
-  /** Ends the attempt that runs, as one that does not count. */
+  /** Ends the running attempt as one that does not count. */
   endEarly(): void {
     this.#endEarly?.();
   }
@@ -91,7 +91,7 @@ export class Run {
     this.#recordingVerdict = new Promise((then) => this.#send(completion, [settled], then));
   }
 
-  /** Another process may have taken the lease, and be done with it, while this one stood still. */
+  /** Runs the stage if the lease is still held: while this process was blocked, another one may have taken it. */
   async #work(job: Job): Promise<Outcome> {
     const isLeased = this.#isLeased();
     if (!(isLeased === true || (await isLeased)) || this.#signal.aborted) return stopped;
@@ -110,7 +110,7 @@ export class Run {
 
   #handleAtOnce(verdict: Settled): boolean {
     const { options, stopped } = this.#host;
-    // Without a sure lease the verdict is recorded, or refused, first.
+    // If the lease is uncertain, the verdict is recorded or refused first.
     const isSure = this.#isLeased() === true && !this.#signal.aborted;
     if (stopped || !isSure || options.handleAtOnce === undefined) return false;
     const job = jobOf(this.#leased.kept);

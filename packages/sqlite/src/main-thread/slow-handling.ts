@@ -2,10 +2,10 @@ import type { Clock } from "@reporthook/core";
 import { setUnrefTimeout } from "@reporthook/core/store";
 import type { Run } from "./run.ts";
 
-/** A verdict waits so long for the result of handling, in milliseconds; if the process ends until then, the service is asked again. */
+/** Milliseconds that a verdict waits for the result of handling; if the process ends before, the service is asked again. */
 const momentMs = 20;
 
-/** Has the verdict recorded alone where handling takes longer than a moment. */
+/** Records the verdict alone if handling takes longer than a moment. */
 export class SlowHandling {
   readonly #runs: Iterable<Run>;
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class SlowHandling {
     this.#clock = clock;
   }
 
-  /** Looks after a run whose handling has just begun. */
+  /** Watches a run whose handling has just begun. */
   watch(): void {
     this.#timer ??= setUnrefTimeout(this.#clock, () => this.#check(), momentMs);
   }

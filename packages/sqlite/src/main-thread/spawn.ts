@@ -7,7 +7,7 @@ import { here, requireOf } from "../module-url.ts";
 const fromSource = here.endsWith(".ts");
 
 /**
- * Makes sure that the file of the thread is there.
+ * Checks that the file of the thread exists.
  *
  * @throws {ReporthookError} `inbox_failed`, when a bundler or a file tracer left it behind
  */
@@ -30,14 +30,14 @@ export function startThread(workerData: unknown): Worker {
   return new Worker(threadFile(), options);
 }
 
-/** Written so that bundlers and file tracers see which file it is: they copy it, and it needs no other. */
+/** The file of the thread, in a form that bundlers and file tracers recognize: they copy it, and it needs no other file. */
 function threadFile(): URL {
   return new URL("../writer-thread.cjs", import.meta.url);
 }
 
 /**
- * The options that the process was started with, without those that are not for the thread: an agent that listens on a port
- * (`--import`, also in `NODE_OPTIONS`) would end it. Yarn's Plug'n'Play stays, which finds the modules.
+ * The options of the process, without those that would break the thread, such as an agent that listens on a port (`--import`,
+ * also in `NODE_OPTIONS`). Yarn's Plug'n'Play stays: it resolves the modules.
  */
 function surroundings(): WorkerOptions {
   const { NODE_OPTIONS: _, ...env } = process.env;
@@ -55,8 +55,8 @@ interface Bundler {
 let bundled: URL | undefined;
 
 /**
- * Starts the thread from TypeScript files, those of our other packages too, so that the workspace needs no build. They are bundled here:
- * in the thread a loader would run WebAssembly, at which V8 ends the process now and then (nodejs/node#64500).
+ * Starts the thread from TypeScript files, also those of our other packages, so that the workspace needs no build. They are
+ * bundled here: in the thread a loader would run WebAssembly, which sometimes crashes V8 (nodejs/node#64500).
  */
 function startSource(file: URL, options: WorkerOptions): Worker {
   bundled ??= bundle(file);

@@ -27,12 +27,12 @@ interface Adding {
   readonly size: PendingDelivery;
 }
 
-// This many are sent without waiting for the end of the turn: while the thread stores them, this one reads the next.
+// This many are sent before the end of the tick: while the thread stores them, this one reads the next.
 const addsPerRequest = 16;
-// As long as this after a request was sent, no other worker can have taken the leases that the answer to it confirms.
+// Milliseconds after sending a request during which no other worker can take the leases that its answer confirms.
 const sureMs = leaseLostAfterMs - heartbeatMs;
 
-/** The client of the writer's thread: sends what is asked for in one turn of the event loop as one request. */
+/** The client of the writer's thread: sends everything requested in one tick as one request. */
 export class ThreadClient {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
@@ -84,7 +84,7 @@ export class ThreadClient {
     return this.#pending.countsOf(receiver);
   }
 
-  /** Has a completion recorded, and tells it the result. */
+  /** Records a completion and resolves it with the result. */
   complete(recording: Recording): void {
     if (this.#over) {
       recording.reject(this.#whyOver());
@@ -95,7 +95,7 @@ export class ThreadClient {
     this.flush();
   }
 
-  /** Rejects with the error that the thread failed with. */
+  /** Makes a call. Rejects with the error of the thread. */
   call(call: ThreadCall): Promise<unknown> {
     try {
       this.#batch.call(call);
@@ -105,7 +105,7 @@ export class ThreadClient {
     return this.#promise(this.#calling, null);
   }
 
-  /** Whether leases are still held; the thread is asked when it is not sure, for this process may have stood still. */
+  /** Whether leases are still held; asks the thread if this process may have been blocked. */
   holdsLeases(): boolean | Promise<boolean> {
     return this.#isSure() || this.call({ ask: "counts" }).then(() => this.#isSure());
   }
@@ -114,23 +114,23 @@ export class ThreadClient {
     return performance.now() - this.#ownedAsOf < sureMs;
   }
 
-  /** Sends the state of the consumers, and all that was asked for, at the end of this turn of the event loop. */
+  /** Sends the state of the consumers and the batch at the end of this tick. */
   flush(): void {
     this.#flushing ??= setImmediate(() => this.#send());
   }
 
-  /** Resolves when the thread has let go of the file. */
+  /** Resolves when the thread has closed the file. */
   async close(): Promise<void> {
     if (this.#over) return this.#ended;
     this.#closing = true;
     await this.call({ ask: "close" }).catch(() => {});
     this.#thread.ref();
     await this.#ended;
-    // A file that was never opened has nothing to give back.
+    // A file that was never opened has no leases to requeue.
     if (this.#error !== null && this.#opening.length === 0) throw this.#error;
   }
 
-  /** Sends what was added to the batch, at once or with what follows. */
+  /** Sends the batch, at once or with the next additions. */
   #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
     if (this.#over) return Promise.reject(this.#whyOver());
     const promise = waiters.add(asked);
@@ -146,14 +146,14 @@ export class ThreadClient {
       const request = this.#batch.encode(this.#listener.consumerStates());
       this.#batch = new RequestBatch();
       this.#thread.ref();
-      // Handed over: each copy would take memory in the thread that nobody has touched.
+      // Transferred: each copy would take fresh memory in the thread.
       this.#thread.postMessage(request, [request.bytes.buffer]);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** Rejects everything that waits: without a request, a later answer would be taken for the one to it. */
+  /** Rejects all waiters: a later answer would be matched with the wrong request. */
   #fail(cause: unknown): void {
     this.#error ??= inboxFailed(
       `What was asked for could not be sent to the inbox's thread: ${describe(cause)}`,

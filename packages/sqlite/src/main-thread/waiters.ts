@@ -1,11 +1,11 @@
-/** A promise that waits for its answer, with what was asked for. */
+/** A promise that waits for its answer, and its request. */
 export interface Waiter<Asked, Answer> {
   readonly asked: Asked;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
 
-/** Promises whose results come in the order in which they were asked for. */
+/** Promises whose results come in the order of their requests. */
 export class Waiters<Asked, Answer> {
   readonly #waiting: Waiter<Asked, Answer>[] = [];
 
@@ -19,7 +19,7 @@ export class Waiters<Asked, Answer> {
     });
   }
 
-  /** Takes out those that there are results for, each with its result. */
+  /** Removes the waiters that have a result, with their results. */
   *take<Result>(
     results: readonly Result[],
   ): Iterable<{ readonly waiter: Waiter<Asked, Answer>; readonly result: Result }> {

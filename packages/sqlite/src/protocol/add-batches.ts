@@ -3,7 +3,7 @@ import type { StoredDelivery } from "@reporthook/core/store";
 import type { AddBatch, Request } from "./protocol.ts";
 import { type Changes, changesOf, headersText } from "./row.ts";
 
-/** The parts of a delivery that each has its own of. */
+/** The parts that differ between the deliveries of a batch. */
 export interface Addition {
   readonly id: string;
   readonly receivedAt: number;
@@ -13,7 +13,7 @@ export interface Addition {
   readonly key: Uint8Array | null;
 }
 
-/** A batch that more deliveries may be added to. */
+/** A batch that still takes deliveries. */
 interface OpenBatch extends AddBatch {
   readonly ids: string[];
   readonly receivedAt: number[];
@@ -37,7 +37,7 @@ export class AddBatches {
     return this.#count;
   }
 
-  /** Adds a delivery; `begins` is how it begins, when not as received. */
+  /** Adds a delivery; `begins` is its first state if that is not received. */
   add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
     const { receivedAt, body, key } = delivery;
     const headers = commonText(delivery.headers);
@@ -60,7 +60,7 @@ export class AddBatches {
   }
 
   /**
-   * The parts of a request. Its bytes are in memory that is nothing else's, so that it can be handed over.
+   * The parts of a request. Its bytes have a separate buffer, so that it can be transferred.
    *
    * @throws Error when a body is not as long as it was: the places of all that follow would be wrong
    */
@@ -76,7 +76,7 @@ export class AddBatches {
   }
 }
 
-/** Calls `take` with each addition of a request, in their order. */
+/** Calls `take` with each addition of a request, in order. */
 export function eachAddition(
   { adds, bytes }: Request,
   take: (batch: AddBatch, addition: Addition) => void,
@@ -121,7 +121,7 @@ function newBatch(
   kind: number,
   changes: Changes | null,
 ): OpenBatch {
-  // Written out: an object made of spreads takes longer to be read off for the other thread.
+  // Written out: an object made of spreads takes longer to serialize for the other thread.
   return {
     receiver,
     url,
@@ -138,7 +138,7 @@ function newBatch(
   };
 }
 
-/** The text of headers: most deliveries have the same, and the receiver gives those the same object. */
+/** The text of headers: most deliveries have the same headers, as the same object. */
 function commonText(headers: KeptHeaders): string {
   if (headers !== lastHeaders) {
     lastHeaders = headers;

@@ -1,7 +1,7 @@
 import type { Backlog, Counts, State, Verification } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 
-/** Kinds of deliveries that are counted: the six states, and three parts of them that are counted apart. */
+/** The counted kinds of deliveries: the six states, and three subsets with separate counts. */
 const kinds = {
   received: states.indexOf("received"),
   verified: states.indexOf("verified"),
@@ -10,7 +10,7 @@ const kinds = {
   unsignedHeld: 8,
 } as const;
 
-/** The kind of all deliveries that ever came: over all receivers, the last number that was given. */
+/** The kind of all deliveries ever stored: over all receivers, the last number. */
 export const everKind = 9;
 
 /** Counts of deliveries, at the index of their kind. */
@@ -61,7 +61,7 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
   };
 }
 
-/** The load of one receiver, with the stored deliveries and the `pending` ones, on their way to the file. */
+/** The backlog of one receiver: its stored deliveries and the `pending` ones, on their way to the file. */
 export function backlogOf(
   stored: CountsByKind = zeroCountsByKind,
   pending: CountsByKind = zeroCountsByKind,

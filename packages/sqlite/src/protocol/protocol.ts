@@ -4,25 +4,25 @@ import type { Row } from "../database/driver.ts";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
-/** A worker whose heartbeat stands still for this long, in milliseconds of real time, has lost its leases. */
+/** Milliseconds of real time without a heartbeat after which a worker has lost its leases. */
 export const leaseLostAfterMs: number = 5_000;
 /** The time between two heartbeats of a worker that holds leases, in milliseconds. */
 export const heartbeatMs: number = 1_000;
-/** The most deliveries that one call releases or prunes: its transaction holds up all others. */
+/** The maximum number of deliveries that one call releases or prunes: its transaction blocks all others. */
 export const rowsPerStep: number = 500;
 
 /** The options that the thread is started with. */
 export interface ThreadOptions {
   readonly path: string;
-  /** A module's name; undefined for the best that is there. */
+  /** The name of a module; undefined for the best available one. */
   readonly driver: string | undefined;
   readonly migrate: boolean;
   readonly retention: Retention;
 }
 
 /**
- * Deliveries to be stored that came one after the other and have these properties in common. The rest is in lists of the
- * same order: in objects, the names of the properties would cross to the thread with each.
+ * Consecutive deliveries with these properties in common. The others are in lists of the same order: objects would send the names
+ * of their properties with each delivery.
  */
 export interface AddBatch {
   readonly receiver: string;
@@ -52,9 +52,9 @@ export interface Completion {
   readonly receiver: string;
   readonly kindBefore: number;
   readonly kindAfter: number;
-  /** Whether body, path and query are no longer kept. */
+  /** Whether to delete body, path and query. */
   readonly dropBody: boolean;
-  /** Whether it stays leased to the same worker, for the stage that it waits for now. */
+  /** Whether the same worker keeps the lease, for the next stage. */
   readonly keepsLease: boolean;
   readonly changes: Changes;
 }
@@ -66,11 +66,11 @@ export interface ConsumerState {
   readonly stage: Stage;
   /** By its receiver's clock. */
   readonly now: number;
-  /** The credit that is added to what the thread knows of; negative to withdraw some. */
+  /** The credit to add; negative to withdraw some. */
   readonly credit: number;
 }
 
-/** A question, or an order that is carried out once. */
+/** A query, or an action that runs once. */
 export type ThreadCall =
   | { readonly ask: "health" }
   | { readonly ask: "close" }
@@ -85,7 +85,7 @@ export type ThreadCall =
   | { readonly ask: "discard"; readonly id: string; readonly receiver: string | undefined }
   | { readonly ask: "prune"; readonly now: number };
 
-/** A message to the thread: everything since the last turn of the event loop. */
+/** A message to the thread: everything requested in one tick. */
 export interface Request {
   readonly adds: readonly AddBatch[];
   readonly bytes: Uint8Array;
@@ -132,7 +132,7 @@ export interface Claimed {
   readonly consumer: number;
   readonly receiver: string;
   readonly seq: number;
-  /** Null for one that was just added or recorded: the main thread still has it in memory. */
+  /** Null for a delivery that was just added or recorded: the main thread still has it in memory. */
   readonly row: Row | null;
   /** The credit that it uses up. */
   readonly cost: number;
@@ -143,7 +143,7 @@ export interface Claims {
   readonly claimed: readonly Claimed[];
   /** The worker that holds the leases; null before the first. */
   readonly workerId: number | null;
-  /** For consumers with credit left: when the next delivery comes due, which is now while more waits than was claimed. */
+  /** For consumers with credit left: the due time of the next delivery, which is now if more wait than were claimed. */
   readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly { readonly receiver: string; readonly row: Row }[];

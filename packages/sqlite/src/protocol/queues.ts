@@ -30,7 +30,7 @@ export function queuedAt(queue: Value | undefined, rank: Value | undefined): Que
   return { stage, dueAt: queue === queues[stage].later ? Number(rank) : null };
 }
 
-/** The position of a delivery that nobody has leased. */
+/** The position of a delivery without a lease. */
 export function positionOf(
   { state, receivedAt, dueAt, lowPriority }: StoredDelivery,
   now: number,

@@ -13,7 +13,7 @@ import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from ".
 
 type Encoder = (kept: StoredDelivery, position: QueuePosition) => Value;
 
-/** The columns that work on a delivery changes, each with the value that a delivery in memory has for it. */
+/** The columns that change during the work on a delivery, each with its value of a delivery in memory. */
 const encoders: Readonly<Record<string, Encoder>> = {
   state: ({ state }) => states.indexOf(state),
   queue: (_kept, { queue }) => queue,
@@ -41,7 +41,7 @@ export const changedColumns: readonly string[] = Object.keys(encoders);
 /** Values of {@link changedColumns}: only this file reads them by position. Names would cross to the thread with each. */
 export type Changes = readonly Value[];
 
-/** The changes that bring the file up to a delivery in memory. */
+/** The changes that store a delivery in memory. */
 export function changesOf(kept: StoredDelivery, now: number): Changes {
   const position = positionOf(kept, now);
   return inOrder.map((encode) => encode(kept, position));
@@ -112,7 +112,7 @@ export function headersText(headers: KeptHeaders): string {
 export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
   const state = states[Number(row["state"])] as State;
-  // Written out, in the order of newStoredDelivery: then all entries are of one shape, and cost a tenth.
+  // Written out, in the order of newStoredDelivery: objects of one shape cost a tenth.
   return {
     id: String(row["id"]),
     slot: Number(row["seq"]),
@@ -132,7 +132,7 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     verification: text("verification") as Verification | null,
     released: row["released"] === 1,
     attempts: Number(row["attempts"]) || 0,
-    // Nothing, as long as it is due from its receipt on.
+    // Null while it is due from its receipt on.
     dueAt: Number(row["due_at"] ?? row["received_at"]),
     lowPriority: row["give_way"] === 1,
     retryState: text("memo"),
@@ -168,7 +168,7 @@ function headersOf(json: string | null): StoredDelivery["headers"] {
     : {};
 }
 
-/** Null when somebody has written something else into the file: the rest of the row still counts. */
+/** Parses JSON; null if it is invalid, because somebody has changed the file: the rest of the row still counts. */
 function parsed(json: string | null): unknown {
   try {
     return json === null ? null : JSON.parse(json);

@@ -4,9 +4,9 @@ import type { Database, Statement, Value } from "../database/driver.ts";
 export interface RowShape {
   /** The statement up to the columns. */
   readonly into: string;
-  /** Names of the values that each row has its own of. */
+  /** Names of the values of each row. */
   readonly own: readonly string[];
-  /** Names of the values that rows have in common, as long as they are the same. */
+  /** Names of the values that consecutive rows share. */
   readonly shared?: readonly string[];
   /** The columns, each with an expression of these names. */
   readonly columns: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export function asNamed(...names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, name]));
 }
 
-/** Inserts rows into one table, several in one statement: to give a value to a driver costs as much as to store it. */
+/** Inserts rows into one table, several in one statement: passing a value to a driver costs as much as storing it. */
 export class BulkInsert {
   readonly #width: number;
   readonly #one: Statement;
@@ -41,14 +41,14 @@ export class BulkInsert {
     this.#several = prepare(rowsPerStatement);
   }
 
-  /** Sets the shared values of the rows to come, in the order of their names. */
+  /** Sets the shared values of the next rows, in the order of their names. */
   share(values: readonly Value[]): void {
     if (values.every((value, index) => value === this.#shared[index])) return;
     this.write();
     this.#shared = values;
   }
 
-  /** Takes in the own values of a row, in the order of their names; {@link write} inserts it. */
+  /** Adds the values of a row, in the order of their names; {@link write} inserts it. */
   add(...values: readonly Value[]): void {
     for (const value of values) this.#values.push(value);
   }

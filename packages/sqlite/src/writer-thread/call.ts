@@ -4,13 +4,13 @@ import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
 
-/** The parts of the writer that calls are about. */
+/** The parts of the writer that calls use. */
 export interface Callees {
   readonly admin: Admin;
   readonly query: Query;
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
-  /** Makes sure that something can be written. */
+  /** Checks that the file can be written. */
   probe(): void;
 }
 

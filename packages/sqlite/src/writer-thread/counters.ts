@@ -21,7 +21,7 @@ export class Counters {
     return this.#counts;
   }
 
-  /** Reads the file: takes in counts of other processes, and forgets those that are not committed. */
+  /** Reads the counts from the file: includes those of other processes, and drops uncommitted ones. */
   reload(): void {
     this.#counts = new Map();
     this.#changes = new Map();
@@ -49,10 +49,7 @@ export class Counters {
   }
 }
 
-/**
- * The last number that was given to a delivery of this file, which no other is given again: the dedupe window tells
- * deliveries apart by it.
- */
+/** The last number of a delivery in this file. Numbers are never reused: the dedupe window identifies deliveries by them. */
 export function lastNumber(database: Database): number {
   const given = database.prepare("SELECT sum(number) AS last FROM tally WHERE kind = ?");
   return Number(given.get(everKind)?.["last"] ?? 0);

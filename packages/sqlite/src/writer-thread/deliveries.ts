@@ -26,8 +26,8 @@ export interface Tables {
 }
 
 /**
- * A delivery that arrives. `OR FAIL`, for a failure rolls back the whole transaction: SQLite need not keep what would undo the
- * statement alone.
+ * A new delivery. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to undo the statement
+ * alone.
  */
 const arriving: RowShape = {
   into: "INSERT OR FAIL INTO delivery",
@@ -40,7 +40,7 @@ const arriving: RowShape = {
   },
 };
 
-/** The only writer of deliveries: each change is counted, too. */
+/** The only writer of deliveries; it counts each change. */
 export class Deliveries {
   readonly #tables: Tables;
   readonly #insert: BulkInsert;
@@ -66,7 +66,7 @@ export class Deliveries {
     this.renumber();
   }
 
-  /** Takes the next number from the file: beyond all that any process has given, also to those that were deleted. */
+  /** Reads the next number from the file: greater than all numbers ever used. */
   renumber(): void {
     this.#nextSeq = lastNumber(this.#tables.database) + 1;
   }
@@ -77,7 +77,7 @@ export class Deliveries {
     this.#changes = [];
   }
 
-  /** Takes in a delivery, leased to a worker if there is one; {@link write} stores it. */
+  /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
   add(batch: AddBatch, addition: Addition, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.#tables;
     const { url, context, headers, kind, changes } = batch;
@@ -109,7 +109,7 @@ export class Deliveries {
     const { seq, stage, leasedTo: workerId, receiver, kindBefore, kindAfter } = completion;
     const changes =
       leaseAgain === null ? completion.changes : leasedTo(workerId, leaseAgain, completion.changes);
-    // What keeps its lease has begun once.
+    // A delivery that keeps its lease has begun once.
     const starts = completion.keepsLease ? null : leaseAgain === null ? 0 : 1;
     const lease = [queues[stage].leased, workerId];
     const result = this.#record.run(...changes, starts, seq, ...lease);
@@ -119,7 +119,7 @@ export class Deliveries {
     return true;
   }
 
-  /** Changes a delivery that nobody has leased. */
+  /** Changes a delivery without a lease. */
   edit(row: Row, now: number, change: (kept: StoredDelivery) => void): void {
     const kept = this.storedDeliveryOf(row);
     const kindBefore = kindOf(kept);
@@ -133,7 +133,7 @@ export class Deliveries {
     const seq = Number(row["seq"]);
     const state = states[Number(row["state"])] as State;
     this.#delete.run(seq);
-    // What was handled stays a duplicate; anything else that is gone must not swallow its copy.
+    // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
     if (state !== "handled") this.#tables.window.forget(seq);
     const kind = kindOf({ state, lowPriority: false, verification: row["verification"] as never });
     this.#tables.counters.add(Number(row["receiver"]), kind, -1);

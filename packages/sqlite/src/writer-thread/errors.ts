@@ -16,7 +16,7 @@ const wayOut: Readonly<Record<number, string>> = {
   26: "the file is no SQLite database: name another path",
 };
 
-/** The error to show for a failure: the way out, and SQLite's own words. */
+/** The error to show for a failure: the way out, and SQLite's message. */
 export function sqliteErrorOf(error: unknown, path: string): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const code = sqliteCode(error);
@@ -31,13 +31,13 @@ export function failureOf(error: unknown, path: string): ThreadFailure {
   return { code, failed: message };
 }
 
-/** A failure that every step would meet, and wait for: a lock, or a file that is not there any more. Null for others. */
+/** The failure if every step would meet it: a lock, or a missing file. Else null. */
 export function failureOfAll(error: unknown, path: string): ThreadFailure | null {
   const isLocked = sqliteCode(error) === 5;
   return isLocked || error instanceof ReporthookError ? failureOf(error, path) : null;
 }
 
-/** The reason why a file can't be opened, which SQLite does not tell. */
+/** The reason why a file can't be opened: SQLite does not report it. */
 function whyUnopened(path: string): string {
   const folder = dirname(path);
   try {

@@ -1,6 +1,6 @@
 import type { Database, Statement } from "../database/driver.ts";
 
-/** The ids of receivers, which stand for their names in rows and indexes. */
+/** The ids of receivers, in place of their names in rows and indexes. */
 export class ReceiverIds {
   readonly #all: Statement;
   readonly #insert: Statement;
@@ -20,7 +20,7 @@ export class ReceiverIds {
     this.#names = new Map([...this.#ids].map(([name, id]) => [id, name]));
   }
 
-  /** The id of a receiver, a new one if need be. */
+  /** The id of a receiver, a new one if needed. */
   idOf(name: string): number {
     const known = this.#ids.get(name);
     if (known !== undefined) return known;

@@ -4,18 +4,18 @@ import type { ReceiverCounts } from "../protocol/counts.ts";
 import type { Leases } from "./claim/leases.ts";
 import type { Deliveries, Tables } from "./deliveries.ts";
 
-/** The parts of the writer whose memory follows the file. */
+/** The parts of the writer that mirror the file in memory. */
 export interface Followers {
   readonly tables: Tables;
   readonly deliveries: Deliveries;
   readonly leases: Leases;
 }
 
-/** The only place that begins and ends a transaction: what is in memory stays what is in the file. */
+/** The only place that begins and ends transactions: memory stays consistent with the file. */
 export class Transactions {
   readonly #file: FileGuard;
   readonly #followers: Followers;
-  /** Is told when other processes have changed the file. */
+  /** Called when other processes have changed the file. */
   readonly #onForeign: () => void;
   readonly #version: Statement;
   #seenVersion: number;
@@ -39,14 +39,14 @@ export class Transactions {
     return new Map([...counters.counts].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
 
-  /** The counts, if they have changed since they were last taken. */
+  /** The counts, if they have changed since the last call. */
   takeCounts(): ReceiverCounts | null {
     const counts = this.#countsChanged ? this.counts : null;
     this.#countsChanged = false;
     return counts;
   }
 
-  /** Runs a step in a transaction; when it throws, nothing has happened. */
+  /** Runs a step in a transaction; if it throws, nothing has changed. */
   run<T>(step: () => T): T {
     const { tables, leases, deliveries } = this.#followers;
     const { database, window, counters } = tables;
@@ -66,7 +66,7 @@ export class Transactions {
       return result;
     } catch (error) {
       this.#rollBack();
-      // If that file comes back, its leases are of a worker that is dead.
+      // If that file comes back, its leases belong to a dead worker.
       leases.state = isCommitted ? { workerId: null, held: 0 } : leasesBefore;
       if (!isCommitted) window.rollBack();
       deliveries.rollBack();
@@ -79,18 +79,18 @@ export class Transactions {
     try {
       database.exec("ROLLBACK");
     } catch {
-      // SQLite has rolled back by itself, or it was committed into a file that nobody will find.
+      // SQLite has rolled back already, or the commit is in a file that is out of reach.
     }
     try {
       this.#reload();
       this.#file.save(database);
     } catch {
-      // The file can't be read either: the next transaction reads it first, or fails.
+      // The file can't be read either: the next transaction reads it first or fails.
       this.#seenVersion = Number.NaN;
     }
   }
 
-  /** Takes in what other processes have written; returns whether they have. */
+  /** Reads the changes of other processes; returns whether there were any. */
   #catchUp(): boolean {
     const version = this.#currentVersion();
     if (version === this.#seenVersion) return false;
@@ -103,7 +103,7 @@ export class Transactions {
 
   #reload(): void {
     const { tables, deliveries } = this.#followers;
-    // First, so that what is not committed is forgotten even if nothing can be read.
+    // First, so that uncommitted data is dropped even if nothing can be read.
     tables.counters.reload();
     tables.receivers.reload();
     deliveries.renumber();

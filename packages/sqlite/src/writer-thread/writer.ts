@@ -37,7 +37,7 @@ type Runner = <T>(step: () => T) => T | ThreadFailure;
 
 type Results = Pick<Reply, "adds" | "completions" | "calls">;
 
-/** The one writer of this process: everything that was asked for since the last commit goes into the next. */
+/** The one writer of this process: all requests since the last commit go into the next one. */
 export class Writer {
   readonly #database: Database;
   readonly #path: string;
@@ -82,8 +82,8 @@ export class Writer {
   }
 
   /**
-   * Does what is asked for in one transaction; if that fails, in one for each, so that nobody fails with another. When
-   * nothing is asked for, it looks after what other processes have left.
+   * Processes requests in one transaction; if that fails, in one for each, so that a failure stays its own. Without requests it
+   * does upkeep for other processes.
    */
   commitBatch(requests: readonly Request[]): Reply {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
@@ -101,7 +101,7 @@ export class Writer {
       this.#claimer.rollBack();
       results = this.#perform(requests, this.#eachAlone(thrown), true);
     }
-    // Written out: an object made of spreads takes longer to be read off for the other thread.
+    // Written out: an object made of spreads takes longer to serialize for the other thread.
     return {
       adds: results.adds,
       completions: results.completions,
@@ -117,7 +117,7 @@ export class Writer {
     };
   }
 
-  /** Whether a batch is due that nobody asked for: a heartbeat, a worker that died, another's change, a failure. */
+  /** Whether upkeep is due: a heartbeat, a dead worker, a change of another process, a failure. */
   get needsUpkeep(): boolean {
     try {
       return (
@@ -127,12 +127,12 @@ export class Writer {
         (this.#claimer.consumers.size > 0 && this.#leases.deadWorkers().length > 0)
       );
     } catch {
-      // The batch will meet what is wrong, and tell.
+      // The batch will fail, and report it.
       return true;
     }
   }
 
-  /** Gives leases back, and lets go of the file. */
+  /** Requeues leases, and closes the file. */
   close(): void {
     try {
       const { workerId } = this.#leases;
@@ -147,7 +147,7 @@ export class Writer {
   }
 
   #together(requests: readonly Request[]): { results: Results; claims: Claims } {
-    // That nothing was asked for does not mean that it could be done again.
+    // Without requests, success proves nothing: check by writing.
     this.#probe();
     const lost = !this.#leases.heartbeat();
     const results = this.#perform(requests, (step) => step(), false);
@@ -158,7 +158,7 @@ export class Writer {
     return { results, claims: { claimed, workerId, due, poisoned, lost } };
   }
 
-  /** Runs each step in a transaction, until one fails in a way that would meet all. */
+  /** Runs each step in a separate transaction, until a failure would meet all. */
   #eachAlone(thrown: unknown): Runner {
     let ofAll = failureOfAll(thrown, this.#path);
     return (step) => {
@@ -196,7 +196,7 @@ export class Writer {
     const { receiver, changes } = batch;
     const queued =
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
-    // What begins elsewhere than as received has its position written over the first one.
+    // A delivery that does not begin as received has its position overwritten.
     const claim = changes === null ? this.#claimer.claimNew(receiver, addition.receivedAt) : null;
     const result = this.#deliveries.add(batch, addition, claim?.workerId ?? null);
     const seq = seqOf(result);
@@ -210,7 +210,7 @@ export class Writer {
     const queued = queuedAfter(changes);
     const claim = keepsLease ? null : this.#claimer.claimAgain(receiver, queued);
     const { workerId } = this.#leases;
-    // This process may have leased it again since.
+    // This process may have leased it again.
     if (workerId === null || leasedTo !== workerId) return false;
     const leaseAgain = keepsLease ? queued?.stage : claim?.consumer.stage;
     if (!this.#deliveries.record(completion, leaseAgain ?? null)) return false;
@@ -225,18 +225,18 @@ export class Writer {
     try {
       return { value: carryOut(call, this.#callees) };
     } catch (error) {
-      // What was asked for wrongly must not undo what others asked for.
+      // A wrong request must not undo others.
       if (error instanceof ReporthookError) return failureOf(error, this.#path);
       throw error;
     }
   }
 
-  /** After a failure, makes sure that something can be written again. */
+  /** After a failure, checks that the file can be written again. */
   #probe(): void {
     if (this.#failing) this.#leases.probe();
   }
 
-  /** Rescues what dead workers had leased, if anybody works here; returns deliveries that were parked instead. */
+  /** Rescues the deliveries of dead workers, if this process has consumers; returns those that were parked instead. */
   #rescue(): Claims["poisoned"] {
     const { consumers } = this.#claimer;
     if (consumers.size === 0) return [];

@@ -12,7 +12,7 @@ import { type ReleaseStep, rowsPerStep } from "../../protocol/protocol.ts";
 import { queues } from "../../protocol/queues.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 
-/** The orders of an operator: get, release, retry, discard. */
+/** Actions of operators: get, release, retry, discard. */
 export class Admin {
   readonly #tables: Tables;
   readonly #deliveries: Deliveries;
@@ -35,7 +35,7 @@ export class Admin {
     return row === null ? null : detailsOf(this.#deliveries.storedDeliveryOf(row));
   }
 
-  /** Releases one, or the next of those parked for a reason: each once, although it may be parked again meanwhile. */
+  /** Releases one delivery, or the next ones parked for a reason: each once, even if it is parked again meanwhile. */
   release(query: ReleaseQuery, after: string): ReleaseStep {
     const { receiver, now } = query;
     if ("reason" in query) {

@@ -8,10 +8,10 @@ import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries, Tables } from "../deliveries.ts";
 
 const maxRejected = 10_000;
-/** After this many starts that were never recorded, work on a delivery is not begun again. */
+/** The number of starts without a recorded outcome after which a delivery is parked as poison. */
 const maxStarts = 5;
 
-/** The work that time brings: deletes what is no longer kept, and rescues what dead workers have leased. */
+/** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
   readonly #tables: Tables;
   readonly #deliveries: Deliveries;
@@ -36,7 +36,7 @@ export class Maintenance {
     this.#setStarts = prepare("UPDATE delivery SET starts = ? WHERE seq = ?");
   }
 
-  /** Deletes one step of what is no longer kept. */
+  /** Deletes one step of deliveries whose retention is over. */
   prune(now: number): PruneStep {
     let left = rowsPerStep;
     for (const [kept, ms] of this.#retention.entries()) {
@@ -48,7 +48,7 @@ export class Maintenance {
     return { pruned: rowsPerStep - left, more: more || left === 0 };
   }
 
-  /** Deletes the oldest of those with this retention, beyond the number that is kept. */
+  /** Deletes the oldest deliveries of this retention class beyond its maximum. */
   bound(kept: Value): void {
     if (kept === retentionClass.rejected) this.#boundRejected();
     if (kept !== retentionClass.unsignedHandled && kept !== retentionClass.unsignedDead) return;
@@ -64,7 +64,7 @@ export class Maintenance {
     }
   }
 
-  /** Takes what a dead worker had leased back into the queues; returns deliveries that are parked instead. */
+  /** Requeues the deliveries of a dead worker; returns those that are parked instead. */
   rescue(workerId: number, nowOf: (receiver: string) => number): Claims["poisoned"] {
     return this.#leasedTo(workerId).flatMap((row) => {
       const receiver = this.#receiverOf(row);
@@ -73,7 +73,7 @@ export class Maintenance {
       const isPoison = starts >= maxStarts;
       this.#deliveries.edit(row, now, (kept) => {
         if (isPoison) applyOutcome(kept, poison(starts), now, now);
-        // Each at another moment, so that none runs beside the one that ends the process every time.
+        // Each at another time, so that none runs beside the one that crashes the process.
         else if (starts > 1) kept.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
       const parked = isPoison ? this.#read.get(Number(row["seq"])) : undefined;
@@ -81,7 +81,7 @@ export class Maintenance {
     });
   }
 
-  /** Takes back what a worker that ends in peace had leased, as if its work had not begun. */
+  /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */
   requeue(workerId: number, nowOf: (receiver: string) => number): void {
     for (const row of this.#leasedTo(workerId)) {
       this.#deliveries.edit(row, nowOf(this.#receiverOf(row)), () => {});

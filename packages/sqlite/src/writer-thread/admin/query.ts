@@ -73,7 +73,7 @@ export class Query {
     return { parked: this.#parked(receivers), oldest: this.#oldest(receiver), minutes };
   }
 
-  /** When the oldest delivery that waits for work was received. */
+  /** The time of receipt of the oldest waiting delivery. */
   oldestWaiting(receiver: string): Date | null {
     const waiting = (["received", "verified"] as const).flatMap((state) =>
       this.list({ receiver, state, limit: 1 }),
@@ -134,7 +134,7 @@ export class Query {
     return minuteOf(from - (from % minuteMs), counts, ackMs);
   }
 
-  /** When the first delivery from a moment on was received, before `end`; `end` when none was. */
+  /** The time of receipt of the first delivery from a moment on, before `end`; `end` if there is none. */
   #firstFrom(receivers: readonly number[], from: number, end: number): number {
     const first = this.#prepare(
       `SELECT id FROM delivery INDEXED BY delivery_state
@@ -155,7 +155,7 @@ export class Query {
     return Number(statement.get(receiver, state, ...range)?.["number"]);
   }
 
-  /** Counts by reason: a released delivery has none any more, so those with one are parked, or rejected. */
+  /** Counts by reason: a released delivery has no reason, so deliveries with one are parked or rejected. */
   #parked(receivers: readonly number[]): Summary["parked"] {
     const withReason = this.#prepare(
       "SELECT count(*) AS number FROM delivery INDEXED BY delivery_reason WHERE receiver = ? AND reason = ?",
@@ -169,7 +169,7 @@ export class Query {
       let number = 0;
       for (const receiver of receivers) {
         number += Number(withReason.get(receiver, code)?.["number"]);
-        // The only one for which a delivery may be rejected too; at most 10,000 are kept of those.
+        // The only reason for which a delivery may also be rejected; at most 10,000 of those are kept.
         if (code === "expired") number -= Number(ofRejected.get(receiver, code)?.["number"]);
       }
       if (number > 0) parked[code] = number;
@@ -196,7 +196,7 @@ export class Query {
   }
 }
 
-/** The ranges to go through: of what is asked for, the one with the fewest rows as a rule. */
+/** The ranges to read: usually those of the filter with the fewest rows. */
 function rangesOf({ state, type, reportId, reason }: InboxQuery): IndexRange[] {
   if (reportId !== undefined) {
     return [{ index: "delivery_report", column: "report", value: reportId }];

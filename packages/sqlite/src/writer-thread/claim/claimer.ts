@@ -13,7 +13,7 @@ export interface Claim {
   readonly workerId: number;
 }
 
-/** A delivery that was stored or recorded in the batch that runs. */
+/** A delivery that was stored or recorded in the running batch. */
 export interface Arrived {
   readonly seq: number;
   readonly receiver: string;
@@ -25,14 +25,14 @@ export interface Arrived {
 }
 
 /**
- * Waiting deliveries are read row by row: with more of them in one batch, those that are stored in it would wait. But
- * twice as many as come to wait in it are claimed, or a backlog would stay.
+ * Waiting deliveries are read row by row: more of them in one batch would delay its additions. But at least twice as many as
+ * begin to wait in the batch are claimed, so that a backlog shrinks.
  */
 const claimedAtLeast = 32;
 /** A delivery costs one credit, and another for each of these bytes: all bodies in memory are bounded, too. */
 const bytesPerCredit = 64 * 1_024;
 
-/** What is claimed in a batch that fails. */
+/** The claims of a failed batch. */
 export const noClaims: Claims = {
   ...{ claimed: [], workerId: null, due: [], poisoned: [], lost: false },
 };
@@ -43,12 +43,12 @@ export class Claimer {
   readonly #queue: Queue;
   readonly #leases: Leases;
   readonly #receivers: ReceiverIds;
-  /** When the newest delivery of each receiver was received that this process has stored. */
+  /** The time of receipt of the newest delivery that this process has stored, by receiver. */
   readonly #newest = new Map<string, number>();
-  /** Bytes of bodies, by number, that the main thread still has in memory during this batch. */
+  /** Bytes of bodies that the main thread has in memory during this batch, by number. */
   #inMemory = new Map<number, number>();
   #claimed: Claimed[] = [];
-  /** Whether the batch has failed: nothing more that it claims would reach a consumer. */
+  /** Whether the batch has failed: no further claim would reach a consumer. */
   #failed = false;
 
   constructor(queue: Queue, leases: Leases, receivers: ReceiverIds) {
@@ -64,14 +64,14 @@ export class Claimer {
     this.#failed = false;
   }
 
-  /** The claim on a delivery that is about to be stored, to be verified: the newest is first, whatever else waits. */
+  /** The claim on a delivery that is about to be stored, for the verify stage: the newest is always first. */
   claimNew(receiver: string, receivedAt: number): Claim | null {
     const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
     if (receivedAt > newest) this.#newest.set(receiver, receivedAt);
     return this.#claimFor(receiver, "verify", receivedAt >= newest);
   }
 
-  /** The claim on a delivery that is about to be recorded; null when it has to wait, or needs no work. */
+  /** The claim on a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
   claimAgain(receiver: string, queued: Queued | null): Claim | null {
     if (queued === null || queued.dueAt !== null) return null;
     return this.#claimFor(receiver, queued.stage, false);
@@ -83,14 +83,14 @@ export class Claimer {
     return consumer === null ? null : { consumer, workerId: this.#leases.register() };
   }
 
-  /** Takes in a delivery that was stored or recorded, with the claim on it. */
+  /** Notes a delivery that was stored or recorded, and its claim. */
   arrived({ seq, receiver, queued, claim, bytes }: Arrived): void {
     this.#inMemory.set(seq, bytes);
     if (claim !== null) this.#take(claim.consumer, seq, null, bytes);
     else if (queued !== null) this.consumers.noteWaiting(receiver, queued.stage, queued.dueAt);
   }
 
-  /** Forgets what the main thread has in memory: rows were changed that it does not know of. */
+  /** Forgets the deliveries in the main thread's memory: their rows were changed. */
   invalidate(): void {
     this.consumers.invalidate();
     this.#inMemory = new Map();

@@ -8,19 +8,19 @@ export interface ActiveConsumer {
   readonly stage: Stage;
   /** By its receiver's clock. */
   readonly now: number;
-  /** How many more deliveries it takes; negative when it was given more than it still wanted. */
+  /** The credit that is left; negative if it got more deliveries than it wanted. */
   credit: number;
-  /** The credit that the batch which runs has used up. */
+  /** The credit used in the running batch. */
   spent: number;
-  /** How many deliveries that came in the batch were left waiting. */
+  /** The number of new deliveries of the batch that have to wait. */
   left: number;
-  /** Whether nothing is known to wait for it, but what comes due later. */
+  /** Whether nothing is due for it now. */
   drained: boolean;
-  /** When the first of that comes due. */
+  /** The next due time. */
   dueAt: number | null;
 }
 
-/** The consumers of this process, and what waits for them. */
+/** The consumers of this process, and the state of their queues. */
 export class Consumers {
   #active: ReadonlyMap<number, ActiveConsumer> = new Map();
 
@@ -34,7 +34,7 @@ export class Consumers {
     return its?.now ?? Date.now();
   }
 
-  /** Takes in the states of all consumers; those without one have ended. */
+  /** Updates the states of all consumers; those without one have ended. */
   update(states: readonly ConsumerState[]): void {
     this.#active = new Map(
       states.map((state) => {
@@ -46,21 +46,21 @@ export class Consumers {
     );
   }
 
-  /** The consumers with credit that something may wait for. */
+  /** The consumers with credit whose queues may not be empty. */
   *toServe(): Iterable<ActiveConsumer> {
     for (const one of this.#active.values()) {
       if (one.credit > one.spent && !hasNothingDue(one)) yield one;
     }
   }
 
-  /** For consumers with credit left: when the next delivery comes due, which is now while some are left waiting. */
+  /** For consumers with credit left: the due time of the next delivery, which is now if some have to wait. */
   due(): { readonly consumer: number; readonly at: number | null }[] {
     return [...this.#active.values()]
       .filter(({ credit, spent }) => credit > spent)
       .map(({ consumer, drained, dueAt, now }) => ({ consumer, at: drained ? dueAt : now }));
   }
 
-  /** The consumer that claims a delivery as it comes, if it is the first in order or nothing else is due; null when it has to wait. */
+  /** The consumer that claims a new delivery, if it is the first in order or nothing else is due; null if it has to wait. */
   claimant(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
     for (const one of this.#of(receiver, stage)) {
       if (one.credit > one.spent && (isFirst || hasNothingDue(one))) return one;
@@ -68,12 +68,12 @@ export class Consumers {
     return null;
   }
 
-  /** Forgets for all consumers that nothing waits. */
+  /** Marks the queues of all consumers as unknown. */
   invalidate(): void {
     for (const one of this.#active.values()) one.drained = false;
   }
 
-  /** Notes that a delivery which has just come waits: until `dueAt`, or for credit. */
+  /** Notes that a new delivery waits: until `dueAt`, or for credit. */
   noteWaiting(receiver: string, stage: Stage, dueAt: number | null): void {
     for (const one of this.#of(receiver, stage)) {
       if (dueAt !== null) {
@@ -85,7 +85,7 @@ export class Consumers {
     }
   }
 
-  /** Ends a batch: the credit that it has used up is gone. */
+  /** Ends a batch: deducts the used credit. */
   commit(): void {
     for (const one of this.#active.values()) {
       one.credit -= one.spent;
@@ -94,7 +94,7 @@ export class Consumers {
     }
   }
 
-  /** Ends a batch that has failed: no credit was used up, and nothing is known. */
+  /** Ends a failed batch: no credit was used, and the queues are unknown. */
   rollBack(): void {
     for (const one of this.#active.values()) {
       one.spent = 0;

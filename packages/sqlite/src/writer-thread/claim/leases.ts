@@ -2,15 +2,15 @@ import { randomInt } from "node:crypto";
 import type { Database, Statement } from "../../database/driver.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../../protocol/protocol.ts";
 
-/** The part of {@link Leases} that a transaction that fails has to put back. */
+/** The part of {@link Leases} that a failed transaction restores. */
 export interface LeaseState {
   readonly workerId: number | null;
   readonly held: number;
 }
 
 /**
- * The workers of this and of other processes. A worker shows a heartbeat while it holds leases; others watch it by their
- * own monotonic time, so that no clock that is set wrong or changed takes or gives a lease.
+ * The workers of this and of other processes. A worker sends a heartbeat while it holds leases; others watch it by their
+ * monotonic clocks, so that a wrong or changed system clock never moves a lease.
  */
 export class Leases {
   readonly #monotonic: () => number;
@@ -22,7 +22,7 @@ export class Leases {
   #watchedAt = Number.NEGATIVE_INFINITY;
   #workerId: number | null = null;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
-  /** How many leases this worker holds. */
+  /** The number of leases of this worker. */
   held = 0;
 
   /** `monotonic` gives milliseconds of real time. */
@@ -43,7 +43,7 @@ export class Leases {
     return this.held > 0 && this.#monotonic() - this.#heartbeatAt >= heartbeatMs;
   }
 
-  /** Shows a heartbeat if it is time; returns false when another worker has taken the leases meanwhile. */
+  /** Sends a heartbeat if one is due; returns false if another worker has taken the leases. */
   heartbeat(): boolean {
     const now = this.#monotonic();
     if (this.#workerId === null || now - this.#heartbeatAt < heartbeatMs / 2) return true;
@@ -66,11 +66,11 @@ export class Leases {
     return this.#workerId;
   }
 
-  /** The other workers whose heartbeat has stood still for too long, as far as this process was there to see it. */
+  /** The other workers without a heartbeat for too long, while this process was able to watch. */
   deadWorkers(): number[] {
     const now = this.#monotonic();
     const rows = this.#all.all();
-    // While this process stood still, or waited for the file, others may have had to.
+    // While this process was blocked or waited for the file, others may have been, too.
     if (now - this.#watchedAt > leaseLostAfterMs / 2) this.#watched.clear();
     this.#watchedAt = now;
     const present = new Set(rows.map(({ number }) => Number(number)));
@@ -86,7 +86,7 @@ export class Leases {
     return dead;
   }
 
-  /** Takes a worker that holds no leases any more out of the file. */
+  /** Removes a worker without leases from the file. */
   unregister(workerId: number): void {
     this.#delete.run(workerId);
     this.#watched.delete(workerId);
@@ -103,7 +103,7 @@ export class Leases {
     this.#heartbeatAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Writes for the sake of writing. */
+  /** Checks that the file can be written. */
   probe(): void {
     this.#insert.run(0);
     this.#delete.run(0);

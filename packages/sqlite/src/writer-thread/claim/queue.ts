@@ -14,8 +14,8 @@ export interface Waiting {
 const promotedAtOnce = 500;
 
 /**
- * The order in which deliveries are claimed. To be verified: the newest first while its signature may be valid, then those
- * that give way, in the order in which they came due, then those past it. To be handled: in that order, too.
+ * The order of claims. Order of verification: first the newest ones whose signatures may be valid, then deprioritized ones by due
+ * time, then older ones. Order of handling: by due time.
  */
 export class Queue {
   readonly #promote: Statement;
@@ -58,7 +58,7 @@ export class Queue {
     return seqs([...young, ...polite, ...rows.filter(isPast)].slice(0, limit));
   }
 
-  /** Moves those that have come due to the others; returns when the next one does, or null. */
+  /** Moves deliveries that have come due to the front queue; returns the next due time, or null. */
   promote({ receiver, stage, now }: Waiting): number | null {
     const { later, first } = queues[stage];
     const dueAt = this.#firstDueAt(receiver, later);

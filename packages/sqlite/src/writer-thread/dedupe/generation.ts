@@ -1,17 +1,17 @@
 import { HashTable } from "./hash-table.ts";
 
-/** The bytes of a key that are made of the signature. */
+/** The number of bytes of a key that are from the signature. */
 export const signatureBytes = 12;
 
 /** The keys of one generation in memory: numbers, which the file confirms. */
 export interface Generation {
   /** The last number before it. */
   readonly after: number;
-  /** The newest of each signature, by that half of the key: nearly all, for hardly any signature comes twice. */
+  /** The newest key of each signature, by that half: nearly all, because hardly any signature comes twice. */
   readonly newest: HashTable;
   /** The others, by the whole key. */
   readonly others: HashTable;
-  /** The one with the same signature before each, by its number. */
+  /** The previous key with the same signature, by number. */
   readonly before: HashTable;
 }
 
@@ -33,7 +33,7 @@ export type Hash = readonly [high: number, low: number];
 export function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly signature: Hash } {
   const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
   const word = (at: number): number => view.getUint32(4 * at);
-  // All words of the signature are in the first one, too: what only begins alike has another.
+  // All words of the signature go into the first one, too: signatures with the same beginning differ.
   const whole: Hash = [(word(0) ^ word(3)) >>> 0, (word(1) ^ word(2) ^ word(4)) >>> 0];
   return { whole, signature: [word(0), word(1)] };
 }

@@ -21,7 +21,7 @@ export class HashTable {
     return this.#size;
   }
 
-  /** The number of a hash, or null. */
+  /** The number stored for a hash, or null. */
   get(high: number, low: number): number | null {
     const number = this.#words[this.#find(high, low) + 2] ?? 0;
     return number === 0 ? null : this.#base + number;
@@ -63,7 +63,7 @@ export class HashTable {
   }
 }
 
-// Unknown to senders, so that they can't choose what falls into neighbouring slots.
+// Unknown to senders, so that they can't choose keys that collide.
 const [oddOne = 1, oddTwo = 1, offset = 0] = getRandomValues(new Uint32Array(3)).map((n) => n | 1);
 
 function mixed(high: number, low: number): number {

@@ -2,14 +2,14 @@ import type { Database, Statement } from "../../database/driver.ts";
 import { asNamed, BulkInsert } from "../bulk-insert.ts";
 import { signatureBytes } from "./generation.ts";
 
-/** The index of the keys that are too many to be held in memory: their numbers. */
+/** The index of the keys that do not fit in memory: their numbers. */
 export class KeyIndex {
   readonly #exact: Statement;
   readonly #sibling: Statement;
   readonly #insert: BulkInsert;
   readonly #delete: Statement;
   readonly #any: Statement;
-  /** Whether there may be keys: as long as there are none, nothing is asked. */
+  /** Whether there may be keys: an empty index is not queried. */
   #isUsed = false;
 
   constructor(database: Database) {
@@ -25,7 +25,7 @@ export class KeyIndex {
     });
   }
 
-  /** Takes in whether other processes use it. */
+  /** Checks whether other processes use it. */
   catchUp(): void {
     this.#isUsed ||= this.#any.get() !== undefined;
   }
@@ -43,7 +43,7 @@ export class KeyIndex {
     return this.#seqOf(this.#sibling, from, to);
   }
 
-  /** Takes a key in; {@link write} stores it. */
+  /** Adds a key; {@link write} stores it. */
   add(key: Uint8Array, seq: number): void {
     this.#insert.add(key, seq);
     this.#isUsed = true;

@@ -4,12 +4,12 @@ import type { Database, Row, Statement } from "../../database/driver.ts";
 export interface StoredKey {
   readonly seq: number;
   readonly id: string;
-  /** When it came, in milliseconds since the epoch. */
+  /** Its arrival, in milliseconds since the epoch. */
   readonly at: number;
   readonly key: Uint8Array;
 }
 
-/** The keys of the row that holds a number, if any does, and the last number before them: all between are there, or gone. */
+/** The keys of the row that may hold a number, and the last number before them: numbers in between are in the row, or deleted. */
 export interface KeysAround {
   readonly after: number;
   readonly keys: readonly StoredKey[];
@@ -17,7 +17,7 @@ export interface KeysAround {
 
 /** The keys of one row of the file. */
 export interface KeyRow {
-  /** The key of the row: none of its numbers is greater, all are greater than those of the row before. */
+  /** The primary key of the row: its greatest number. */
   readonly last: number;
   readonly keys: readonly StoredKey[];
 }
@@ -26,8 +26,8 @@ const maxOfRow = 256;
 const columns = "last, number, seqs, ids, times, keys";
 
 /**
- * The keys in the file, in order of arrival. Those of one transaction are one row: with a row for each they would cost half
- * as much as the deliveries.
+ * The keys in the file, in order of arrival. The keys of one transaction are one row: a row for each would cost half as much as
+ * the deliveries.
  */
 export class KeyTable {
   readonly #holding: Statement;
@@ -61,7 +61,7 @@ export class KeyTable {
     return this.#rowOf(seq)?.keys.find((seen) => seen.seq === seq);
   }
 
-  /** The keys around a number, to look for many that may be gone. */
+  /** The keys around a number, to check many that may be deleted. */
   around(seq: number): KeysAround {
     const after = Number(this.#lastBelow.get(seq)?.["last"] ?? 0);
     return { after, keys: this.#rowOf(seq)?.keys ?? [] };

@@ -19,17 +19,17 @@ export interface Known {
   readonly sameSignatureAs?: string;
 }
 
-/** The part of a window that a transaction which fails puts back. */
+/** The part of a window that a failed transaction restores. */
 interface Memory {
   /** The last number that is known. */
   last: number;
-  /** How far the old generation has been brought into the index. */
+  /** The last number of the old generation that is in the index. */
   settled: number;
   young: Generation;
   old: Generation | null;
 }
 
-/** A key that took another's place as the newest of its signature. */
+/** A key that replaced another one as the newest of its signature. */
 interface Displaced {
   readonly generation: Generation;
   readonly signature: Hash;
@@ -38,25 +38,25 @@ interface Displaced {
 
 /** The keys that a generation holds in memory before the next begins. */
 const generationKeys = 2 ** 20;
-/** The most keys that one transaction brings into the index, whatever came from others. */
+/** The maximum number of keys that one transaction adds to the index. */
 const maxSettled = 8_000;
 
 /**
- * The keys of the last 24 hours. A random key in an index of the file costs as much as all the rest of storing a
- * delivery, so the newest million or two are found through memory, and only those before them through an index.
+ * The keys of the last 24 hours. A random key in an index of the file costs as much as the rest of storing a delivery. So the
+ * newest one to two million keys are found through memory, and only older ones through an index.
  */
 export class DedupeWindow {
   readonly #perGeneration: number;
   readonly #table: KeyTable;
   readonly #index: KeyIndex;
   #memory: Memory;
-  /** The memory before the transaction that runs. */
+  /** The memory before the running transaction. */
   #before: Memory;
-  /** How many keys of other processes came since the index was looked after. */
+  /** The number of keys of other processes since the index was last updated. */
   #caughtUp = 0;
-  /** By number. A new map for each transaction: a cleared one lives as long as what V8 keeps of its tables. */
+  /** By number. A new map for each transaction: V8 would keep the tables of a cleared one. */
   #unwritten = new Map<number, StoredKey>();
-  /** The keys that the transaction which runs has deleted, by number. */
+  /** The keys that the running transaction has deleted, by number. */
   #forgotten = new Map<number, StoredKey>();
   #displaced: Displaced[] = [];
 
@@ -67,7 +67,7 @@ export class DedupeWindow {
     const first = this.#beforeHeld() ?? lastNumber(database);
     this.#memory = { last: first, settled: first, young: newGeneration(first), old: null };
     this.catchUp();
-    // The keys that are there are brought into the index as more come, not at once.
+    // Existing keys are added to the index as more come, not all at once.
     this.#caughtUp = 0;
     this.#before = this.#memory;
   }
@@ -79,14 +79,14 @@ export class DedupeWindow {
     this.#displaced = [];
   }
 
-  /** Undoes what was done since the transaction began. */
+  /** Undoes the changes of the transaction. */
   rollBack(): void {
     this.#memory = this.#before;
     this.#unwritten = new Map();
     for (const { generation, signature, before } of this.#displaced.reverse()) {
       generation.newest.set(...signature, before);
     }
-    // Its place may have gone to its copy.
+    // Its copy may have replaced it.
     for (const { seq, key } of this.#forgotten.values()) {
       const generation = this.#generations().find(({ after }) => after < seq);
       generation?.others.set(...hashesOf(key).whole, seq);
@@ -103,7 +103,7 @@ export class DedupeWindow {
     this.#forgotten.set(seq, stored);
   }
 
-  /** Takes in what other processes have stored. */
+  /** Reads the keys that other processes have stored. */
   catchUp(): void {
     for (;;) {
       const row = this.#table.next(this.#memory.last);
@@ -134,13 +134,13 @@ export class DedupeWindow {
     return within(sibling) ? { sameSignatureAs: sibling.id } : {};
   }
 
-  /** Takes a key in; it is in the file once {@link write} was called. */
+  /** Adds a key; {@link write} stores it. */
   add(seq: number, id: string, at: number, key: Uint8Array): void {
     this.#unwritten.set(seq, { seq, id, at, key });
     this.#remember(seq, key);
   }
 
-  /** Writes the keys that were taken in. */
+  /** Writes the added keys. */
   write(): void {
     const keys = this.#unwritten.size + this.#caughtUp;
     if (keys === 0) return;
@@ -156,7 +156,7 @@ export class DedupeWindow {
   prune(now: number, limit: number): boolean {
     let [deleted, to] = [0, 0];
     let row = this.#table.next(to);
-    // What came more than a day from now came while the clock was set wrong.
+    // A key from more than a day in the future came while the clock was wrong.
     const isOver = ({ at }: StoredKey): boolean => Math.abs(now - at) >= dayMs;
     while (row !== undefined && deleted < limit && row.keys.every(isOver)) {
       for (const { key } of row.keys) this.#index.delete(key);
@@ -184,7 +184,7 @@ export class DedupeWindow {
     this.#memory.last = Math.max(this.#memory.last, seq);
   }
 
-  /** A new generation begins, once the one before the last is found through the index. */
+  /** Begins a new generation once the one before the last is in the index. */
   #nextGeneration(): void {
     if (this.#memory.old !== null && this.#memory.settled < this.#memory.young.after) return;
     this.#memory.old = this.#memory.young;
@@ -192,7 +192,7 @@ export class DedupeWindow {
     this.#memory.young = newGeneration(this.#memory.last);
   }
 
-  /** Brings the next keys of the old generation into the index, about `limit` of them. */
+  /** Adds the next keys of the old generation to the index, about `limit` of them. */
   #settle(limit: number): void {
     const end = this.#memory.young.after;
     for (let left = limit; left > 0 && this.#memory.settled < end; ) {
@@ -212,20 +212,20 @@ export class DedupeWindow {
     return old === null ? [young] : [young, old];
   }
 
-  /** The newest with the signature of `key` that is there. Those after it, which are gone, are not met again. */
+  /** The newest existing key with the signature of `key`. Deleted ones after it are skipped from now on. */
   #newest({ newest, before }: Generation, signature: Hash, key: Uint8Array): StoredKey | undefined {
     let seq = newest.get(...signature);
     let around: KeysAround | undefined;
     let isHead = true;
     while (seq !== null) {
-      // There may be as many as came in a day, and are gone: what the file holds around one, it is asked once.
+      // There may be a day's worth of deleted ones: each range of the file is read once.
       if (around === undefined || seq <= around.after) around = this.#table.around(seq);
       const stored = this.#unwritten.get(seq) ?? around.keys.find((one) => one.seq === seq);
       if (stored !== undefined && equal(stored.key, key, signatureBytes)) return stored;
       const next = before.get(...hashOfNumber(seq));
-      // A number that was rolled back is another's now.
+      // A number that was rolled back belongs to another delivery now.
       if (next === null || next >= seq) return undefined;
-      // What this transaction has deleted may come back, and another signature begin like this one.
+      // A deletion of this transaction may be rolled back, and another signature may begin like this one.
       isHead &&= stored === undefined && !this.#forgotten.has(seq);
       if (isHead) newest.set(...signature, next);
       seq = next;
