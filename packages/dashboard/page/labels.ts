@@ -18,7 +18,7 @@ export const reasons: Readonly<
 > = {
   attempts_used_up: {
     name: "All attempts failed",
-    hint: "Fix the handlers' error, then release.",
+    hint: "Fix the handlers' error, then release. Discard what can't succeed.",
   },
   do_not_retry: {
     name: "A handler gave up",

@@ -99,16 +99,14 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
           <li key={reason}>
             <span class="number">{count(number)}</span>
             <div>
-              <Common
-                error={errors[reason as ReasonCode] ?? null}
-                reason={reason}
-                number={number}
-              />
+              {errors[reason as ReasonCode]?.map((error) => (
+                <Common key={error.id} error={error} reason={reason} number={number} />
+              ))}
               <To route={{ screen: "deliveries", filters: { state: "parked", reason } }}>
                 {reasonName(reason)}
               </To>{" "}
               <Code of={reason} />
-              {errors[reason as ReasonCode]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
+              {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
             </div>
             {viewer.may === "act" && <AllOf reason={reason} number={number} />}
           </li>
@@ -118,24 +116,26 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
   );
 }
 
-/** The most frequent error of a reason, and its number. */
+/** A frequent error of a reason, and its number. */
 function Common({
   error,
   reason,
   number,
 }: {
-  readonly error: CommonError | null;
+  readonly error: CommonError;
   readonly reason: string;
   readonly number: number;
-}): JSX.Element | null {
-  if (error === null) return null;
+}): JSX.Element {
   const of = error.of < number ? `the newest ${count(error.of)}` : count(error.of);
   const all: Route = { screen: "deliveries", filters: { state: "parked", reason } };
+  const isOne = error.number === 1;
+  const which = number === 1 ? "" : `${count(error.number)} of ${of}, `;
   return (
     <p class="common">
       <bdi class="failure">{error.text}</bdi>{" "}
-      <To route={number === 1 ? { screen: "delivery", id: error.id } : all}>
-        {number === 1 ? "see it" : `${count(error.number)} of ${of}, see all`}
+      <To route={isOne ? { screen: "delivery", id: error.id } : all}>
+        {which}
+        {isOne ? "see it" : "see all"}
         <span class="unseen"> with the reason {reasonName(reason)}</span>
       </To>
     </p>

@@ -103,6 +103,10 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     }
   }
   report(terminal, { to, checks, times });
+  if (service === null) {
+    const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;
+    for (const line of hang("", text, terminal)) terminal.print(line);
+  }
 }
 
 interface Findings {

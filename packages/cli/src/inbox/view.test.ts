@@ -1,7 +1,7 @@
-import type { Attempt, EntryDetails } from "@reporthook/core";
+import type { Attempt, Entry, EntryDetails } from "@reporthook/core";
 import { expect, it } from "vitest";
 import { createTerminal } from "../lib/terminal.ts";
-import { entryLines, entryTable } from "./view.ts";
+import { entryLines, entryTable, whyLines } from "./view.ts";
 
 const at = new Date(0);
 
@@ -31,6 +31,46 @@ it("entryLines() tells how long each attempt took and what came of it", () => {
     "handle  dead in 12 ms: Error: boom",
     "handle  handled in 3.0 ms",
   ]);
+});
+
+it("whyLines() counts the errors and reasons of parked ones, and names a delivery of each", () => {
+  const dead = (id: string, lastError: string): Entry => ({
+    ...{ id, lastError, state: "dead", type: "report.complete", reportId: null },
+    ...{ reason: { code: "attempts_used_up", message: "" }, receivedAt: at, ackMs: 1 },
+    ...{ attempts: 3, nextAttemptAt: null },
+  });
+  const entries = [
+    dead("01m7a", "Error: report r-7 can't be downloaded: 404"),
+    dead("01m7b", "TypeError: Cannot read properties of undefined (reading 'length')\n  at a.js"),
+    dead("01m7c", "TypeError: Cannot read properties of undefined (reading 'length')\n  at a.js"),
+    { ...dead("01m7d", "Error: boom"), state: "verified" as const },
+    {
+      ...dead("01m7e", ""),
+      lastError: null,
+      reason: { code: "expired" as const, message: "late" },
+    },
+  ];
+  expect(whyLines(entries, createTerminal(false, {}))).toEqual([
+    "Why:       2 × TypeError: Cannot read properties of undefined (reading 'length')",
+    "           (like 01m7b)",
+    "           1 × report r-7 can't be downloaded: 404 (01m7a)",
+    "           1 × expired: late (01m7e)",
+  ]);
+});
+
+it("entryLines() shows a stack trace once, a frame a line", () => {
+  const lastError = "TypeError: boom\n    at run (a.js:1:2)\n  caused by Error: disk";
+  const history = [1, 2].map((ms) => ({
+    ...{ stage: "handle" as const, at, ms, outcome: "retry" as const, error: lastError },
+  }));
+  const details: EntryDetails = {
+    ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
+    ...{ receivedAt: at, attempts: 2, nextAttemptAt: at, lastError, ackMs: 1 },
+    ...{ headers: {}, verification: "valid", history, body: null },
+  };
+  const shown = entryLines(details, createTerminal(false, {})).join("\n");
+  expect(shown).toContain(`\nLast error\n${lastError}\n\nAttempts\n`);
+  expect(shown.match(/a\.js/g)).toHaveLength(1);
 });
 
 it("entryTable() tells that no handler ran", () => {

@@ -14,6 +14,8 @@ const styles: Readonly<Record<Entry["state"], Style>> = {
   dead: "red",
 };
 
+const maxKinds = 5;
+
 /** The name of a state, painted. */
 export function paintState(state: Entry["state"], terminal: Terminal): string {
   return terminal.paint(styles[state], state);
@@ -55,7 +57,6 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ["verdict", details.verification],
     ["attempts", String(details.attempts)],
     ["next", nextAttemptAt?.toISOString() ?? null],
-    ["last error", details.lastError],
     ...Object.entries(headers),
   ];
   const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
@@ -63,19 +64,29 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     hang(`${attempt.at.toISOString()}  ${attempt.stage}  `, attemptText(attempt), terminal),
   );
   const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
+  const trace = details.lastError?.includes("\n") ? details.lastError : null;
   return [
     ...pairs(known, terminal),
+    ...(trace === null ? [] : [...heading("Last error"), ...traceLines(trace, terminal)]),
     ...(attempts.length > 0 ? [...heading("Attempts"), ...attempts] : []),
     ...heading("Body"),
     ...(body === null ? ["no longer kept"] : [terminal.clean(pretty(body))]),
   ];
 }
 
+/** A stack trace, with each of its lines indented as it was. */
+function traceLines(trace: string, terminal: Terminal): string[] {
+  return trace.split("\n").flatMap((line) => {
+    const indent = /^\s*/.exec(line)?.[0] ?? "";
+    return hang(indent, line.trim(), terminal);
+  });
+}
+
 function attemptText({ stage, ms, outcome, error }: Attempt): string {
   const took = milliseconds(ms);
   const failed = stage === "verify" ? "no verdict after" : "failed in";
   const what = outcome === "retry" ? `${failed} ${took}, retried` : `${outcome} in ${took}`;
-  return `${what}${error === null ? "" : `: ${error}`}`;
+  return error === null ? what : `${what}: ${error.split("\n", 1)}`;
 }
 
 /** The result of `inbox stats`. */
@@ -84,6 +95,8 @@ export interface Stats {
   /** Number of parked deliveries by reason code. */
   readonly reasons: Readonly<Record<string, number>>;
   readonly oldestWaitingMs: number | null;
+  /** Whether deliveries wait for the right API key. */
+  readonly keyRefused: boolean;
   /** Size of the file and its WAL; null for queues. */
   readonly bytes: number | null;
 }
@@ -121,6 +134,26 @@ function headlineOf(error: string | null): string | null {
   return error === null
     ? null
     : (error.replace(/^(Error|DoNotRetry): /, "").split("\n")[0] ?? null);
+}
+
+/** Why entries are parked: the most frequent errors, else reasons, each with a number and a delivery. */
+export function whyLines(entries: readonly Entry[], terminal: Terminal): string[] {
+  const kinds = new Map<string, { readonly text: string; readonly id: string; number: number }>();
+  for (const { state, reason, lastError, id } of entries) {
+    if (!isParked(state) || reason === null) continue;
+    const text = headlineOf(lastError) ?? `${reason.code}: ${reason.message}`;
+    // Ids and numbers make no difference.
+    const kind = text.replaceAll(/[\w-]*\d[\w-]*/g, "#");
+    const known = kinds.get(kind) ?? { text, id, number: 0 };
+    kinds.set(kind, known);
+    known.number++;
+  }
+  const sorted = [...kinds.values()].sort((one, other) => other.number - one.number);
+  return sorted.slice(0, maxKinds).flatMap(({ text, id, number }, index) => {
+    const which = number === 1 ? id : `like ${id}`;
+    const lead = (index === 0 ? "Why:" : "").padEnd(11);
+    return hang(lead, `${number} × ${text} (${which})`, terminal);
+  });
 }
 
 /** The next commands for parked entries: look, run again, delete. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { commonErrorOf, errorOf } from "./errors.ts";
+import { commonErrorsOf, errorOf } from "./errors.ts";
 
 const message = "2 attempts failed";
 const failed = (id: string, lastError: string | null) => ({
@@ -19,7 +19,7 @@ describe("errorOf()", () => {
   });
 });
 
-describe("commonErrorOf()", () => {
+describe("commonErrorsOf()", () => {
   it("counts errors as one that differ in their ids and numbers, and shows the newest", () => {
     const entries = [
       failed("d", "TypeError: x is not a function"),
@@ -27,14 +27,22 @@ describe("commonErrorOf()", () => {
       failed("b", "Error: report lost-7 of 3f2c-11 was deleted\n    at b.js"),
       failed("a", "RangeError"),
     ];
-    expect(commonErrorOf(entries)).toEqual({
+    const [first] = commonErrorsOf(entries);
+    expect(first).toEqual({
       ...{ id: "c", number: 2, of: 4, isThrown: true },
       text: "Error: report lost-33 of 01m8x was deleted",
     });
   });
 
-  it("is null where none has an error", () => {
-    expect(commonErrorOf([])).toBeNull();
-    expect(commonErrorOf([{ id: "a", lastError: "", reason: null }])).toBeNull();
+  it("has the three most frequent", () => {
+    const of = (text: string, number: number) =>
+      Array.from({ length: number }, (_, index) => failed(`${text}${index}`, text));
+    const entries = [...of("A", 1), ...of("B", 2), ...of("C", 4), ...of("D", 3)];
+    expect(commonErrorsOf(entries).map(({ text }) => text)).toEqual(["C", "D", "B"]);
+  });
+
+  it("is empty where none has an error", () => {
+    expect(commonErrorsOf([])).toEqual([]);
+    expect(commonErrorsOf([{ id: "a", lastError: "", reason: null }])).toEqual([]);
   });
 });

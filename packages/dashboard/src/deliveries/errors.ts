@@ -1,6 +1,6 @@
 import type { Entry } from "@reporthook/core";
 
-/** The error that most deliveries of a reason share. */
+/** An error that several deliveries of a reason share. */
 export interface CommonError {
   /** As the newest of them has it. */
   readonly text: string;
@@ -20,10 +20,12 @@ export function errorOf({ lastError, reason }: Pick<Entry, "lastError" | "reason
   return line === "" ? null : line;
 }
 
-/** The most frequent error of deliveries, newest first; ids and numbers in it make no difference. Null when none has an error. */
-export function commonErrorOf(
+const mostShown = 3;
+
+/** The most frequent errors of deliveries, newest first; ids and numbers in them make no difference. */
+export function commonErrorsOf(
   entries: readonly Pick<Entry, "id" | "lastError" | "reason">[],
-): CommonError | null {
+): CommonError[] {
   const kinds = new Map<string, CommonError>();
   for (const entry of entries) {
     const text = errorOf(entry);
@@ -34,6 +36,5 @@ export function commonErrorOf(
     const newest = kinds.get(kind) ?? { text, isThrown, number: 0, of: entries.length, id };
     kinds.set(kind, { ...newest, number: newest.number + 1 });
   }
-  const [most] = [...kinds.values()].sort((one, other) => other.number - one.number);
-  return most ?? null;
+  return [...kinds.values()].sort((one, other) => other.number - one.number).slice(0, mostShown);
 }

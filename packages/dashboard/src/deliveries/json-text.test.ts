@@ -134,6 +134,14 @@ describe("withoutSecrets()", () => {
     ['said {"a":"http://b:80","c":"d@e"}', 'said {"a":"http://b:80","c":"d@e"}'],
     ["http://a.example:80/x@y and b:c@d", "http://a.example:80/x@y and b:c@d"],
     ["4096 tokens: 5000 came, the author: Ada", "4096 tokens: 5000 came, the author: Ada"],
+    [
+      "The service refuses the API key: ServiceError: POST https://a.example answered 401",
+      "The service refuses the API key: ServiceError: POST https://a.example answered 401",
+    ],
+    [
+      "Error: The service refuses the API key: hush",
+      "Error: The service refuses the API key: [removed]",
+    ],
     ["no secret here: a key, a sign, 12%", "no secret here: a key, a sign, 12%"],
   ])("%s", (text, shown) => {
     expect(withoutSecrets(text)).toBe(shown);

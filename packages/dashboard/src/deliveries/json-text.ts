@@ -3,8 +3,9 @@ const named =
   "(?:api|access|private|secret|signing)[-_ ]?key|secret|token|passw(?:or)?d|pwd|passphrase|authorization|signature|sig|credentials?|cookie";
 const secret = new RegExp(`(?:${named})(s?)$`, "i");
 // In quotes all up to their end, which has as many backslashes before it; a list or an object; else a word.
+// The sentence of a receiver about a refused key is no secret.
 const inText = new RegExp(
-  String.raw`((?:${named})(?:s(?!\\*["']?\s*[=:]\s*-?\d))?(?:\\*["']?\s*[=:]\s*|%3D))(?:(\\*["'])[^]*?(?:(?<!\\)\2|$)|\[[^\]]*\]?|\{[^}]*\}?|(?:(?:Bearer|Basic|Digest|Token)\s+)?[^\s&"'\\,;}\])<>]+)`,
+  String.raw`((?<!^The service refuses the (?=API key: ))(?:${named})(?:s(?!\\*["']?\s*[=:]\s*-?\d))?(?:\\*["']?\s*[=:]\s*|%3D))(?:(\\*["'])[^]*?(?:(?<!\\)\2|$)|\[[^\]]*\]?|\{[^}]*\}?|(?:(?:Bearer|Basic|Digest|Token)\s+)?[^\s&"'\\,;}\])<>]+)`,
   "gi",
 );
 // Up to the last @, as addresses are read.

@@ -1,6 +1,6 @@
 import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { isParked, states } from "@reporthook/core/store";
-import { commonErrorOf } from "./errors.ts";
+import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, withoutSecrets } from "./json-text.ts";
 import type { Source } from "./source.ts";
 import { throttle } from "./throttle.ts";
@@ -46,7 +46,7 @@ export function createViews({ inbox, health }: Source): Views {
     const reasons = Object.keys((await summed()).parked) as ReasonCode[];
     const found = reasons.map(async (reason) => {
       const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-      return [reason, commonErrorOf((await inbox.list(newest)).map(clean))] as const;
+      return [reason, commonErrorsOf((await inbox.list(newest)).map(clean))] as const;
     });
     return Object.fromEntries(await Promise.all(found));
   });

@@ -65,8 +65,8 @@ export interface WireOverview {
   readonly counts: Counts;
   readonly oldest: Readonly<Record<State, string | null>>;
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
-  /** The most frequent error of each reason, among the newest that are parked for it. */
-  readonly errors: Readonly<Partial<Record<ReasonCode, CommonError | null>>>;
+  /** The three most frequent errors of each reason, among the newest that are parked for it. */
+  readonly errors: Readonly<Partial<Record<ReasonCode, readonly CommonError[]>>>;
   /** The newest that are parked, and the oldest of those whose last try failed. */
   readonly stuck: readonly WireEntry[];
   /** The last 60, each with its beginning, those with nothing left out. */
