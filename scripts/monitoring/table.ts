@@ -29,8 +29,8 @@ function words(level: Level | undefined, unit: Unit): string {
   const lasting = level.forMin === 0 ? "" : ` for ${minutes(level.forMin)}`;
   const only = level.only === undefined ? "" : ` ${level.only.says}`;
   if ("rise" in level) {
-    const span = level.within === "1d" ? "a day" : minutes(Number.parseInt(level.within, 10));
-    return `${level.rise} more than ${span} ago${lasting}${only}`;
+    const span = level.within === "1d" ? "24 h" : minutes(Number.parseInt(level.within, 10));
+    return `up by ${level.rise} or more in ${span}${lasting}${only}`;
   }
   if (unit === "yes") return `${"above" in level ? "yes" : "no"}${lasting}${only}`;
   const [side, value] = "above" in level ? ["over", level.above] : ["under", level.below];

@@ -1,10 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createClient, createReceiver, type Receiver } from "@reporthook/core";
+import { createClient, createReceiver, type Health, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -198,6 +208,32 @@ test("the health route stays ready while the service is away, and is not once th
   expect(await app.ended).toEqual([0, null]);
 });
 
+test.skipIf(process.platform !== "linux")(
+  "a deleted file can be copied from the running app, as the page says",
+  async () => {
+    const app = await start();
+    const ids = [await send(app), await send(app)];
+    for (const end of ["", "-wal", "-shm"]) await rm(`${inbox}${end}`);
+    await until(async () => {
+      const { inbox } = (await (await fetch(`${app.url}/health`)).json()) as Health;
+      return inbox.error?.includes("deleted") ?? false;
+    });
+    const open = `/proc/${app.child.pid}/fd`;
+    const rescued = join(folder, "rescue.db");
+    for (const name of await readdir(open)) {
+      const target = await readlink(join(open, name)).catch(() => "");
+      if (target.endsWith("inbox.db (deleted)")) await copyFile(join(open, name), rescued);
+    }
+    app.child.kill("SIGKILL");
+    await app.ended;
+    await rename(rescued, inbox);
+    const receiver = await finish(inbox);
+    for (const id of ids) {
+      expect(await receiver.inbox.get(id ?? "")).toMatchObject({ state: "handled" });
+    }
+  },
+);
+
 describe("docs/operating.md", () => {
   test("explains every reason of the code, and no other", async () => {
     const code = await readFile(join(root, "packages/core/src/inbox/delivery.ts"), "utf8");
@@ -240,7 +276,7 @@ describe("docs/operating.md", () => {
       const kind = args.replace(/--reason \w+/, "--reason");
       if (!kinds.has(kind)) kinds.set(kind, args);
     }
-    expect(kinds.size).toBe(7);
+    expect(kinds.size).toBe(8);
     for (const args of kinds.values()) {
       const notification = emulator.notification("report.complete", { signature: "none" });
       const request = new Request("https://app.example/hook", notification);
