@@ -91,7 +91,7 @@ export class JobRun implements RunningJob {
     const outcome = await this.#attempt(job, async () => nothing ?? processor(job, signal));
     const handling = outcome.to === "verified" ? this.#handleAtOnce() : null;
     if (handling === null) return this.#record(outcome.to);
-    this.#verdict = dataOf({ ...jobState, stalls: bull.stalledCounter });
+    this.#verdict = dataOf({ ...jobState, stalls: bull.stalledCounter }, bull.data.body);
     const timer = setTimeout(() => this.#recordVerdict(), momentMs);
     const result = await this.#attempt(handling.job, () => handling.work);
     clearTimeout(timer);
