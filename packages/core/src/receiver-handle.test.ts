@@ -28,6 +28,42 @@ describe("handlers", () => {
     );
   });
 
+  it("run once more, and no more, when the hook that is told of the failure releases the delivery", async () => {
+    const releases: Promise<void>[] = [];
+    const { receiver, send } = setUp({
+      observe: { parked: ({ id }) => void releases.push(receiver.inbox.release(id)) },
+    });
+    const running = { now: 0, max: 0, runs: 0 };
+    receiver.on("report", async () => {
+      running.max = Math.max(running.max, ++running.now);
+      await turns(2);
+      running.now--;
+      if (++running.runs === 1) throw new DoNotRetry("not the first time");
+    });
+    const { body } = await send("report.complete");
+    await receiver.idle();
+    await Promise.all(releases);
+    expect(running).toEqual({ now: 0, max: 1, runs: 2 });
+    expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
+  });
+
+  it("wait for a free slot, not for the slowest of those that run", async () => {
+    const { receiver, send } = setUp({ concurrency: { handle: 2 } });
+    const doors = new Map<string, () => void>();
+    receiver.on("report", ({ id }) => new Promise<void>((open) => doors.set(id, open)));
+    for (let count = 0; count < 6; count++) await send("report.complete");
+    await turnUntil(() => doors.size === 2);
+    for (let open = 3; open <= 6; open++) {
+      // The first of them never ends.
+      const [, id = ""] = [...doors.keys()];
+      doors.get(id)?.();
+      doors.delete(id);
+      await turnUntil(() => doors.size === 2);
+    }
+    for (const open of doors.values()) open();
+    await receiver.idle();
+  });
+
   it("park at once with DoNotRetry, and run with attempts from zero after a release", async () => {
     const { receiver, send, lines } = setUp();
     const attempts: number[] = [];

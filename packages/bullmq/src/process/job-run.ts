@@ -88,7 +88,10 @@ export class JobRun implements RunningJob {
     const { signal } = this.#controller;
     const job = jobOf({ ...jobState.kept, stage: place });
     const nothing = this.#unworkable();
-    const outcome = await this.#attempt(job, async () => nothing ?? processor(job, signal));
+    const outcome = await this.#attempt(
+      job,
+      async () => nothing ?? processor(job, signal, this.#isLeased),
+    );
     const handling = outcome.to === "verified" ? this.#handleAtOnce() : null;
     if (handling === null) return this.#record(outcome.to);
     this.#verdict = dataOf({ ...jobState, stalls: bull.stalledCounter }, bull.data.body);
@@ -139,11 +142,24 @@ export class JobRun implements RunningJob {
   /** Begins to handle a delivery right after its verdict; null if it has to wait, or another process may hold the lock. */
   #handleAtOnce(): { readonly job: Job; readonly work: Promise<Outcome> } | null {
     const { options, locks, isStopped } = this.#host;
-    if (isStopped() || !locks.isOwned(this)) return null;
-    const job = jobOf(this.held.jobState.kept);
-    const work = options.handleAtOnce?.(job, this.#controller.signal) ?? null;
+    const { job: bull, jobState } = this.held;
+    // The verdict first, if work on it may have ended a process.
+    const isFirstStart = bull.stalledCounter === jobState.stalls;
+    if (isStopped() || !isFirstStart || !locks.isOwned(this)) return null;
+    const job = jobOf(jobState.kept);
+    const { signal } = this.#controller;
+    const work = options.handleAtOnce?.(job, signal, this.#isLeased) ?? null;
     return work && { job, work };
   }
+
+  readonly #isLeased = (): boolean | Promise<boolean> => {
+    const { locks } = this.#host;
+    if (locks.isOwned(this)) return true;
+    return locks.assertOwned(this.#queues, this).then(
+      () => true,
+      () => false,
+    );
+  };
 
   /** Runs an attempt, and applies its outcome to the delivery. */
   async #attempt(job: Job, work: () => Promise<Outcome>): Promise<Outcome> {

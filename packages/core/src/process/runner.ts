@@ -174,7 +174,7 @@ export class Runner {
     if (!(waits ? await acquiring : acquiring)) return stopped;
     const from = performance.now();
     try {
-      if (waits && !(await isStillLeased(isLeased))) return stopped;
+      if (waits && (this.#parts.status.closing || !(await isStillLeased(isLeased)))) return stopped;
       return await this.#parts.stages.handle.run(job, signal);
     } finally {
       this.#averageMs += (performance.now() - from - this.#averageMs) / 10;

@@ -48,7 +48,9 @@ export class Recording {
   }
 
   send(): void {
-    this.#recorder.complete(this);
+    // After the verdict the result is recorded, too: it says both.
+    if (this.#recorder.isAborted && this.completion.keepsLease) this.#end(false);
+    else this.#recorder.complete(this);
   }
 
   /** The thread has answered. */

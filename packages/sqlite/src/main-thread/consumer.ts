@@ -52,7 +52,7 @@ export class SqliteConsumer implements Consumer {
       (recording) => source.complete(recording),
       options.onError,
     );
-    this.#slowHandling = new SlowHandling(this.#running, options.clock);
+    this.#slowHandling = new SlowHandling(this.#running);
     this.#host = this.#hostOf(processor);
     source.flush();
   }
@@ -96,7 +96,6 @@ export class SqliteConsumer implements Consumer {
     if (!this.#stopped) {
       this.#stopped = true;
       this.#sleep();
-      this.#slowHandling.stop();
       this.#requeue();
       this.#source.flush();
     }

@@ -21,7 +21,12 @@ function leased(bytes = 10): Leased {
     ...{ id: `id-${seq}`, receiver: "a", receivedAt: 0, key: null, signature: null, url: "/" },
     ...{ context: null, headers: {}, body: new Uint8Array(bytes), ackMs: 0 },
   };
-  return { seq, workerId: 1, kept: newStoredDelivery(delivery, { to: "received" }, null) };
+  return {
+    seq,
+    isFirstStart: true,
+    workerId: 1,
+    kept: newStoredDelivery(delivery, { to: "received" }, null),
+  };
 }
 
 /** Work took this long, a number of times. */

@@ -56,9 +56,9 @@ export class Run {
     this.#startedAt = this.#now();
   }
 
-  /** The start of handling while the verdict is not recorded, by the receiver's clock; else null. */
-  get unrecordedSince(): number | null {
-    return this.#verdict && this.#startedAt;
+  /** Whether handling has begun while the verdict is not on its way to the file. */
+  get isVerdictUnrecorded(): boolean {
+    return this.#verdict !== null;
   }
 
   start(): void {
@@ -86,9 +86,18 @@ export class Run {
     const settled = this.#verdict;
     this.#verdict = null;
     const completion = this.#completion(true);
-    this.#leasedFor = "handle";
-    this.#kindBefore = kindOf(this.#leased.kept);
-    this.#recordingVerdict = new Promise((then) => this.#send(completion, [settled], then));
+    this.#recordingVerdict = new Promise((then) =>
+      this.#send(completion, [settled], (isRecorded) => {
+        if (isRecorded) {
+          this.#leasedFor = "handle";
+          this.#kindBefore = completion.kindAfter;
+        } else {
+          // It is said again, with the result.
+          this.#verdict = settled;
+        }
+        then();
+      }),
+    );
   }
 
   /** Runs the stage if the lease is still held: while this process was blocked, another one may have taken it. */
@@ -110,19 +119,23 @@ export class Run {
 
   #handleAtOnce(verdict: Settled): boolean {
     const { options, stopped } = this.#host;
-    // If the lease is uncertain, the verdict is recorded or refused first.
-    const isSure = this.#isLeased() === true && !this.#signal.aborted;
+    // If the lease is uncertain, the verdict is recorded or refused first; also if work on it may have ended a process.
+    const isSure = this.#leased.isFirstStart && this.#isLeased() === true && !this.#signal.aborted;
     if (stopped || !isSure || options.handleAtOnce === undefined) return false;
     const job = jobOf(this.#leased.kept);
+    const startedAt = this.#now();
     const handling = options.handleAtOnce(job, this.#signal, () => this.#isLeased());
     if (handling === null) return false;
     this.#verdict = verdict;
-    this.#startedAt = this.#now();
-    this.#attempt(job, handling, (settled) => {
-      this.#record(this.#verdict === null ? [settled] : [this.#verdict, settled]);
-    });
+    this.#startedAt = startedAt;
+    this.#attempt(job, handling, (settled) => void this.#recordResult(settled));
     this.#host.handling();
     return true;
+  }
+
+  async #recordResult(result: Settled): Promise<void> {
+    if (this.#recordingVerdict !== null) await this.#recordingVerdict;
+    this.#record(this.#verdict === null ? [result] : [this.#verdict, result]);
   }
 
   /** Waits for an attempt, and brings the delivery up to date with its outcome. */
@@ -143,19 +156,20 @@ export class Run {
 
   #record(settled: readonly Settled[]): void {
     this.#verdict = null;
-    const completion = this.#completion(false);
-    const send = (): void => this.#send(completion, settled, () => this.#host.ended(this));
-    if (this.#recordingVerdict === null) send();
-    else void this.#recordingVerdict.then(send);
+    this.#send(this.#completion(false), settled, () => this.#host.ended(this));
   }
 
-  #send(completion: Completion, settled: readonly Settled[], then: () => void): void {
+  #send(
+    completion: Completion,
+    settled: readonly Settled[],
+    then: (isRecorded: boolean) => void,
+  ): void {
     const { options, recorder } = this.#host;
     recorder.record(completion, this.#leased.kept, (isRecorded) => {
       if (isRecorded) {
         for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
       }
-      then();
+      then(isRecorded);
     });
   }
 

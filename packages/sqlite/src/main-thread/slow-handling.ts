@@ -1,39 +1,36 @@
-import type { Clock } from "@reporthook/core";
-import { setUnrefTimeout } from "@reporthook/core/store";
+import { clearTimeout, setTimeout } from "node:timers";
 import type { Run } from "./run.ts";
 
-/** Milliseconds that a verdict waits for the result of handling; if the process ends before, the service is asked again. */
-const momentMs = 20;
+/** A verdict waits for the result of handling for one or two of these times, in milliseconds: a crash until then loses the verdict. */
+const momentMs = 10;
 
-/** Records the verdict alone if handling takes longer than a moment. */
+/** Records the verdict alone when handling takes longer than a moment of real time. */
 export class SlowHandling {
   readonly #runs: Iterable<Run>;
-  readonly #clock: Clock;
-  #timer: unknown;
+  /** The runs whose verdict was not recorded at the last look. */
+  #seen: ReadonlySet<Run> = new Set();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(runs: Iterable<Run>, clock: Clock) {
+  constructor(runs: Iterable<Run>) {
     this.#runs = runs;
-    this.#clock = clock;
   }
 
-  /** Watches a run whose handling has just begun. */
+  /** Watches the runs, after the handling of one has begun. */
   watch(): void {
-    this.#timer ??= setUnrefTimeout(this.#clock, () => this.#check(), momentMs);
+    this.#timer ??= setTimeout(() => this.#check(), momentMs).unref();
   }
 
   stop(): void {
-    this.#clock.clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#seen = new Set();
   }
 
   #check(): void {
     this.#timer = undefined;
-    const now = this.#clock.now();
-    for (const run of this.#runs) {
-      const since = run.unrecordedSince;
-      if (since === null) continue;
-      if (now - since >= momentMs) run.recordVerdict();
-      else this.watch();
-    }
+    const unrecorded = [...this.#runs].filter(({ isVerdictUnrecorded }) => isVerdictUnrecorded);
+    for (const run of unrecorded) if (this.#seen.has(run)) run.recordVerdict();
+    this.#seen = new Set(unrecorded);
+    if (unrecorded.length > 0) this.watch();
   }
 }

@@ -205,7 +205,14 @@ export class ThreadClient {
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
       const { completion, kept } = recording;
       if (wanted.has(completion.seq)) inMemory.set(completion.seq, kept);
-      recording.resolve(completions[index] as CompletionResult);
+      try {
+        recording.resolve(completions[index] as CompletionResult);
+      } catch (error) {
+        // What an observer throws must not keep the rest of the reply from its receivers.
+        setImmediate(() => {
+          throw error;
+        });
+      }
     }
     for (const { waiter, result } of this.#calling.take(calls)) {
       if (isFailure(result)) waiter.reject(errorOfFailure(result));

@@ -8,6 +8,8 @@ export interface Leased {
   readonly seq: number;
   readonly workerId: number;
   readonly kept: StoredDelivery;
+  /** Whether no process has ended since work on it began for the first time. */
+  readonly isFirstStart: boolean;
 }
 
 /** The number under which a delivery was stored; null when it was not. */
@@ -31,7 +33,8 @@ export function leasedOf(
 ): Leased {
   const kept = row === null ? inMemory.get(seq) : storedDeliveryOf(row, receiver);
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  return { seq, workerId, kept };
+  const isFirstStart = row === null || Number(row["starts"]) <= 1;
+  return { seq, workerId, kept, isFirstStart };
 }
 
 /** The error of a failure. */

@@ -25,12 +25,13 @@ export function consumeMemory<T extends StoredDelivery>(
   processor: Processor,
   options: ConsumeOptions,
 ): Consumer {
-  const { clock, onError, onRecorded, handleAtOnce } = options;
+  // Read once: there are no leases that others could use, and the receiver bounds its handlers itself.
+  const { clock, concurrency, onError, onRecorded, handleAtOnce } = options;
   const controller = new StopController();
   const { signal } = controller;
   const running = new Set<(outcome: Outcome) => void>();
   // Without a limit on the concurrency, a backlog is claimed in one tick.
-  const handedOutMax = Number.isFinite(options.concurrency) ? inARow : options.concurrency;
+  const handedOutMax = Number.isFinite(concurrency) ? inARow : concurrency;
   const whenEnded: (() => void)[] = [];
   let stopped = false;
   let pumping = false;
@@ -46,7 +47,7 @@ export function consumeMemory<T extends StoredDelivery>(
   }
 
   function pump(): void {
-    while (!stopped && atWork < options.concurrency) {
+    while (!stopped && atWork < concurrency) {
       if (handedOut === handedOutMax) {
         handedOut = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
@@ -62,7 +63,7 @@ export function consumeMemory<T extends StoredDelivery>(
     }
     pumping = false;
     // At full concurrency the next one to end wakes it.
-    if (!stopped && atWork < options.concurrency) sleepUntil(queue.nextDueAt);
+    if (!stopped && atWork < concurrency) sleepUntil(queue.nextDueAt);
   }
 
   function sleepUntil(at: number | undefined): void {
@@ -85,8 +86,10 @@ export function consumeMemory<T extends StoredDelivery>(
       if (job.stage === queue.stage) atWork--;
       const now = clock.now();
       deliveries.change(kept, () => applyOutcome(kept, outcome, startedAt, now));
+      // Before it is told: who is told of a parked one may release it at once.
+      if (outcome.to !== "verified") deliveries.place(kept, now);
       onRecorded?.(job, outcome);
-      if (outcome.to !== "verified" || !handle(kept)) deliveries.place(kept, now);
+      if (outcome.to === "verified" && !handle(kept)) deliveries.place(kept, now);
       // Not before: a handler that begins at once may close the receiver, and is waited for.
       running.delete(end);
       if (running.size === 0) for (const resolve of whenEnded.splice(0)) resolve();
