@@ -208,7 +208,7 @@ export class ThreadClient {
       try {
         recording.resolve(completions[index] as CompletionResult);
       } catch (error) {
-        // What an observer throws must not keep the rest of the reply from its receivers.
+        // An observer that throws must not keep the rest of the reply from the consumers.
         setImmediate(() => {
           throw error;
         });
