@@ -15,6 +15,20 @@ if (existsSync("build-page.mjs")) await import(pathToFileURL(resolve("build-page
 rmSync("dist", { recursive: true, force: true });
 for (const format of formats) declare(format);
 
+/** Messages without their comments, which esbuild keeps between the members of an object: they are for docs/logs.md. */
+const bareMessages = {
+  name: "bare messages",
+  setup({ onLoad }) {
+    onLoad({ filter: /messages\.ts$/ }, ({ path }) => ({
+      // The lines stay, for source maps.
+      contents: readFileSync(path, "utf8").replaceAll(/\/\*\*.*?\*\//gs, (text) =>
+        text.replaceAll(/[^\n]/g, ""),
+      ),
+      loader: "ts",
+    }));
+  },
+};
+
 /** What stands in the place of import.meta, in words that file tracers understand in CommonJS. */
 const inCommonJs = {
   define: { "import.meta.url": "urlOfThisFile" },
@@ -36,6 +50,7 @@ const common = {
   // The sources are in the package too.
   sourcesContent: false,
   logLevel: "warning",
+  plugins: [bareMessages],
 };
 await build({
   ...common,

@@ -11,14 +11,16 @@ type Code = ProblemCode | "answered";
  * The warning of each refusal that a genuine notification may meet without any other sign, and of an answer that did not reach
  * the sender.
  */
-export const refusalWarnings: Readonly<Partial<Record<Code, string>>> = {
-  body_too_large: messages.bodyTooLarge,
-  body_timeout: messages.bodyTimeout,
-  unsupported_media_type: messages.wrongContentType,
-  invalid_json: messages.invalidJson,
-  closing: messages.closing,
-  answered: messages.answerLost,
-};
+export const refusalWarnings: Readonly<Partial<Record<Code, string>>> =
+  // A function, so that bundles of the client alone leave the messages out.
+  /* @__PURE__ */ (() => ({
+    body_too_large: messages.bodyTooLarge,
+    body_timeout: messages.bodyTimeout,
+    unsupported_media_type: messages.wrongContentType,
+    invalid_json: messages.invalidJson,
+    closing: messages.closing,
+    answered: messages.answerLost,
+  }))();
 
 /** Writes the warning of a code, if there is one. */
 export type WarnOfRefusal = (code: Code, incoming: Incoming) => void;
