@@ -56,9 +56,9 @@ export class Run {
     this.#startedAt = this.#now();
   }
 
-  /** Whether handling has begun while the verdict is not on its way to the file. */
+  /** Whether handling has begun while the verdict was not sent to the file. */
   get isVerdictUnrecorded(): boolean {
-    return this.#verdict !== null;
+    return this.#verdict !== null && this.#recordingVerdict === null;
   }
 
   start(): void {
@@ -82,7 +82,8 @@ export class Run {
 
   /** Records the verdict alone: handling takes long, and a crash must not lose it. */
   recordVerdict(): void {
-    if (this.#verdict === null) return;
+    // Once: a lease that is lost, and the verdict with it, does not come back.
+    if (this.#verdict === null || this.#recordingVerdict !== null) return;
     const settled = this.#verdict;
     this.#verdict = null;
     const completion = this.#completion(true);
