@@ -38,14 +38,16 @@ const patienceMs = 60_000;
 let files = 0;
 const { guarantees } = sqliteInbox(join(folder, "none.db"));
 const open = () => sqliteInbox(join(folder, `${++files}.db`));
+const pathOf = ({ identity }: Inbox): string => String(identity).slice("sqlite:".length);
 /** As somebody does who edits the file by hand. */
-const damage = async (_inbox: Inbox, id: string): Promise<void> => {
-  const file = loadDriver().open(join(folder, `${files}.db`));
+const damage = async (inbox: Inbox, id: string): Promise<void> => {
+  const file = loadDriver().open(pathOf(inbox));
   file.exec(`UPDATE delivery SET headers = '{', history = '[1', attempts = 'x' WHERE id = '${id}'`);
   file.close();
 };
 const options = { open, guarantees, patienceMs, damage };
-for (const { name, run } of inboxContract(options)) test(name, run);
+// Concurrently: most of their time is spent waiting, for the disk and for leases.
+for (const { name, run } of inboxContract(options)) test.concurrent(name, run);
 
 const bench = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 
@@ -87,7 +89,7 @@ async function hanging({ inbox, put, consume, until }: InboxFixture) {
   return { jobs, goOn: () => opened.resolve() };
 }
 
-describe("sqliteInbox", () => {
+describe.concurrent("sqliteInbox", () => {
   it("refuses wrong options and paths", () => {
     const refused = (path: unknown, options?: unknown) => (message: RegExp) =>
       expect(() => sqliteInbox(path as string, options as SqliteInboxOptions)).toThrow(message);
@@ -168,7 +170,7 @@ describe("sqliteInbox", () => {
     for (let count = 0; count < 3; count++) await tool.discard(await left.put(held), "a");
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
-    const again = bench(sqliteInbox(join(folder, `${files}.db`)));
+    const again = bench(sqliteInbox(pathOf(app)));
     for (const { add, make, end } of [left, right, again]) {
       expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
       await end();
@@ -527,13 +529,13 @@ describe("sqliteInbox", () => {
   });
 
   it("keeps neither path nor signature of what is rejected", async () => {
-    const { put, work, end } = bench(open());
+    const { inbox, put, work, end } = bench(open());
     await put({ url: "/hook?rejected" });
     await work("verify", endedAs("rejected", "invalid_signature"));
     await put({ url: "/hook?held" });
     await work("verify", endedAs("held", "not_verified"));
     await end();
-    const file = loadDriver().open(join(folder, `${files}.db`));
+    const file = loadDriver().open(pathOf(inbox));
     const rows = file.prepare("SELECT url, signature FROM delivery ORDER BY seq").all();
     file.close();
     expect(rows).toEqual([

@@ -66,7 +66,7 @@ function startSource(file: URL, options: WorkerOptions): Worker {
 function bundle(file: URL): URL {
   const { buildSync } = requireOf(here)("esbuild") as Bundler;
   const { outputFiles } = buildSync({
-    ...{ entryPoints: [fileURLToPath(file)], bundle: true, write: false, sourcemap: "inline" },
+    ...{ entryPoints: [fileURLToPath(file)], bundle: true, write: false },
     ...{ platform: "node", format: "esm", conditions: ["@reporthook/source"] },
     define: { "import.meta.url": JSON.stringify(file.href) },
   });
