@@ -84,7 +84,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "gives an outcome up that can't be recorded at once",
-    file: `${sqlite}/main-thread/completion-recorder.ts`,
+    file: `${sqlite}/main-thread/recording.ts`,
     of: "resolve",
     becomes: "this.#end(result !== false);",
   },

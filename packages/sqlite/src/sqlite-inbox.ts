@@ -149,7 +149,7 @@ class SqliteInbox implements Inbox {
   }
 
   backlog(receiver: string): Backlog {
-    return backlogOf(this.#counts.get(receiver), this.#client?.pendingOf(receiver));
+    return backlogOf(this.#counts.get(receiver), this.#client?.pending.countsOf(receiver));
   }
 
   async oldestWaiting(receiver: string): Promise<Date | null> {
@@ -206,16 +206,10 @@ class SqliteInbox implements Inbox {
     if (this.#client !== null) return this.#client;
     const failed = this.#failure;
     if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
-    const consumers = this.#consumers;
-    this.#client = new ThreadClient(this.#options, {
-      consumerStates: () => consumers.giveCredit(),
+    this.#client = new ThreadClient(this.#options, this.#consumers, {
       counted: (counts) => {
         this.#counts = counts;
       },
-      leased: (consumer, leased, cost) => consumers.lease(consumer, leased, cost),
-      leasesLost: () => consumers.loseLeases(),
-      claimed: (rest, asOf) => consumers.claimed(rest, asOf),
-      failed: (error) => consumers.failed(error),
       ended: (error) => this.#end(error),
     });
     return this.#client;

@@ -158,6 +158,15 @@ function adaptInstalled(statement: ForeignStatement): Statement {
   };
 }
 
+/** Ends a transaction without its changes; SQLite may have done so already, as it does on a full disk. */
+export function rollBack(database: Pick<Database, "exec">): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // There was no transaction.
+  }
+}
+
 function bind(value: Value): Bound {
   switch (typeof value) {
     case "number":

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { Database, Driver } from "./driver.ts";
+import { type Database, type Driver, rollBack } from "./driver.ts";
 import { hasWalResetBug, sqliteVersion } from "./version.ts";
 
 /** A log of this many pages is checkpointed: 2 MB take little time, 40 MB would take a tenth of a second. */
@@ -53,7 +53,7 @@ export class LogFile {
       this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0)");
       this.#database.exec("DELETE FROM owner WHERE number = 0; COMMIT");
     } catch {
-      this.#rollBack(this.#database);
+      rollBack(this.#database);
     }
   }
 
@@ -73,15 +73,7 @@ export class LogFile {
       // As with SQLite's own checkpoints: commits are safe in the log, and the next checkpoint retries.
       return false;
     } finally {
-      if (reader !== null) this.#rollBack(reader);
-    }
-  }
-
-  #rollBack(database: Database): void {
-    try {
-      database.exec("ROLLBACK");
-    } catch {
-      // There was no transaction.
+      if (reader !== null) rollBack(reader);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { ReporthookError } from "@reporthook/core";
-import type { Database } from "./driver.ts";
+import { type Database, rollBack } from "./driver.ts";
 
 /**
  * The steps from one version of the file to the next; the version is the number of applied steps. Never edit a released step:
@@ -153,11 +153,7 @@ export function prepareSchema(
     database.exec(`PRAGMA application_id = ${applicationId}`);
     database.exec("COMMIT");
   } catch (error) {
-    try {
-      database.exec("ROLLBACK");
-    } catch {
-      // SQLite has rolled back already, as it does on a full disk.
-    }
+    rollBack(database);
     throw error;
   }
 }

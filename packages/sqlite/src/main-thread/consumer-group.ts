@@ -3,7 +3,7 @@ import type { Claims, ConsumerState } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
 import { storedDeliveryOf } from "../protocol/row.ts";
 import { SqliteConsumer } from "./consumer.ts";
-import type { ConsumerSource } from "./consumer-source.ts";
+import type { ConsumerSource } from "./recording.ts";
 
 /** The consumers of one inbox, by number. */
 export class ConsumerGroup {
@@ -26,7 +26,7 @@ export class ConsumerGroup {
   giveCredit(): ConsumerState[] {
     const states: ConsumerState[] = [];
     for (const consumer of this.#consumers.values()) {
-      if (consumer.stopped) consumer.retire();
+      if (consumer.stopped) consumer.retiredAt = Math.min(consumer.retiredAt, performance.now());
       else states.push(consumer.giveCredit());
     }
     return states;
@@ -38,8 +38,9 @@ export class ConsumerGroup {
 
   /** Handles the rest of a reply to a request that was sent at `asOf`. */
   claimed({ due, poisoned }: Pick<Claims, "due" | "poisoned">, asOf: number | null): void {
-    for (const [number, consumer] of this.#consumers) {
-      if (consumer.isOver(asOf)) this.#consumers.delete(number);
+    for (const [number, { retiredAt, running }] of this.#consumers) {
+      // The thread has answered a request that did not list it: no more deliveries can come.
+      if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
     for (const { receiver, row } of poisoned) {

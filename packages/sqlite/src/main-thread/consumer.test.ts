@@ -4,8 +4,8 @@ import { expect, it, vi } from "vitest";
 import { handled, valid } from "../../../core/src/testing/inbox/fixture.ts";
 import { manualClock } from "../../../core/src/testing/manual-clock.ts";
 import type { Leased } from "../protocol/results.ts";
-import type { Recording } from "./completion-recorder.ts";
 import { SqliteConsumer } from "./consumer.ts";
+import type { Recording } from "./recording.ts";
 
 function leased(seq: number): Leased {
   const delivery = {

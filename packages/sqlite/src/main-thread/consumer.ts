@@ -1,11 +1,10 @@
 import { clearImmediate, setImmediate } from "node:timers";
-import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
+import type { ConsumeOptions, Consumer, Processor, Stage, StopSignal } from "@reporthook/core";
 import { jobOf, park, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
 import type { ConsumerState } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
-import { CompletionRecorder } from "./completion-recorder.ts";
-import type { ConsumerSource } from "./consumer-source.ts";
 import { PrefetchBuffer } from "./prefetch.ts";
+import type { ConsumerSource } from "./recording.ts";
 import { Run, type RunHost } from "./run.ts";
 import { SlowHandling } from "./slow-handling.ts";
 
@@ -13,14 +12,17 @@ import { SlowHandling } from "./slow-handling.ts";
 const maxCredit = 256;
 
 /** The work on one stage of one receiver: processes the deliveries that the thread leases to it, and records the outcomes. */
-export class SqliteConsumer implements Consumer {
+export class SqliteConsumer implements Consumer, RunHost {
   readonly receiver: string;
   readonly stage: Stage;
+  readonly processor: Processor;
+  readonly options: ConsumeOptions;
+  readonly source: ConsumerSource;
+  stopped = false;
+  isAborted = false;
+  /** The time since which requests no longer list it. */
+  retiredAt: number = Number.POSITIVE_INFINITY;
   readonly #number: number;
-  readonly #source: ConsumerSource;
-  readonly #options: ConsumeOptions;
-  readonly #recorder: CompletionRecorder;
-  readonly #host: RunHost;
   /** Until the outcome of the delivery is recorded. */
   readonly #running = new Set<Run>();
   readonly #slowHandling: SlowHandling;
@@ -32,8 +34,6 @@ export class SqliteConsumer implements Consumer {
   #working = 0;
   /** The credit that the thread still has; negative if more deliveries came than were wanted. */
   #credit = 0;
-  #stopped = false;
-  #retiredAt: number | null = null;
   #due: { readonly at: number; readonly timer: unknown } | null = null;
 
   constructor(
@@ -46,14 +46,10 @@ export class SqliteConsumer implements Consumer {
     this.#number = number;
     this.stage = stage;
     this.receiver = options.receiver;
-    this.#source = source;
-    this.#options = options;
-    this.#recorder = new CompletionRecorder(
-      (recording) => source.complete(recording),
-      options.onError,
-    );
+    this.source = source;
+    this.processor = processor;
+    this.options = options;
     this.#slowHandling = new SlowHandling(this.#running);
-    this.#host = this.#hostOf(processor);
     source.flush();
   }
 
@@ -61,8 +57,8 @@ export class SqliteConsumer implements Consumer {
     return this.#running.size;
   }
 
-  get stopped(): boolean {
-    return this.#stopped;
+  get signal(): StopSignal {
+    return this.#controller.signal;
   }
 
   /** The state to send to the thread, which then has its credit. */
@@ -75,36 +71,25 @@ export class SqliteConsumer implements Consumer {
 
   /** The credit to add to the thread's; negative to withdraw some. */
   get #missingCredit(): number {
-    const { concurrency } = this.#options;
+    const { concurrency } = this.options;
     const toPrefetch = this.#prefetched.target(concurrency) - this.#prefetched.length;
     const wanted = concurrency - this.#working + toPrefetch;
     return Math.max(0, Math.min(wanted, maxCredit)) - this.#credit;
   }
 
-  /** Notes that requests no longer list it. */
-  retire(): void {
-    this.#retiredAt ??= performance.now();
-  }
-
-  /** Whether no more deliveries can come: the thread has answered a request, sent at `asOf`, that did not list it. */
-  isOver(asOf: number | null): boolean {
-    if (this.#retiredAt === null || asOf === null || this.#running.size > 0) return false;
-    return asOf >= this.#retiredAt;
-  }
-
   async stop(): Promise<void> {
-    if (!this.#stopped) {
-      this.#stopped = true;
+    if (!this.stopped) {
+      this.stopped = true;
       this.#sleep();
       this.#requeue();
-      this.#source.flush();
+      this.source.flush();
     }
     if (this.#running.size > 0) await new Promise<void>((end) => this.#whenEnded.push(end));
   }
 
   async abort(): Promise<void> {
     const stopping = this.stop();
-    this.#recorder.abort();
+    this.isAborted = true;
     this.#controller.abort(new Error("The receiver is closing"));
     for (const run of this.#running) run.endEarly();
     await stopping;
@@ -114,22 +99,22 @@ export class SqliteConsumer implements Consumer {
   lease(leased: Leased, cost: number): void {
     this.#credit -= cost;
     this.#prefetched.push(leased);
-    if (this.#stopped) this.#requeue();
+    if (this.stopped) this.#requeue();
     else this.#beginSoon();
-    if (this.#credit <= 0 && this.#missingCredit > 0) this.#source.flush();
+    if (this.#credit <= 0 && this.#missingCredit > 0) this.source.flush();
   }
 
   /** Wakes when the next delivery comes due; null when none waits. */
   wakeAt(at: number | null): void {
     if (this.#due?.at === at) return;
     this.#sleep();
-    if (at === null || this.#stopped) return;
+    if (at === null || this.stopped) return;
     const wake = (): void => {
       this.#due = null;
-      this.#source.flush();
+      this.source.flush();
     };
     if (at <= this.#now()) wake();
-    else this.#due = { at, timer: setUnrefTimeout(this.#options.clock, wake, at - this.#now()) };
+    else this.#due = { at, timer: setUnrefTimeout(this.options.clock, wake, at - this.#now()) };
   }
 
   /** Drops the work on lost leases; with a new thread, the credit is lost too. */
@@ -145,27 +130,44 @@ export class SqliteConsumer implements Consumer {
     const { code = "poison", message = "" } = kept.reason ?? {};
     // Its state before that was recorded.
     const before = { ...kept, stage: this.stage, attempts: kept.attempts - 1 };
-    this.#options.onRecorded?.(jobOf(before), park("dead", code, message));
+    this.options.onRecorded?.(jobOf(before), park("dead", code, message));
   }
 
   failed(error: unknown): void {
-    this.#options.onError(error);
+    this.options.onError(error);
+  }
+
+  worked(ms: number): void {
+    this.#working--;
+    this.#prefetched.noteDuration(ms);
+    this.#beginSoon();
+  }
+
+  handling(): void {
+    this.#slowHandling.watch();
+  }
+
+  ended(run: Run): void {
+    this.#running.delete(run);
+    if (this.#running.size > 0) return;
+    this.#slowHandling.stop();
+    for (const end of this.#whenEnded.splice(0)) end();
   }
 
   /** Begins in a later tick, so that stored requests are answered first. */
   #beginSoon(): void {
-    if (this.#working < this.#options.concurrency) {
+    if (this.#working < this.options.concurrency) {
       this.#beginning ??= setImmediate(() => this.#begin());
     }
   }
 
   #begin(): void {
     this.#beginning = undefined;
-    while (this.#working < this.#options.concurrency) {
+    while (this.#working < this.options.concurrency) {
       const leased = this.#prefetched.shift();
       if (leased === undefined) return;
       this.#working++;
-      const run = new Run(this.#host, leased);
+      const run = new Run(this, leased);
       this.#running.add(run);
       run.start();
     }
@@ -176,44 +178,18 @@ export class SqliteConsumer implements Consumer {
     clearImmediate(this.#beginning);
     this.#beginning = undefined;
     for (const leased of this.#prefetched.clear()) {
-      const run = new Run(this.#host, leased);
+      const run = new Run(this, leased);
       this.#running.add(run);
       run.requeue();
     }
   }
 
-  #hostOf(processor: Processor): RunHost {
-    const consumer = this;
-    return {
-      ...{ processor, options: this.#options, recorder: this.#recorder },
-      get signal() {
-        return consumer.#controller.signal;
-      },
-      get stopped() {
-        return consumer.#stopped;
-      },
-      holdsLeases: () => this.#source.holdsLeases(),
-      worked: (ms) => {
-        this.#working--;
-        this.#prefetched.noteDuration(ms);
-        this.#beginSoon();
-      },
-      handling: () => this.#slowHandling.watch(),
-      ended: (run) => {
-        this.#running.delete(run);
-        if (this.#running.size > 0) return;
-        this.#slowHandling.stop();
-        for (const end of this.#whenEnded.splice(0)) end();
-      },
-    };
-  }
-
   #now(): number {
-    return this.#options.clock.now();
+    return this.options.clock.now();
   }
 
   #sleep(): void {
-    if (this.#due !== null) this.#options.clock.clearTimeout(this.#due.timer);
+    if (this.#due !== null) this.options.clock.clearTimeout(this.#due.timer);
     this.#due = null;
   }
 }

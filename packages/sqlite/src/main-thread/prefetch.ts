@@ -3,7 +3,8 @@ import type { Clock } from "@reporthook/core";
 import { setUnrefTimeout } from "@reporthook/core/store";
 import type { Leased } from "../protocol/results.ts";
 
-interface Waiting extends Leased {
+interface Waiting {
+  readonly leased: Leased;
   /** The time since which it has waited, or since the event loop was blocked. */
   since: number;
 }
@@ -57,16 +58,16 @@ export class PrefetchBuffer {
   }
 
   push(leased: Leased): void {
-    this.#waiting.push({ ...leased, since: this.#clock.now() });
+    this.#waiting.push({ leased, since: this.#clock.now() });
     this.#bytes += bytesOf(leased);
     this.#watch();
   }
 
   /** Takes the first one out. */
   shift(): Leased | undefined {
-    const first = this.#waiting.shift();
-    if (first !== undefined) this.#bytes -= bytesOf(first);
-    return first;
+    const leased = this.#waiting.shift()?.leased;
+    if (leased !== undefined) this.#bytes -= bytesOf(leased);
+    return leased;
   }
 
   /** Takes all out; nothing is prefetched again before work is known to be short. */
@@ -75,7 +76,7 @@ export class PrefetchBuffer {
     this.#timer = undefined;
     this.#bytes = 0;
     this.#averageMs = 2 * shortMs;
-    return this.#waiting.splice(0);
+    return this.#waiting.splice(0).map(({ leased }) => leased);
   }
 
   #watch(): void {

@@ -4,18 +4,15 @@ import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
 import { changesOf } from "../protocol/row.ts";
-import type { CompletionRecorder } from "./completion-recorder.ts";
+import { type Recorder, Recording } from "./recording.ts";
 
 /** The consumer that a run belongs to. */
-export interface RunHost {
+export interface RunHost extends Recorder {
   readonly processor: Processor;
   readonly options: ConsumeOptions;
-  readonly recorder: CompletionRecorder;
   /** Aborted when the work is to end, and when the leases are lost. */
   readonly signal: StopSignal;
   readonly stopped: boolean;
-  /** Whether this process still holds its leases. */
-  holdsLeases(): boolean | Promise<boolean>;
   /** The work of the stage has ended after `ms` milliseconds: another delivery may begin. */
   worked(ms: number): void;
   /** Handling has begun, and its verdict is not recorded. */
@@ -111,7 +108,7 @@ export class Run {
   #isLeased(): boolean | Promise<boolean> {
     // Where it can't be asked, the thread has ended, and with it the lease.
     try {
-      const isHeld = this.#host.holdsLeases();
+      const isHeld = this.#host.source.holdsLeases();
       return typeof isHeld === "boolean" ? isHeld : isHeld.catch(() => false);
     } catch {
       return false;
@@ -150,7 +147,7 @@ export class Run {
     const endEarly = (): void => end(stopped);
     this.#endEarly = endEarly;
     work.then(end, (error: unknown) => {
-      if (!this.#signal.aborted) this.#host.options.onError(error);
+      if (!this.#signal.aborted) this.#host.failed(error);
       end(retryIn(1_000, describe(error), { countsAsAttempt: true }));
     });
   }
@@ -165,13 +162,13 @@ export class Run {
     settled: readonly Settled[],
     then: (isRecorded: boolean) => void,
   ): void {
-    const { options, recorder } = this.#host;
-    recorder.record(completion, this.#leased.kept, (isRecorded) => {
+    const { options } = this.#host;
+    new Recording(this.#host, completion, this.#leased.kept, (isRecorded) => {
       if (isRecorded) {
         for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
       }
       then(isRecorded);
-    });
+    }).send();
   }
 
   #completion(keepsLease: boolean): Completion {

@@ -26,8 +26,7 @@ export function checkThread(): void {
 export function startThread(workerData: unknown): Worker {
   checkThread();
   const options: WorkerOptions = { name: "reporthook-sqlite", workerData, ...surroundings() };
-  if (fromSource) return startSource(new URL("./writer-thread.ts", here), options);
-  return new Worker(threadFile(), options);
+  return new Worker(fromSource ? sourceThread() : threadFile(), options);
 }
 
 /** The file of the thread, in a form that bundlers and file tracers recognize: they copy it, and it needs no other file. */
@@ -55,15 +54,12 @@ interface Bundler {
 let bundled: URL | undefined;
 
 /**
- * Starts the thread from TypeScript files, also those of our other packages, so that the workspace needs no build. They are
- * bundled here: in the thread a loader would run WebAssembly, which sometimes crashes V8 (nodejs/node#64500).
+ * The thread from TypeScript files, also those of our other packages, so that the workspace needs no build. They are bundled here:
+ * in the thread a loader would run WebAssembly, which sometimes crashes V8 (nodejs/node#64500).
  */
-function startSource(file: URL, options: WorkerOptions): Worker {
-  bundled ??= bundle(file);
-  return new Worker(bundled, options);
-}
-
-function bundle(file: URL): URL {
+function sourceThread(): URL {
+  if (bundled !== undefined) return bundled;
+  const file = new URL("./writer-thread.ts", here);
   const { buildSync } = requireOf(here)("esbuild") as Bundler;
   const { outputFiles } = buildSync({
     ...{ entryPoints: [fileURLToPath(file)], bundle: true, write: false },
@@ -71,5 +67,6 @@ function bundle(file: URL): URL {
     define: { "import.meta.url": JSON.stringify(file.href) },
   });
   const code = Buffer.from(outputFiles[0].contents).toString("base64");
-  return new URL(`data:text/javascript;base64,${code}`);
+  bundled = new URL(`data:text/javascript;base64,${code}`);
+  return bundled;
 }

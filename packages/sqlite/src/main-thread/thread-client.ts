@@ -2,7 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type AddResult, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
-import { type CountsByKind, kindOf } from "../protocol/counts.ts";
+import { kindOf, type ReceiverCounts } from "../protocol/counts.ts";
 import {
   type CompletionResult,
   type FromThread,
@@ -13,18 +13,25 @@ import {
   type ThreadCall,
   type ThreadOptions,
 } from "../protocol/protocol.ts";
+import { RequestBatch } from "../protocol/request-batch.ts";
 import { addResultOf, errorOfFailure, leasedOf, seqOf } from "../protocol/results.ts";
-import type { Recording } from "./completion-recorder.ts";
+import type { ConsumerGroup } from "./consumer-group.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
-import { RequestBatch } from "./request-batch.ts";
+import type { Recording } from "./recording.ts";
 import { startThread } from "./spawn.ts";
-import type { ThreadListener } from "./thread-listener.ts";
 import { Waiters } from "./waiters.ts";
 
 interface Adding {
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
   readonly size: PendingDelivery;
+}
+
+/** Receives what answers no request. */
+export interface ThreadListener {
+  counted(counts: ReceiverCounts): void;
+  /** The thread has ended; `error` if that was unexpected. */
+  ended(error: ReporthookError | null): void;
 }
 
 // This many are sent before the end of the tick: while the thread stores them, this one reads the next.
@@ -36,14 +43,15 @@ const sureMs = leaseLostAfterMs - heartbeatMs;
 export class ThreadClient {
   /** Resolves when the file can be written. */
   readonly opened: Promise<void>;
+  readonly pending: Pending = new Pending();
   readonly #thread: Worker;
   readonly #ended: Promise<void>;
+  readonly #consumers: ConsumerGroup;
   readonly #listener: ThreadListener;
   readonly #opening = new Waiters<null, void>();
   readonly #adding = new Waiters<Adding, AddResult>();
   readonly #recordings: Recording[] = [];
   readonly #calling = new Waiters<null, unknown>();
-  readonly #pending = new Pending();
   #batch = new RequestBatch();
   #flushing: ReturnType<typeof setImmediate> | undefined;
   #ownedAsOf = Number.NEGATIVE_INFINITY;
@@ -51,7 +59,8 @@ export class ThreadClient {
   #closing = false;
   #over = false;
 
-  constructor(options: ThreadOptions, listener: ThreadListener) {
+  constructor(options: ThreadOptions, consumers: ConsumerGroup, listener: ThreadListener) {
+    this.#consumers = consumers;
     this.#listener = listener;
     this.#thread = startThread(options);
     this.opened = this.#opening.add(null);
@@ -74,14 +83,9 @@ export class ThreadClient {
     const begins = arrival.to === "received" ? null : newStoredDelivery(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
     const size = { receiver, kind, bytes: body.byteLength + (key?.byteLength ?? 0) };
-    this.#pending.add(size);
+    this.pending.add(size);
     this.#batch.add(delivery, kind, begins);
     return this.#promise(this.#adding, { delivery, arrival, size });
-  }
-
-  /** Counts of a receiver's deliveries that are on their way to the file. */
-  pendingOf(receiver: string): CountsByKind {
-    return this.#pending.countsOf(receiver);
   }
 
   /** Records a completion and resolves it with the result. */
@@ -143,7 +147,7 @@ export class ThreadClient {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     try {
-      const request = this.#batch.encode(this.#listener.consumerStates());
+      const request = this.#batch.encode(this.#consumers.giveCredit());
       this.#batch = new RequestBatch();
       this.#thread.ref();
       // Transferred: each copy would take fresh memory in the thread.
@@ -191,12 +195,13 @@ export class ThreadClient {
     const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
     for (const { waiter, result } of this.#adding.take(adds)) {
       const { delivery, arrival, size } = waiter.asked;
-      this.#pending.remove(size);
+      this.pending.remove(size);
       if (isFailure(result)) {
         waiter.reject(errorOfFailure(result));
         continue;
       }
-      const [seq, added] = [seqOf(result), addResultOf(delivery.id, result)];
+      const seq = seqOf(result);
+      const added = addResultOf(delivery.id, result);
       if (added.status === "added" && seq !== null && wanted.has(seq)) {
         inMemory.set(seq, newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
       }
@@ -205,32 +210,25 @@ export class ThreadClient {
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
       const { completion, kept } = recording;
       if (wanted.has(completion.seq)) inMemory.set(completion.seq, kept);
-      try {
-        recording.resolve(completions[index] as CompletionResult);
-      } catch (error) {
-        // An observer that throws must not keep the rest of the reply from the consumers.
-        setImmediate(() => {
-          throw error;
-        });
-      }
+      recording.resolve(completions[index] as CompletionResult);
     }
     for (const { waiter, result } of this.#calling.take(calls)) {
       if (isFailure(result)) waiter.reject(errorOfFailure(result));
       else waiter.resolve(result.value);
     }
-    if (lost) this.#listener.leasesLost();
+    if (lost) this.#consumers.loseLeases();
     for (const one of claimed) {
-      this.#listener.leased(one.consumer, leasedOf(one, workerId ?? 0, inMemory), one.cost);
+      this.#consumers.lease(one.consumer, leasedOf(one, workerId ?? 0, inMemory), one.cost);
     }
-    this.#listener.claimed(reply, asOf);
-    if (error !== null) this.#listener.failed(errorOfFailure(error));
+    this.#consumers.claimed(reply, asOf);
+    if (error !== null) this.#consumers.failed(errorOfFailure(error));
   }
 
   #end(): void {
     this.#over = true;
     clearImmediate(this.#flushing);
     if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
-    this.#pending.clear();
+    this.pending.clear();
     for (const recording of this.#recordings.splice(0)) recording.reject(this.#whyOver());
     for (const waiters of [this.#opening, this.#adding, this.#calling]) {
       waiters.rejectAll(this.#whyOver());

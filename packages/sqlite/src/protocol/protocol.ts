@@ -32,14 +32,14 @@ export interface AddBatch {
   readonly kind: number;
   /** Only of a batch of one, that does not begin as received. */
   readonly changes: Changes | null;
-  readonly ids: readonly string[];
-  readonly receivedAt: readonly number[];
-  readonly ackMs: readonly number[];
-  readonly signatures: readonly (string | null)[];
+  readonly ids: string[];
+  readonly receivedAt: number[];
+  readonly ackMs: number[];
+  readonly signatures: (string | null)[];
   /** The bytes follow each other in {@link Request.bytes}: body, then key. */
-  readonly bodyBytes: readonly number[];
+  readonly bodyBytes: number[];
   /** 0 without a key. */
-  readonly keyBytes: readonly number[];
+  readonly keyBytes: number[];
 }
 
 /** The end of one attempt. */

@@ -1,10 +1,10 @@
 import type { State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import type { Addition } from "../protocol/add-batches.ts";
 import { everKind, kindOf } from "../protocol/counts.ts";
 import type { AddBatch, Completion, StoredResult } from "../protocol/protocol.ts";
 import { queues } from "../protocol/queues.ts";
+import type { Addition } from "../protocol/request-batch.ts";
 import {
   type Changes,
   changedColumns,
@@ -12,9 +12,9 @@ import {
   leasedTo,
   storedDeliveryOf,
 } from "../protocol/row.ts";
-import { asNamed, BulkInsert, type RowShape } from "./bulk-insert.ts";
 import { type Counters, lastNumber } from "./counters.ts";
 import type { DedupeWindow } from "./dedupe/window.ts";
+import { NewDeliveries } from "./new-deliveries.ts";
 import type { ReceiverIds } from "./receiver-ids.ts";
 
 /** The tables that change together with deliveries. */
@@ -25,25 +25,10 @@ export interface Tables {
   readonly window: DedupeWindow;
 }
 
-/**
- * A new delivery. `OR FAIL`, because a failure rolls back the whole transaction: SQLite need not prepare to undo the statement
- * alone.
- */
-const arriving: RowShape = {
-  into: "INSERT OR FAIL INTO delivery",
-  own: ["seq", "id", "received_at", "ack_ms", "signature", "body"],
-  shared: ["receiver", "same_signature_as", "url", "context", "headers", "queue", "worker"],
-  columns: {
-    ...asNamed("seq", "id", "received_at", "ack_ms", "signature", "body"),
-    ...asNamed("receiver", "same_signature_as", "url", "context", "headers", "queue"),
-    ...{ state: "0", rank: "ifnull(worker, received_at)", starts: "worker IS NOT NULL" },
-  },
-};
-
 /** The only writer of deliveries; it counts each change. */
 export class Deliveries {
   readonly #tables: Tables;
-  readonly #insert: BulkInsert;
+  readonly #new: NewDeliveries;
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #drop: Statement;
@@ -55,7 +40,7 @@ export class Deliveries {
   constructor(tables: Tables) {
     this.#tables = tables;
     const { database } = tables;
-    this.#insert = new BulkInsert(database, arriving);
+    this.#new = new NewDeliveries(database);
     const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
     this.#record = database.prepare(
@@ -73,7 +58,7 @@ export class Deliveries {
 
   /** Forgets additions that were not written. */
   rollBack(): void {
-    this.#insert.clear();
+    this.#new.clear();
     this.#changes = [];
   }
 
@@ -89,8 +74,8 @@ export class Deliveries {
     const seq = this.#nextSeq++;
     const queue = workerId === null ? queues.verify.first : queues.verify.leased;
     const earlier = sameSignatureAs ?? null;
-    this.#insert.share([receiver, earlier, url, context, headers, queue, workerId]);
-    this.#insert.add(seq, id, receivedAt, ackMs, signature, body);
+    this.#new.share(receiver, earlier, url, context, headers, queue, workerId);
+    this.#new.add(seq, id, receivedAt, ackMs, signature, body);
     if (changes !== null) this.#changes.push({ seq, changes });
     if (key !== null) window.add(seq, id, receivedAt, key);
     counters.add(receiver, kind, 1);
@@ -99,7 +84,7 @@ export class Deliveries {
   }
 
   write(): void {
-    this.#insert.write();
+    this.#new.write();
     for (const { seq, changes } of this.#changes) this.#change.run(...changes, seq);
     this.#changes = [];
   }

@@ -1,4 +1,4 @@
-import type { Statement } from "../database/driver.ts";
+import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
 import type { Leases } from "./claim/leases.ts";
@@ -76,11 +76,7 @@ export class Transactions {
 
   #rollBack(): void {
     const { database } = this.#followers.tables;
-    try {
-      database.exec("ROLLBACK");
-    } catch {
-      // SQLite has rolled back already, or the commit is in a file that is out of reach.
-    }
+    rollBack(database);
     try {
       this.#reload();
       this.#file.save(database);

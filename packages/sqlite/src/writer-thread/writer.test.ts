@@ -7,10 +7,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
 import { prepareSchema } from "../database/migrations.ts";
-import { AddBatches } from "../protocol/add-batches.ts";
 import { kindOf } from "../protocol/counts.ts";
 import type { Claimed, Completion, ConsumerState, Reply, Request } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
+import { RequestBatch } from "../protocol/request-batch.ts";
 import { changesOf, storedDeliveryOf } from "../protocol/row.ts";
 import { Writer } from "./writer.ts";
 
@@ -84,8 +84,11 @@ function adds(...ids: readonly string[]): Pick<Request, "adds" | "bytes"> {
   return addsOf(ids, {});
 }
 
-function addsOf(ids: readonly string[], parts: Partial<NewDelivery>) {
-  const additions = new AddBatches();
+function addsOf(
+  ids: readonly string[],
+  parts: Partial<NewDelivery>,
+): Pick<Request, "adds" | "bytes"> {
+  const additions = new RequestBatch();
   for (const id of ids) {
     const key = Buffer.alloc(24);
     for (const half of [0, 12]) key.writeUInt32BE(++made, half);
@@ -93,7 +96,7 @@ function addsOf(ids: readonly string[], parts: Partial<NewDelivery>) {
     const delivery = { ...sent, id, receivedAt: now, key, signature: "s", ackMs: 1, ...parts };
     additions.add(delivery, 0, null);
   }
-  return additions.encode();
+  return additions.encode([]);
 }
 
 const consumer = (credit: number): ConsumerState => ({

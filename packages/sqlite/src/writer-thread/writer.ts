@@ -1,7 +1,6 @@
 import { ReporthookError } from "@reporthook/core";
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
-import { type Addition, eachAddition } from "../protocol/add-batches.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
 import type {
   AddBatch,
@@ -16,6 +15,7 @@ import type {
   ThreadFailure,
   ThreadOptions,
 } from "../protocol/protocol.ts";
+import { type Addition, eachAddition } from "../protocol/request-batch.ts";
 import { seqOf } from "../protocol/results.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Admin } from "./admin/admin.ts";

@@ -32,9 +32,8 @@ const listed = [
 const samples = 100;
 const rejected = states.indexOf("rejected");
 
-/** The rows of one index that have this value. */
+/** The rows with one value of an indexed column. */
 interface IndexRange {
-  readonly index: "delivery_state" | "delivery_type" | "delivery_report" | "delivery_reason";
   readonly column: "state" | "type" | "report" | "reason";
   readonly value: Value;
 }
@@ -82,12 +81,7 @@ export class Query {
     return times.length === 0 ? null : new Date(Math.min(...times));
   }
 
-  #rows(
-    receiver: number,
-    { index, column, value }: IndexRange,
-    query: InboxQuery,
-    most: number,
-  ): Row[] {
+  #rows(receiver: number, { column, value }: IndexRange, query: InboxQuery, most: number): Row[] {
     const { state, type, reportId, reason, newestFirst = false } = query;
     const { first, below } = idRange(query);
     const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
@@ -103,7 +97,7 @@ export class Query {
       ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
     ];
     const statement = this.#prepare(
-      `SELECT ${listed} FROM delivery INDEXED BY ${index} WHERE ${conditions.join(" AND ")}
+      `SELECT ${listed} FROM delivery INDEXED BY delivery_${column} WHERE ${conditions.join(" AND ")}
        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     );
     const values = given.map(([, of]) => of);
@@ -111,22 +105,20 @@ export class Query {
   }
 
   #minute(receivers: readonly number[], from: number, until: number): Minute | null {
+    const all = this.#ofState("count(*) AS number");
     const counts = zeroCounts();
     const range = [idAt(from), idAt(until)];
     const found: [receiver: number, state: number, count: number][] = [];
     for (const receiver of receivers) {
       for (const [state, name] of states.entries()) {
-        const count = this.#count(receiver, state, ...range);
+        const count = Number(all.get(receiver, state, ...range)?.["number"]);
         if (count > 0) found.push([receiver, state, count]);
         counts[name] += count;
       }
     }
     const total = found.reduce((sum, [, , count]) => sum + count, 0);
     if (total === 0) return null;
-    const times = this.#prepare(
-      `SELECT ack_ms FROM delivery INDEXED BY delivery_state
-       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?`,
-    );
+    const times = this.#ofState("ack_ms", "ORDER BY id LIMIT ?");
     const ackMs = found.flatMap(([receiver, state, count]) => {
       const share = Math.ceil((samples * count) / total);
       return times.all(receiver, state, ...range, share).map((row) => Number(row["ack_ms"]));
@@ -136,10 +128,7 @@ export class Query {
 
   /** The time of receipt of the first delivery from a moment on, before `end`; `end` if there is none. */
   #firstFrom(receivers: readonly number[], from: number, end: number): number {
-    const first = this.#prepare(
-      `SELECT id FROM delivery INDEXED BY delivery_state
-       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT 1`,
-    );
+    const first = this.#ofState("id", "ORDER BY id LIMIT 1");
     const range = [idAt(from), idAt(end)];
     const rows = receivers.flatMap((receiver) =>
       [...states.keys()].flatMap((state) => first.all(receiver, state, ...range)),
@@ -147,12 +136,12 @@ export class Query {
     return Math.max(from, Math.min(end, ...rows.map(({ id }) => timeOf(String(id)))));
   }
 
-  #count(receiver: number, state: number, ...range: readonly string[]): number {
-    const statement = this.#prepare(
-      `SELECT count(*) AS number FROM delivery INDEXED BY delivery_state
-       WHERE receiver = ? AND state = ? AND id >= ? AND id < ?`,
+  /** A statement for the deliveries of a receiver in a state, with ids from one on and below another. */
+  #ofState(columns: string, rest = ""): Statement {
+    return this.#prepare(
+      `SELECT ${columns} FROM delivery INDEXED BY delivery_state
+       WHERE receiver = ? AND state = ? AND id >= ? AND id < ? ${rest}`,
     );
-    return Number(statement.get(receiver, state, ...range)?.["number"]);
   }
 
   /** Counts by reason: a released delivery has no reason, so deliveries with one are parked or rejected. */
@@ -199,14 +188,14 @@ export class Query {
 /** The ranges to read: usually those of the filter with the fewest rows. */
 function rangesOf({ state, type, reportId, reason }: InboxQuery): IndexRange[] {
   if (reportId !== undefined) {
-    return [{ index: "delivery_report", column: "report", value: reportId }];
+    return [{ column: "report", value: reportId }];
   }
-  if (reason !== undefined) return [{ index: "delivery_reason", column: "reason", value: reason }];
+  if (reason !== undefined) return [{ column: "reason", value: reason }];
   const isFew = state !== undefined && state !== "handled";
   if (type !== undefined && !isFew) {
-    return [{ index: "delivery_type", column: "type", value: type }];
+    return [{ column: "type", value: type }];
   }
   return states.flatMap((one, number): IndexRange[] =>
-    isChosen(one, state) ? [{ index: "delivery_state", column: "state", value: number }] : [],
+    isChosen(one, state) ? [{ column: "state", value: number }] : [],
   );
 }

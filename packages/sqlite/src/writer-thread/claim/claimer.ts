@@ -45,7 +45,7 @@ export class Claimer {
   readonly #receivers: ReceiverIds;
   /** The time of receipt of the newest delivery that this process has stored, by receiver. */
   readonly #newest = new Map<string, number>();
-  /** Bytes of bodies that the main thread has in memory during this batch, by number. */
+  /** Deliveries that came in this batch and wait, so that the main thread has them in memory: bytes of their bodies, by number. */
   #inMemory = new Map<number, number>();
   #claimed: Claimed[] = [];
   /** Whether the batch has failed: no further claim would reach a consumer. */
@@ -85,9 +85,12 @@ export class Claimer {
 
   /** Notes a delivery that was stored or recorded, and its claim. */
   arrived({ seq, receiver, queued, claim, bytes }: Arrived): void {
-    this.#inMemory.set(seq, bytes);
-    if (claim !== null) this.#take(claim.consumer, seq, null, bytes);
-    else if (queued !== null) this.consumers.noteWaiting(receiver, queued.stage, queued.dueAt);
+    if (claim !== null) {
+      this.#take(claim.consumer, seq, null, bytes);
+    } else if (queued !== null) {
+      this.#inMemory.set(seq, bytes);
+      this.consumers.noteWaiting(receiver, queued.stage, queued.dueAt);
+    }
   }
 
   /** Forgets the deliveries in the main thread's memory: their rows were changed. */

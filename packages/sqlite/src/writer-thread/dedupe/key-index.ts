@@ -1,12 +1,11 @@
 import type { Database, Statement } from "../../database/driver.ts";
-import { asNamed, BulkInsert } from "../bulk-insert.ts";
 import { signatureBytes } from "./generation.ts";
 
 /** The index of the keys that do not fit in memory: their numbers. */
 export class KeyIndex {
   readonly #exact: Statement;
   readonly #sibling: Statement;
-  readonly #insert: BulkInsert;
+  readonly #insert: Statement;
   readonly #delete: Statement;
   readonly #any: Statement;
   /** Whether there may be keys: an empty index is not queried. */
@@ -18,11 +17,7 @@ export class KeyIndex {
     this.#sibling = database.prepare(`${select} WHERE key >= ? AND key < ? LIMIT 1`);
     this.#any = database.prepare(`${select} LIMIT 1`);
     this.#delete = database.prepare("DELETE FROM seen_before WHERE key = ?");
-    this.#insert = new BulkInsert(database, {
-      into: "REPLACE INTO seen_before",
-      own: ["key", "seq"],
-      columns: asNamed("key", "seq"),
-    });
+    this.#insert = database.prepare("REPLACE INTO seen_before (key, seq) VALUES (?, ?)");
   }
 
   /** Checks whether other processes use it. */
@@ -43,14 +38,9 @@ export class KeyIndex {
     return this.#seqOf(this.#sibling, from, to);
   }
 
-  /** Adds a key; {@link write} stores it. */
   add(key: Uint8Array, seq: number): void {
-    this.#insert.add(key, seq);
+    this.#insert.run(key, seq);
     this.#isUsed = true;
-  }
-
-  write(): void {
-    this.#insert.write();
   }
 
   delete(key: Uint8Array): void {

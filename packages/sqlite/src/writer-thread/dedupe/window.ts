@@ -204,7 +204,6 @@ export class DedupeWindow {
       left -= row?.keys.length ?? 0;
       this.#memory.settled = Math.min(end, row?.last ?? end);
     }
-    this.#index.write();
   }
 
   #generations(): readonly Generation[] {
