@@ -81,8 +81,11 @@ describe("README blocks marked run end well", () => {
   });
 });
 
-describe("README blocks marked serve take a genuine notification", () => {
-  test.each(blocks.filter(({ mode }) => mode === "serve"))("$name", async ({ name }) => {
+describe("README blocks marked serve take a genuine notification, and end well", () => {
+  const ended = blocks
+    .filter(({ mode }) => mode === "serve")
+    .flatMap((block) => signalsOf(block).map((signal) => ({ ...block, signal })));
+  test.each(ended)("$name, $signal", async ({ name, code, signal }) => {
     const emulator = createEmulator();
     const { url } = await emulator.listen();
     const port = await freePort();
@@ -105,13 +108,21 @@ describe("README blocks marked serve take a genuine notification", () => {
       };
       // On a busy machine the inbox may not be open yet: 503, to be sent again.
       await expect.poll(send).toEqual([200, { status: "accepted", id: expect.any(String) }]);
+      server.kill(signal);
+      const listens = code.includes(`"${signal}"`);
+      expect(await once(server, "exit")).toEqual(listens ? [0, null] : [null, signal]);
     } finally {
-      server.kill("SIGTERM");
+      server.kill("SIGKILL");
       if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
       await emulator.close();
     }
   });
 });
+
+/** The signals to end a program with: Ctrl-C where it listens to that. */
+function signalsOf({ code }: Block): NodeJS.Signals[] {
+  return code.includes('"SIGINT"') ? ["SIGINT", "SIGTERM"] : ["SIGTERM"];
+}
 
 /** Checks the types of the files in a folder; resolves to what is wrong. */
 async function compile(folder: string, include: readonly string[]): Promise<string> {
