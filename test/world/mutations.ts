@@ -147,7 +147,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "handles what had to wait for its turn without asking for its lease",
     file: `${core}/process/runner.ts`,
-    of: "isStillLeased",
+    of: "#mayBegin",
     becomes: "return true;",
     seed: 540,
   },

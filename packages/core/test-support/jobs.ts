@@ -34,7 +34,7 @@ export function testStages(
     status,
     expired: "hold",
     reusedSignature: "accept",
-    concurrency: { verify: 16 },
+    concurrency: { verify: 16, handle: 8 },
     retry: { attempts: 3, minMs: 1_000, maxMs: 10_000 },
     handlerTimeoutMs: 1_000,
     ...rest,

@@ -14,7 +14,7 @@ export interface Semaphore {
 /** Makes a {@link Semaphore} with `count` free permits. */
 export function createSemaphore(count: number): Semaphore {
   let free = count;
-  const waiting = new Heap<() => boolean>();
+  const waiting = new Heap<Waiter>();
 
   return {
     get free() {
@@ -26,29 +26,34 @@ export function createSemaphore(count: number): Semaphore {
         free--;
         return true;
       }
-      return new Promise((resolve) => {
-        let waits = true;
-        const end = (acquired: boolean): boolean => {
-          if (!waits) return false;
-          waits = false;
-          undo();
-          resolve(acquired);
-          return true;
-        };
-        const next = (): boolean => end(true);
-        // A waiter with a high rank may wait long: an aborted one must not stay in memory.
-        const undo = onAbort(signal, () => {
-          waiting.remove(next);
-          end(false);
-        });
-        waiting.push(rank, next);
-      });
+      return new Promise((resolve) => waiting.push(rank, new Waiter(resolve, signal, waiting)));
     },
     release() {
-      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-        if (next()) return;
-      }
-      free++;
+      const next = waiting.pop();
+      if (next === undefined) free++;
+      else next.end(true);
     },
   };
+}
+
+class Waiter {
+  readonly #resolve: (acquired: boolean) => void;
+  readonly #undo: () => void;
+
+  constructor(
+    resolve: (acquired: boolean) => void,
+    signal: StopSignal,
+    waiting: Pick<Heap<Waiter>, "remove">,
+  ) {
+    this.#resolve = resolve;
+    // A waiter with a high rank may wait long: an aborted one must not stay in memory.
+    this.#undo = onAbort(signal, () => {
+      if (waiting.remove(this)) this.end(false);
+    });
+  }
+
+  end(acquired: boolean): void {
+    this.#undo();
+    this.#resolve(acquired);
+  }
 }

@@ -1,9 +1,11 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
 import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
+import type { Processor } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
+import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError, withError } from "../lib/thrown.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
@@ -15,7 +17,14 @@ import { toEvent } from "./to-event.ts";
 
 type Needed =
   | ("clock" | "logger" | "parse" | "schemas" | "reusedSignature" | "retry")
-  | ("handlerTimeoutMs" | "redact");
+  | ("concurrency" | "handlerTimeoutMs" | "redact");
+
+const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
+
+type Work = Parameters<Processor>;
+
+/** Milliseconds of real time: shorter handling is worth waiting for. */
+const shortMs = 5;
 
 /** The options of {@link HandleStage}. */
 export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
@@ -27,10 +36,15 @@ export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
 export class HandleStage {
   readonly #options: HandleOptions;
   readonly #noHandler: NoHandler;
+  readonly #slots: Semaphore;
+  #atOnce = 0;
+  /** The average time of handling, in milliseconds. */
+  #averageMs = shortMs;
 
   constructor(options: HandleOptions) {
     this.#options = options;
     this.#noHandler = createNoHandler(options);
+    this.#slots = createSemaphore(options.concurrency.handle);
   }
 
   /** Begins the work: warns if no handler is registered. */
@@ -38,23 +52,57 @@ export class HandleStage {
     this.#noHandler.atStart();
   }
 
-  /** Handles one delivery. An unexpected failure is an attempt like any other: retries must come to an end. */
-  async run(job: Job, signal: StopSignal): Promise<Outcome> {
-    let event: EventOf | null;
+  /** The number of deliveries to claim at a time, beside those that {@link runAtOnce} runs. */
+  get concurrency(): number {
+    return Math.max(1, this.#options.concurrency.handle - this.#atOnce);
+  }
+
+  /** Handles one delivery once a slot is free. An unexpected failure is an attempt like any other: retries must come to an end. */
+  run(...work: Work): Promise<Outcome> {
+    return this.#runInSlot(work, 0);
+  }
+
+  /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
+  runAtOnce(...work: Work): Promise<Outcome> | null {
+    const { verify } = this.#options.concurrency;
+    const waitingMax = this.#averageMs < shortMs ? verify : 0;
+    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(work, 1);
+  }
+
+  async #runInSlot([job, signal, isLeased]: Work, atOnce: 0 | 1): Promise<Outcome> {
+    this.#atOnce += atOnce;
+    const acquiring = this.#slots.acquire(job.receivedAt.getTime(), signal);
+    const waits = isPromise(acquiring);
+    const hasSlot: boolean = waits ? await acquiring : acquiring;
+    const from = performance.now();
     try {
-      const making = toEvent(job, this.#options);
-      event = isPromise(making) ? await this.#inTime(making, signal) : making;
-    } catch (error) {
-      return signal.aborted ? stopped : this.#notUnderstood(error);
-    }
-    if (event === null) {
-      return park("dead", "not_understood", "The body is not a JSON object.");
-    }
-    try {
-      return await this.#handle(job, event, signal);
+      if (!hasSlot || (waits && !((await isLeased?.()) ?? true))) return stopped;
+      return await this.#attempt(job, signal);
     } catch (error) {
       return signal.aborted ? stopped : this.#afterFailure(job, [error]);
+    } finally {
+      this.#atOnce -= atOnce;
+      if (hasSlot) {
+        this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
+        this.#slots.release();
+      }
     }
+  }
+
+  #attempt(job: Job, signal: StopSignal): Outcome | Promise<Outcome> {
+    const notUnderstood = (error: unknown): Outcome =>
+      signal.aborted ? stopped : this.#notUnderstood(error);
+    const handle = (event: EventOf | null): Outcome | Promise<Outcome> =>
+      event === null ? notAnObject : this.#handle(job, event, signal);
+    let making: ReturnType<typeof toEvent>;
+    try {
+      making = toEvent(job, this.#options);
+    } catch (error) {
+      return notUnderstood(error);
+    }
+    return isPromise(making)
+      ? this.#inTime(making, signal).then(handle, notUnderstood)
+      : handle(making);
   }
 
   #handle(job: Job, event: EventOf, signal: StopSignal): Outcome | Promise<Outcome> {

@@ -1,14 +1,12 @@
 import { ReporthookError } from "../errors.ts";
-import { type Job, type Outcome, type Stage, stopped } from "../inbox/delivery.ts";
+import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
 import type { Consumer, IsLeased, Processor } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
-import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { settlesWithin } from "../lib/timeout.ts";
 import { messages } from "../messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -30,8 +28,6 @@ export interface RunnerParts {
 }
 
 const retryMaxMs = 30_000;
-/** Milliseconds of real time: shorter handling is worth waiting for. */
-const shortMs = 5;
 const intervalMaxMs = 2_147_483_647;
 
 /** Runs the two stages of a receiver on its inbox: starts them, reports outcomes, and ends them. */
@@ -40,13 +36,9 @@ export class Runner {
   readonly #parts: RunnerParts;
   readonly #aborted = new StopController();
   readonly #inboxFailed: Logger["warn"];
-  readonly #handling: Semaphore;
   #consumers: readonly Consumer[] = [];
   #opening: Promise<void> | undefined;
   #failures = 0;
-  #atOnce = 0;
-  /** The average time of handling, in milliseconds. */
-  #averageMs = shortMs;
   #retryTimer: unknown;
   #keepAlive: unknown;
 
@@ -54,7 +46,6 @@ export class Runner {
     this.#settings = settings;
     this.#parts = parts;
     this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
-    this.#handling = createSemaphore(settings.concurrency.handle);
   }
 
   /** Whether the inbox is open and its deliveries are worked on. */
@@ -144,15 +135,16 @@ export class Runner {
   #consume(stage: Stage): Consumer {
     const { bind, redact, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
-    const verify = (job: Job, signal: StopSignal) => stages.verify.run(job, signal);
-    const handle: Processor = (...job) => this.#handle(...job);
-    const handleAtOnce = (...job: Parameters<Processor>) => this.#handleAtOnce(...job);
-    const atOnce = () => this.#atOnce;
+    const verify: Processor = (job, signal) => stages.verify.run(job, signal);
+    const handle: Processor = (job, signal, isLeased) =>
+      stages.handle.run(job, signal, () => this.#mayBegin(isLeased));
+    const handleAtOnce: typeof stages.handle.runAtOnce = (job, signal, isLeased) =>
+      stages.handle.runAtOnce(job, signal, () => this.#mayBegin(isLeased));
     // Any request may have started this: nothing may run in its async context.
     return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
       receiver: name,
       get concurrency() {
-        return stage === "verify" ? concurrency.verify : Math.max(1, concurrency.handle - atOnce());
+        return stage === "verify" ? concurrency.verify : stages.handle.concurrency;
       },
       clock,
       // Called for each delivery, or each second.
@@ -168,38 +160,13 @@ export class Runner {
     });
   }
 
-  async #handle(job: Job, signal: StopSignal, isLeased?: IsLeased): Promise<Outcome> {
-    const acquiring = this.#handling.acquire(job.receivedAt.getTime(), signal);
-    const waits = isPromise(acquiring);
-    if (!(waits ? await acquiring : acquiring)) return stopped;
-    const from = performance.now();
-    try {
-      if (waits && (this.#parts.status.closing || !(await isStillLeased(isLeased)))) return stopped;
-      return await this.#parts.stages.handle.run(job, signal);
-    } finally {
-      this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
-      this.#handling.release();
-    }
-  }
-
-  /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. */
-  #handleAtOnce(...job: Parameters<Processor>): Promise<Outcome> | null {
-    const { free } = this.#handling;
-    const waitsMax = this.#averageMs < shortMs ? this.#settings.concurrency.verify : 0;
-    if (free + waitsMax <= 0) return null;
-    this.#atOnce++;
-    return this.#handle(...job).finally(() => {
-      this.#atOnce--;
-    });
+  /** Whether a delivery that waited for a slot may be handled: this process may have stood still and lost its lease. */
+  #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {
+    return !this.#parts.status.closing && (isLeased?.() ?? true);
   }
 
   #letProcessEnd(): void {
     clearInterval(this.#keepAlive as number);
     this.#keepAlive = undefined;
   }
-}
-
-/** Another process may have been handed the job while it waited here and this process stood still. */
-async function isStillLeased(isLeased: IsLeased | undefined): Promise<boolean> {
-  return isLeased === undefined || (await isLeased());
 }

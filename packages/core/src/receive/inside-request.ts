@@ -4,9 +4,7 @@ import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
-import { isPromise } from "../lib/is-promise.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
-import { createSemaphore } from "../lib/semaphore.ts";
 import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
 import { messages } from "../messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -35,15 +33,9 @@ const storeMs = 1_000;
 
 /** Makes the work of a receiver inside its requests. */
 export function createInline(
-  {
-    clock,
-    concurrency,
-    limits,
-    logger,
-  }: Pick<ReceiverSettings, "clock" | "concurrency" | "limits" | "logger">,
+  { clock, limits, logger }: Pick<ReceiverSettings, "clock" | "limits" | "logger">,
   { stages, reporter, signal: parent }: InlineParts,
 ): Inline {
-  const handling = createSemaphore(concurrency.handle);
   // By id, which copies of a notification share: they wait for the outcome of the first one.
   const running = new Map<string, Promise<ReceiveResult>>();
 
@@ -62,9 +54,7 @@ export function createInline(
       if (outcome.to !== "verified") return { refused: "not_handled" };
       job = jobAt(delivery, outcome);
     }
-    const taking = handling.acquire(delivery.receivedAt, signal);
-    if (!(isPromise(taking) ? await taking : taking)) return { refused: "not_handled" };
-    const outcome = await stages.handle.run(job, signal).finally(handling.release);
+    const outcome = await stages.handle.run(job, signal);
     reporter.settled(job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }

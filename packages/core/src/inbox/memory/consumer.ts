@@ -13,133 +13,151 @@ const inARow = 100;
 /** The changes that a consumer makes to the deliveries of its inbox. */
 export interface DeliveryChanges<T extends StoredDelivery> {
   /** Changes a delivery, and the counts. */
-  change(kept: T, change: () => void): void;
+  change(stored: T, change: () => void): void;
   /** Queues a delivery by its state. */
-  place(kept: T, now: number): void;
+  place(stored: T, now: number): void;
+}
+
+/** A job that runs. */
+interface Run<T> {
+  readonly stored: T;
+  readonly job: Job;
+  readonly startedAt: number;
 }
 
 /** Claims due deliveries, up to the concurrency of the options. */
-export function consumeMemory<T extends StoredDelivery>(
-  queue: MemoryQueue<T>,
-  deliveries: DeliveryChanges<T>,
-  processor: Processor,
-  options: ConsumeOptions,
-): Consumer {
-  // Read once: there are no leases that others could use, and the receiver bounds its handlers itself.
-  const { clock, concurrency, onError, onRecorded, handleAtOnce } = options;
-  const controller = new StopController();
-  const { signal } = controller;
-  const running = new Set<(outcome: Outcome) => void>();
-  // Without a limit on the concurrency, a backlog is claimed in one tick.
-  const handedOutMax = Number.isFinite(concurrency) ? inARow : concurrency;
-  const whenEnded: (() => void)[] = [];
-  let stopped = false;
-  let pumping = false;
-  let handedOut = 0;
+export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
+  readonly #queue: MemoryQueue<T>;
+  readonly #deliveries: DeliveryChanges<T>;
+  readonly #processor: Processor;
+  readonly #options: ConsumeOptions;
+  readonly #concurrency: number;
+  readonly #controller = new StopController();
+  readonly #running = new Set<Run<T>>();
+  readonly #whenEnded: (() => void)[] = [];
+  #stopped = false;
+  #pumping = false;
+  #claimedInARow = 0;
   /** The number of running jobs, without those handled right after their verdict. */
-  let atWork = 0;
-  let due: { readonly at: number; readonly timer: unknown } | undefined;
+  #claimed = 0;
+  #due: { readonly at: number; readonly timer: unknown } | undefined;
 
-  function wake(): void {
-    if (pumping || stopped) return;
-    pumping = true;
-    queueMicrotask(pump);
+  constructor(
+    queue: MemoryQueue<T>,
+    deliveries: DeliveryChanges<T>,
+    processor: Processor,
+    options: ConsumeOptions,
+  ) {
+    this.#queue = queue;
+    this.#deliveries = deliveries;
+    this.#processor = processor;
+    this.#options = options;
+    // Read once: there are no leases that others could use, and the receiver bounds its handlers itself.
+    this.#concurrency = options.concurrency;
+    queue.listeners.add(this.#wake);
+    this.#wake();
   }
 
-  function pump(): void {
-    while (!stopped && atWork < concurrency) {
-      if (handedOut === handedOutMax) {
-        handedOut = 0;
+  get running(): number {
+    return this.#running.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#queue.listeners.delete(this.#wake);
+    this.#sleepUntil(undefined);
+    if (this.#running.size === 0) return;
+    await new Promise<void>((resolve) => this.#whenEnded.push(resolve));
+  }
+
+  abort(): Promise<void> {
+    const stopping = this.stop();
+    this.#controller.abort(new Error("The receiver is closing"));
+    for (const run of this.#running) this.#end(run, cutOff);
+    return stopping;
+  }
+
+  readonly #wake = (): void => {
+    if (this.#pumping || this.#stopped) return;
+    this.#pumping = true;
+    queueMicrotask(this.#pump);
+  };
+
+  readonly #pump = (): void => {
+    // Without a limit on the concurrency, a backlog is claimed in one tick.
+    const inARowMax = Number.isFinite(this.#concurrency) ? inARow : this.#concurrency;
+    const { clock } = this.#options;
+    while (!this.#stopped && this.#claimed < this.#concurrency) {
+      if (this.#claimedInARow === inARowMax) {
+        this.#claimedInARow = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
-        (realTimers.immediate ?? realTimers.later)(pump);
+        (realTimers.immediate ?? realTimers.later)(this.#pump);
         return;
       }
-      const kept = queue.pop(clock.now());
-      if (kept === undefined) break;
-      handedOut++;
-      atWork++;
-      const job = jobOf(kept);
-      run(kept, job, () => processor(job, signal));
+      const stored = this.#queue.pop(clock.now());
+      if (stored === undefined) break;
+      this.#claimedInARow++;
+      this.#claimed++;
+      this.#run(stored, jobOf(stored), this.#processor);
     }
-    pumping = false;
+    this.#pumping = false;
     // At full concurrency the next one to end wakes it.
-    if (!stopped && atWork < concurrency) sleepUntil(queue.nextDueAt);
-  }
+    if (!this.#stopped && this.#claimed < this.#concurrency)
+      this.#sleepUntil(this.#queue.nextDueAt);
+  };
 
-  function sleepUntil(at: number | undefined): void {
-    if (due?.at === at) return;
-    if (due !== undefined) clock.clearTimeout(due.timer);
+  #sleepUntil(at: number | undefined): void {
+    const { clock } = this.#options;
+    if (this.#due?.at === at) return;
+    if (this.#due !== undefined) clock.clearTimeout(this.#due.timer);
     const onDue = (): void => {
-      due = undefined;
-      wake();
+      this.#due = undefined;
+      this.#wake();
     };
-    due =
+    this.#due =
       at === undefined ? undefined : { at, timer: setUnrefTimeout(clock, onDue, at - clock.now()) };
   }
 
-  function run(kept: T, job: Job, process: () => Promise<Outcome>): void {
-    const startedAt = clock.now();
-    let isOver = false;
-    const end = (outcome: Outcome): void => {
-      if (isOver) return;
-      isOver = true;
-      if (job.stage === queue.stage) atWork--;
-      const now = clock.now();
-      deliveries.change(kept, () => applyOutcome(kept, outcome, startedAt, now));
-      // Before it is told: who is told of a parked one may release it at once.
-      if (outcome.to !== "verified") deliveries.place(kept, now);
-      onRecorded?.(job, outcome);
-      if (outcome.to === "verified" && !handle(kept)) deliveries.place(kept, now);
-      // Not before: a handler that begins at once may close the receiver, and is waited for.
-      running.delete(end);
-      if (running.size === 0) for (const resolve of whenEnded.splice(0)) resolve();
-      wake();
-    };
-    running.add(end);
-    void attempt(process).then(end);
+  #run(stored: T, job: Job, process: Processor): void {
+    const run = { stored, job, startedAt: this.#options.clock.now() };
+    this.#running.add(run);
+    void this.#attempt(job, process).then((outcome) => this.#end(run, outcome));
   }
 
-  /** Handles a delivery right after its verdict, if possible. */
-  function handle(kept: T): boolean {
-    if (stopped || handleAtOnce === undefined) return false;
-    const job = jobOf(kept);
-    const handling = handleAtOnce(job, signal);
-    if (handling === null) return false;
-    run(kept, job, () => handling);
-    return true;
-  }
-
-  async function attempt(process: () => Promise<Outcome>): Promise<Outcome> {
-    // In a separate tick: work that stops its own consumer is waited for, too.
-    await null;
+  async #attempt(job: Job, process: Processor): Promise<Outcome> {
+    const { signal } = this.#controller;
     try {
-      return await process();
+      return await process(job, signal);
     } catch (error) {
-      if (!signal.aborted) onError(error);
+      if (!signal.aborted) this.#options.onError(error);
       return retryIn(1_000, describe(error), { countsAsAttempt: true });
     }
   }
 
-  async function stop(): Promise<void> {
-    stopped = true;
-    queue.listeners.delete(wake);
-    sleepUntil(undefined);
-    if (running.size > 0) await new Promise<void>((resolve) => whenEnded.push(resolve));
+  #end(run: Run<T>, outcome: Outcome): void {
+    // Already aborted.
+    if (!this.#running.has(run)) return;
+    const { stored, job, startedAt } = run;
+    if (job.stage === this.#queue.stage) this.#claimed--;
+    const now = this.#options.clock.now();
+    this.#deliveries.change(stored, () => applyOutcome(stored, outcome, startedAt, now));
+    const isVerified = outcome.to === "verified";
+    // Before it is told: who is told of a parked one may release it at once.
+    if (!isVerified) this.#deliveries.place(stored, now);
+    this.#options.onRecorded?.(job, outcome);
+    if (isVerified && !this.#handleAtOnce(stored)) this.#deliveries.place(stored, now);
+    // Not before: a handler that begins at once may close the receiver, and is waited for.
+    this.#running.delete(run);
+    if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
+    this.#wake();
   }
 
-  function abort(): Promise<void> {
-    const stopping = stop();
-    controller.abort(new Error("The receiver is closing"));
-    for (const end of running) end(cutOff);
-    return stopping;
+  #handleAtOnce(stored: T): boolean {
+    if (this.#stopped) return false;
+    const job = jobOf(stored);
+    const handling = this.#options.handleAtOnce?.(job, this.#controller.signal);
+    if (!handling) return false;
+    this.#run(stored, job, () => handling);
+    return true;
   }
-
-  queue.listeners.add(wake);
-  wake();
-  return {
-    ...{ stop, abort },
-    get running() {
-      return running.size;
-    },
-  };
 }

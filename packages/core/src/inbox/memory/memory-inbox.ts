@@ -7,7 +7,7 @@ import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
-import { consumeMemory, type DeliveryChanges } from "./consumer.ts";
+import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
@@ -106,7 +106,7 @@ class MemoryInbox implements Inbox {
       change: (kept, change) => this.#change(kept, change),
       place: (kept, now) => this.#place(kept, now),
     };
-    const consumer = consumeMemory(queue, deliveries, work, policy);
+    const consumer = new MemoryConsumer(queue, deliveries, work, policy);
     this.#consumers.push(consumer);
     return consumer;
   };
