@@ -4,10 +4,12 @@ import type { AddressInfo } from "node:net";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
+import { sqliteEngine } from "@reporthook/sqlite";
 import express, { type RequestHandler } from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check, Times } from "../../packages/cli/src/doctor/checks.ts";
 import { checkKey } from "../../packages/cli/src/doctor/signed.ts";
+import { checkEngine } from "../../packages/cli/src/doctor/sqlite.ts";
 import { cli, cliJson, widest } from "./process.ts";
 
 let emulator: Emulator;
@@ -102,7 +104,7 @@ describe("reporthook doctor", () => {
     const from = seen.length;
     const { code, value, results } = await diagnose("/good");
     expect(code).toBe(0);
-    const { "answer time": time, ...others } = results;
+    const { "answer time": time, SQLite: _, ...others } = results;
     expect(new Set(Object.values(others))).toEqual(new Set(["pass"]));
     // A machine with much else to do may make the answers late.
     expect(time).toBe(value.times.p99Ms < 1_000 ? "pass" : "warn");
@@ -152,7 +154,24 @@ describe("reporthook doctor", () => {
     expect(code).toBe(1);
     expect(value.checks).toMatchObject([
       { name: "reachable", result: "fail", type: expect.any(String) },
+      { name: "SQLite" },
     ]);
+  });
+
+  it("names the SQLite of an inbox here, and whether it has the WAL-reset bug", async () => {
+    const { checks } = await diagnose("/good");
+    const engine = sqliteEngine();
+    const check = checks.find(({ name }) => name === "SQLite");
+    expect(check).toEqual(checkEngine(engine));
+    expect(check?.says).toContain(`${engine.version} here (${engine.driver}, `);
+  });
+
+  it.each([
+    [false, "pass", undefined],
+    [true, "warn", "nvm install 24"],
+  ])("says what to type if SQLite has the WAL-reset bug: %s", (hasWalResetBug, result, type) => {
+    const check = checkEngine({ driver: "node:sqlite", version: "3.50.4", hasWalResetBug });
+    expect([check.result, check.type]).toEqual([result, type]);
   });
 
   it.each([
@@ -213,7 +232,7 @@ describe("reporthook doctor", () => {
     const { code, results, checks } = await diagnose("/all", "--signed");
     expect(code).toBe(0);
     expect(results).toMatchObject({ signed: "pass", duplicate: "pass", forged: "pass" });
-    expect(checks.at(-1)?.says).toContain("401");
+    expect(checks.find(({ name }) => name === "forged")?.says).toContain("401");
     expect(seen.slice(from)).toContain("report.complete");
 
     expect(results).toMatchObject({ "API key": "pass", service: "pass" });

@@ -1,1 +1,2 @@
+export { type SqliteEngine, sqliteEngine } from "./database/engine.ts";
 export { type SqliteInboxOptions, sqliteInbox } from "./sqlite-inbox.ts";

@@ -13,6 +13,7 @@ import {
 } from "../doctor/checks.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
+import { checkSqlite } from "../doctor/sqlite.ts";
 import {
   clientFromEnvironment,
   emulatorFromEnvironment,
@@ -102,6 +103,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
       for (const check of found) note(check);
     }
   }
+  note(checkSqlite());
   report(terminal, { to, checks, times });
   if (service === null) {
     const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;

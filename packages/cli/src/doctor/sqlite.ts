@@ -1,0 +1,28 @@
+import { ReporthookError } from "@reporthook/core";
+import { type SqliteEngine, sqliteEngine } from "@reporthook/sqlite";
+import { type Check, pass } from "./checks.ts";
+
+const name = "SQLite";
+
+/** Checks the SQLite that an inbox of this machine, in this folder, would use. */
+export function checkSqlite(): Check {
+  try {
+    return checkEngine(sqliteEngine());
+  } catch (error) {
+    if (!(error instanceof ReporthookError)) throw error;
+    const fix = "Install one, unless the app's inbox is not a file.";
+    return { name, result: "warn", says: error.message, fix, type: "npm install libsql" };
+  }
+}
+
+/** Checks a version of SQLite for the WAL-reset bug. */
+export function checkEngine({ driver, version, hasWalResetBug }: SqliteEngine): Check {
+  const what = `${version} here (${driver}, Node ${process.versions.node})`;
+  if (!hasWalResetBug) return pass(name, `${what}, without the WAL-reset bug`);
+  return {
+    ...{ name, result: "warn" },
+    says: `${what} has the WAL-reset bug. An inbox avoids it, but deliveries may be lost if another program writes to the file`,
+    fix: "Let no other program write to it, and update to Node 22.22.3, 24.15 or later.",
+    type: "nvm install 24",
+  };
+}
