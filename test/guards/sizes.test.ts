@@ -20,8 +20,6 @@ const packages = readdirSync(join(root, "packages"));
 const maxFileLines = 250;
 const maxAdapterLines = 60;
 const maxFunctionLines = 70;
-// Four closures of core that hold state are longer.
-const maxFunctionLinesOfCore = 125;
 
 const api = new API({ cwd: root });
 afterAll(() => api.close());
@@ -47,12 +45,12 @@ const isFunction = (node: Node): boolean =>
   ].some((is) => is(node));
 
 /** The functions of a file that are too long, each with its lines. A closure that holds state counts as one function. */
-function longFunctionsOf(file: SourceFile, max: number): string[] {
+function longFunctionsOf(file: SourceFile): string[] {
   const found: string[] = [];
   const visit = (node: Node): void => {
     const from = node.getStart(file);
     const lines = linesOf(file.text.slice(from, node.end));
-    if (isFunction(node) && lines > max) {
+    if (isFunction(node) && lines > maxFunctionLines) {
       found.push(`${nameOf(file)}:${linesOf(file.text.slice(0, from))} has ${lines} lines`);
     }
     node.forEachChild(visit);
@@ -62,11 +60,10 @@ function longFunctionsOf(file: SourceFile, max: number): string[] {
 }
 
 describe("sizes", () => {
-  it.each(packages)("functions of %s have at most 70 lines, of core 125", (name) => {
-    const max = name === "core" ? maxFunctionLinesOfCore : maxFunctionLines;
+  it.each(packages)("functions of %s have at most 70 lines", (name) => {
     const files = sources.filter((file) => nameOf(file).startsWith(`packages/${name}/`));
     expect(files).not.toEqual([]);
-    expect(files.flatMap((file) => longFunctionsOf(file, max))).toEqual([]);
+    expect(files.flatMap((file) => longFunctionsOf(file))).toEqual([]);
   });
 
   it("files have at most 250 lines", () => {

@@ -55,7 +55,7 @@ const others = {
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
     ...["receiver", "receive/pipeline", "receive/requests", "receive/admission"],
-    ...["receive/new-delivery", "receive/warnings", "observe/reporter"],
+    ...["receive/new-delivery", "observe/refusals", "observe/reporter"],
   ),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",

@@ -7,9 +7,10 @@ const sqlite = "packages/sqlite/src";
 export const mutations: readonly Mutation[] = [
   {
     name: "acknowledges what could not be stored",
-    file: `${core}/receive/add-to-inbox.ts`,
-    of: "addToInbox",
+    file: `${core}/receive/admission.ts`,
+    of: "store",
     becomes: `
+      const { inbox } = this.#options;
       const added = await deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
       return added === "late" ? { status: "added", id: delivery.id } : added;`,
   },

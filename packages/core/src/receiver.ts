@@ -23,7 +23,7 @@ import { register } from "./process/register.ts";
 import { Runner } from "./process/runner.ts";
 import { VerifyStage } from "./process/verify-stage.ts";
 import { Admission } from "./receive/admission.ts";
-import { createInline } from "./receive/inside-request.ts";
+import { InsideRequest } from "./receive/inside-request.ts";
 import { createPipeline } from "./receive/pipeline.ts";
 import { Requests } from "./receive/requests.ts";
 import type { Receiver } from "./receiver-type.ts";
@@ -43,57 +43,18 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   options: ReceiverOptions<Context, S>,
 ): Receiver<Context, S> {
   const settings = receiverSettingsOf(options as ReceiverOptions);
-  const { bind, redact, clock, inbox, logger, name } = settings;
+  const { bind, inbox, logger, name } = settings;
   const self = { inbox, answer, close: () => receiver.close() };
   const reservation = reserveName(self, name, options.name !== undefined, logger);
-  const shared = referenceCountOf(inbox);
-  shared.acquire();
   warnAtCreation(settings, options.inbox !== undefined);
-  const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
-
   const registrations: Registration[] = [];
-  const status = newStatus();
-  const health = watchHealth(settings, status);
-  const instrumentation = settings.instrument?.({ name, health, redact });
-  const watcher = settings.observe[watch]?.({ ...settings, health });
-  const reporter = new Reporter(settings, instrumentation, watcher);
-  const stages = {
-    verify: new VerifyStage({ ...settings, instrumentation, status }),
-    handle: new HandleStage({ ...settings, instrumentation, registrations }),
-  };
-  const pruner = new Pruner(settings);
-  const firstAttempts = new FirstAttempts();
-  const parts = { stages, reporter, firstAttempts, pruner, status, watcher };
-  const runner = new Runner(settings, parts);
-  const requests = new Requests(settings, {
-    pipeline: createPipeline({
-      ...{ settings, callbacks, runner, pruner, reporter, firstAttempts, status },
-      admission: new Admission(settings, status),
-      inline: createInline(settings, { stages, reporter, signal: runner.signal }),
-    }),
-    ...{ firstAttempts, instrumentation, status },
-  });
-
+  const parts = partsOf(settings, registrations);
+  const { callbacks, health, pruner, reporter, requests, runner, status } = parts;
   let closing: Promise<void> | undefined;
 
   function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     const { successor } = reservation;
     return (successor ?? requests).answer(incoming, context);
-  }
-
-  async function close(timeoutMs: number): Promise<void> {
-    const until = clock.now() + timeoutMs;
-    await runner.close(timeoutMs, () => requests.settled());
-    status.closed = true;
-    await requests.settled();
-    try {
-      instrumentation?.end();
-    } finally {
-      reservation.release();
-      const told = watcher?.end();
-      await shared.release(clock, Math.min(timeoutMs, until - clock.now()));
-      await told;
-    }
   }
 
   const receiver: Receiver<Context, S> = {
@@ -116,7 +77,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     async close({ timeoutMs = 25_000 } = {}) {
       assertMs("close: timeoutMs", timeoutMs);
       const isInside = isInsideHandler();
-      closing ??= bind(close)(timeoutMs);
+      closing ??= bind(endWork)(settings, parts, reservation, timeoutMs);
       if (isInside) closing.catch(reporter.unexpected);
       else await closing;
     },
@@ -132,6 +93,67 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     inbox: receiverInbox(settings, () => pruner.prune(pruneForListsMs), status),
   };
   return Object.freeze(receiver);
+}
+
+type Parts = ReturnType<typeof partsOf>;
+
+/** Makes the parts of a receiver, each from those before it; from now on the inbox counts the receiver. */
+function partsOf(settings: ReceiverSettings, registrations: readonly Registration[]) {
+  const { inbox, name, redact } = settings;
+  const shared = referenceCountOf(inbox);
+  shared.acquire();
+  const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
+  const status = newStatus();
+  const health = watchHealth(settings, status);
+  const instrumentation = settings.instrument?.({ name, health, redact });
+  const watcher = settings.observe[watch]?.({ ...settings, health });
+  const reporter = new Reporter(settings, instrumentation, watcher);
+  const stages = {
+    verify: new VerifyStage({ ...settings, instrumentation, status }),
+    handle: new HandleStage({ ...settings, instrumentation, registrations }),
+  };
+  const pruner = new Pruner(settings);
+  const firstAttempts = new FirstAttempts();
+  const working = { stages, reporter, firstAttempts, pruner, status, watcher };
+  const runner = new Runner(settings, working);
+  const admission = new Admission(settings, status);
+  const inside = new InsideRequest(settings, { stages, reporter, signal: runner.signal });
+  const receiving = { callbacks, admission, inside, runner, pruner, reporter, firstAttempts };
+  const pipeline = createPipeline({ ...receiving, settings, status });
+  const requests = new Requests(settings, { pipeline, firstAttempts, instrumentation, status });
+  return {
+    callbacks,
+    health,
+    instrumentation,
+    pruner,
+    reporter,
+    requests,
+    runner,
+    shared,
+    status,
+    watcher,
+  };
+}
+
+/** Ends the work, then releases the name and the inbox. */
+async function endWork(
+  { clock }: ReceiverSettings,
+  { instrumentation, requests, runner, shared, status, watcher }: Parts,
+  reservation: { release(): void },
+  timeoutMs: number,
+): Promise<void> {
+  const until = clock.now() + timeoutMs;
+  await runner.close(timeoutMs, () => requests.settled());
+  status.closed = true;
+  await requests.settled();
+  try {
+    instrumentation?.end();
+  } finally {
+    reservation.release();
+    const told = watcher?.end();
+    await shared.release(clock, Math.min(timeoutMs, until - clock.now()));
+    await told;
+  }
 }
 
 function warnAtCreation({ ack, client, logger }: ReceiverSettings, isInboxGiven: boolean): void {

@@ -22,6 +22,9 @@ export type ReceiveResult =
   | { readonly status: "accepted" | "duplicate"; readonly id: string }
   | { readonly refused: ProblemCode; readonly id?: string };
 
+/** The result of a refused request. */
+export type Refusal = Exclude<ReceiveResult, { readonly status: unknown }>;
+
 type Problem = readonly [
   status: number,
   detail: string,

@@ -1,7 +1,7 @@
 import type { ProblemCode } from "../http/answer.ts";
 import { type Incoming, look, plainHeaders } from "../http/incoming.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
+import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../messages.ts";
 
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
@@ -34,8 +34,10 @@ export function warnOfRefusals({
   readonly logger: Logger;
 }): WarnOfRefusal {
   const refused = oncePerMinuteEach(clock, logger.warn, "code");
+  const unavailable = oncePerMinute(clock, logger.error);
   return (code, incoming) => {
     const message = refusalWarnings[code];
+    if (code === "body_unavailable") unavailable({}, messages.bodyUnavailable);
     if (message === undefined) return;
     refused({ code, headers: look(() => Object.keys(plainHeaders(incoming.headers))) }, message);
   };

@@ -1,26 +1,35 @@
 import { ReporthookError } from "../errors.ts";
-import type { ReceiveResult } from "../http/answer.ts";
+import type { Refusal } from "../http/answer.ts";
+import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
+import type { AddResult } from "../inbox/inbox.ts";
+import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
-/** Refuses requests while the receiver closes, or while too many deliveries wait. */
+/** The options of {@link Admission}. */
+type AdmissionOptions = Pick<
+  ReceiverSettings,
+  "ack" | "clock" | "inbox" | "limits" | "logger" | "name"
+>;
+
+/** Refuses requests while the receiver closes or too many deliveries wait, and deliveries that can't be stored. */
 export class Admission {
-  readonly #settings: ReceiverSettings;
+  readonly #options: AdmissionOptions;
   readonly #status: Readonly<Status>;
   readonly #overloaded: Logger["warn"];
 
-  constructor(settings: ReceiverSettings, status: Readonly<Status>) {
-    this.#settings = settings;
+  constructor(options: AdmissionOptions, status: Readonly<Status>) {
+    this.#options = options;
     this.#status = status;
-    this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
+    this.#overloaded = oncePerMinute(options.clock, options.logger.warn);
   }
 
   /** The refusal of a request at this moment; null if it is admitted. */
-  refusal(): ReceiveResult | null {
-    const { ack, inbox, limits, name } = this.#settings;
+  refusal(): Refusal | null {
+    const { ack, inbox, limits, name } = this.#options;
     const keepsStoring = ack === "stored" && inbox.guarantees.durability !== "process";
     const { closed, closing } = this.#status;
     if (closing && (closed || !keepsStoring)) return { refused: "closing" };
@@ -31,14 +40,27 @@ export class Admission {
     return { refused: "overloaded" };
   }
 
-  /** The refusal of a delivery that could not be stored. */
-  notStored(id: string, error: unknown): ReceiveResult {
+  /** Stores a delivery before the deadline, or refuses it; after a timeout it may still be stored. Never rejects. */
+  async store(
+    delivery: NewDelivery,
+    arrival: Arrival,
+    deadline: Deadline,
+  ): Promise<AddResult | Refusal> {
+    try {
+      const added = await deadline.race(this.#options.inbox.add(delivery, arrival));
+      if (added !== "late") return added;
+      throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
+    } catch (error) {
+      return this.#notStored(delivery.id, error);
+    }
+  }
+
+  #notStored(id: string, error: unknown): Refusal {
     if (error instanceof ReporthookError && error.code === "overloaded") {
       this.#overloaded({ error: describe(error) }, messages.inboxFull);
       return { refused: "overloaded" };
     }
-    const fields = { id, error: describe(error) };
-    this.#settings.logger.error(fields, messages.notStored);
+    this.#options.logger.error({ id, error: describe(error) }, messages.notStored);
     return { refused: "inbox_unavailable" };
   }
 }

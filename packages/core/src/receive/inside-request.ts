@@ -12,16 +12,8 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { HandleStage } from "../process/handle-stage.ts";
 import type { VerifyStage } from "../process/verify-stage.ts";
 
-/** The two stages inside the request. Never rejects. */
-export interface Inline {
-  /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
-  verify(delivery: NewDelivery, deadline: Deadline): Promise<Outcome | null>;
-  /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. Names the delivery either way. */
-  handle(delivery: NewDelivery, admitted: Arrival, deadline: Deadline): Promise<ReceiveResult>;
-}
-
-/** The parts of {@link createInline}. */
-interface InlineParts {
+/** The parts of {@link InsideRequest}. */
+export interface InsideRequestParts {
   readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
   readonly reporter: Reporter;
   /** Aborted when `close` runs out of time. */
@@ -31,19 +23,57 @@ interface InlineParts {
 // Reserved for storing when authorize is asked first.
 const storeMs = 1_000;
 
-/** Makes the work of a receiver inside its requests. */
-export function createInline(
-  { clock, limits, logger }: Pick<ReceiverSettings, "clock" | "limits" | "logger">,
-  { stages, reporter, signal: parent }: InlineParts,
-): Inline {
+/** Runs the two stages inside the request. Never rejects. */
+export class InsideRequest {
+  readonly #settings: ReceiverSettings;
+  readonly #parts: InsideRequestParts;
   // By id, which copies of a notification share: they wait for the outcome of the first one.
-  const running = new Map<string, Promise<ReceiveResult>>();
+  readonly #running = new Map<string, Promise<ReceiveResult>>();
 
-  async function handleWithin(
+  constructor(settings: ReceiverSettings, parts: InsideRequestParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+  }
+
+  /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
+  async verify(delivery: NewDelivery, { leftMs: left }: Deadline): Promise<Outcome | null> {
+    const { clock, limits } = this.#settings;
+    const { stages, signal: parent } = this.#parts;
+    const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
+    try {
+      return await withTimeout({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
+        stages.verify.run(jobAt(delivery), signal),
+      );
+    } catch {
+      return null;
+    }
+  }
+
+  /** `ack: "handled"`: verifies and handles; accepted only when the handlers succeeded. Names the delivery either way. */
+  async handle(
+    delivery: NewDelivery,
+    admitted: Arrival,
+    { leftMs: ms }: Deadline,
+  ): Promise<ReceiveResult> {
+    const { id } = delivery;
+    if (admitted.to === "held") return { refused: "missing_signature" };
+    const first = this.#running.get(id);
+    if (first !== undefined) return this.#inTime(id, ms, async () => copyOf(await first));
+    const handled = this.#inTime(id, ms, ({ signal }) =>
+      this.#handleWithin(delivery, admitted, signal),
+    );
+    // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
+    if (delivery.key === null || isTiedToRequests()) return handled;
+    this.#running.set(id, handled);
+    return handled.finally(() => this.#running.delete(id));
+  }
+
+  async #handleWithin(
     delivery: NewDelivery,
     admitted: Arrival,
     signal: StopSignal,
   ): Promise<ReceiveResult> {
+    const { stages, reporter } = this.#parts;
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
       const outcome = await stages.verify.run(job, signal);
@@ -61,11 +91,13 @@ export function createInline(
       : { refused: "not_handled" };
   }
 
-  async function inTime(
+  async #inTime(
     id: string,
     ms: number,
     run: (scope: TimeoutScope) => Promise<ReceiveResult>,
   ): Promise<ReceiveResult> {
+    const { clock, logger } = this.#settings;
+    const { signal: parent } = this.#parts;
     const bounds = { clock, ms, late: "The time of the request is used up", parent };
     try {
       return { ...(await withTimeout(bounds, run)), id };
@@ -74,31 +106,6 @@ export function createInline(
       return { refused: "not_handled", id };
     }
   }
-
-  return {
-    async verify(delivery, { leftMs: left }) {
-      const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
-      try {
-        return await withTimeout({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
-          stages.verify.run(jobAt(delivery), signal),
-        );
-      } catch {
-        return null;
-      }
-    },
-
-    async handle(delivery, admitted, { leftMs: ms }) {
-      const { id } = delivery;
-      if (admitted.to === "held") return { refused: "missing_signature" };
-      const first = running.get(id);
-      if (first !== undefined) return inTime(id, ms, async () => copyOf(await first));
-      const handled = inTime(id, ms, ({ signal }) => handleWithin(delivery, admitted, signal));
-      // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
-      if (delivery.key === null || isTiedToRequests()) return handled;
-      running.set(id, handled);
-      return handled.finally(() => running.delete(id));
-    },
-  };
 }
 
 function copyOf(first: ReceiveResult): ReceiveResult {

@@ -1,7 +1,6 @@
 import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import { idOf } from "../inbox/id.ts";
-import type { Deadline } from "../lib/deadline.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { ReceivedNotification } from "./read.ts";
 
@@ -21,23 +20,13 @@ export function keyOf(
 export function newDelivery(
   { ack, name }: Pick<ReceiverSettings, "ack" | "name">,
   { body, headers, signature, url }: ReceivedNotification,
-  {
-    id,
-    key,
-    context,
-    deadline,
-  }: {
-    readonly id: string;
-    readonly key: Uint8Array | null;
-    readonly context: string | null;
-    readonly deadline: Deadline;
-  },
+  { id, key, context, receivedAt }: Pick<NewDelivery, "id" | "key" | "context" | "receivedAt">,
 ): Draft {
   return {
     // A delivery that is not stored gets its id from its content: a retry of the sender has the same id.
     id: ack === "handled" && key !== null ? idOf(key) : id,
     receiver: name,
-    receivedAt: deadline.startedAt,
+    receivedAt,
     key,
     signature,
     url,

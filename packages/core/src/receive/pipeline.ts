@@ -5,25 +5,24 @@ import type { Status } from "../inbox/health.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { isPromise } from "../lib/is-promise.ts";
+import { messages } from "../messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { FirstAttempts } from "../process/first-attempts.ts";
 import type { Pruner } from "../process/pruner.ts";
 import type { Runner } from "../process/runner.ts";
-import { addToInbox } from "./add-to-inbox.ts";
 import type { Admission } from "./admission.ts";
-import { arrivalAfter, type Inline, refusalAfter } from "./inside-request.ts";
+import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
 import { receive } from "./read.ts";
 import { admitUnsigned } from "./unsigned.ts";
-import { receiveWarnings } from "./warnings.ts";
 
 /** The parts of the pipeline. */
 export interface PipelineParts {
   readonly settings: ReceiverSettings;
   readonly callbacks: Callbacks | null;
   readonly admission: Admission;
-  readonly inline: Inline;
+  readonly inside: InsideRequest;
   readonly runner: Runner;
   readonly pruner: Pruner;
   readonly reporter: Reporter;
@@ -40,11 +39,11 @@ export type Pipeline = (
 
 /** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { settings, callbacks, admission, inline, runner, pruner, reporter, status } = parts;
-  const { inbox, name } = settings;
+  const { settings, callbacks, admission, inside, runner, pruner, reporter, status } = parts;
+  const { inbox, logger, name } = settings;
   const reading = { ...settings, ...settings.limits };
   const unsigned = admitUnsigned(settings);
-  const warn = receiveWarnings(settings);
+  let saidNotStarted = false;
 
   return async (incoming, id, deadline) => {
     runner.ensureStarted();
@@ -57,13 +56,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     // A token is never stored, even without the option.
     const { url, context = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, reading, deadline);
-    if (typeof notification === "string") {
-      if (notification === "body_unavailable") warn.bodyUnavailable();
-      return { refused: notification };
-    }
+    if (typeof notification === "string") return { refused: notification };
     const hashing = keyOf(name, incoming.url, notification);
     const key = isPromise(hashing) ? await hashing : hashing;
-    const delivery = newDelivery(settings, notification, { id, key, context, deadline });
+    const { startedAt: receivedAt } = deadline;
+    const delivery = newDelivery(settings, notification, { id, key, context, receivedAt });
 
     // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
     const { claims } = notification;
@@ -72,10 +69,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         ? ({ to: "received" } as const)
         : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.backlog(name));
     if (admitted === null) return { refused: "missing_signature" };
-    if (settings.ack === "handled") return inline.handle(delivery, admitted, deadline);
+    if (settings.ack === "handled") return inside.handle(delivery, admitted, deadline);
 
     const asksFirst = admitted.to === "received" && settings.verify === "before-ack";
-    const outcome = asksFirst ? await inline.verify(delivery, deadline) : null;
+    const outcome = asksFirst ? await inside.verify(delivery, deadline) : null;
     const refused = outcome === null ? null : refusalAfter(outcome);
     if (outcome !== null && refused !== null) {
       reporter.settled(jobAt(delivery), outcome);
@@ -86,15 +83,20 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const turnedAwayMeanwhile = admission.refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
     delivery.ackMs = deadline.elapsedMs;
-    const accepted = await addToInbox(inbox, delivery, arrival, deadline);
-    if (accepted.status === "failed") return admission.notStored(id, accepted.error);
-    if (accepted.status === "duplicate") return { status: "duplicate", id: accepted.id };
-    const { sameSignatureAs } = accepted;
-    if (sameSignatureAs !== undefined) warn.reusedSignature(id, sameSignatureAs);
+    const stored = await admission.store(delivery, arrival, deadline);
+    if ("refused" in stored) return stored;
+    if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
+    const { sameSignatureAs } = stored;
+    if (sameSignatureAs !== undefined) {
+      logger.warn({ id, sameSignatureAs }, messages.reusedSignature);
+    }
     if (arrival.to === "held") parts.firstAttempts.settle(id);
     reporter.stored(delivery, arrival, outcome);
     if (runner.working) void pruner.prune();
-    if (!settings.autostart && !status.started) warn.notStarted(id);
+    if (!settings.autostart && !status.started && !saidNotStarted) {
+      saidNotStarted = true;
+      logger.warn({ id }, messages.notStarted);
+    }
     return { status: "accepted", id };
   };
 }

@@ -14,32 +14,21 @@ import {
   plainHeaders,
   readAlready,
 } from "../http/incoming.ts";
-import type { KeptHeaders } from "../inbox/delivery.ts";
+import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
 import { redactSecrets } from "../lib/redact.ts";
-import type { SignatureSource } from "../options/options.ts";
+import type { Limits, SignatureSource } from "../options/options.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of {@link receive}. */
-export interface ReceiveOptions {
-  /** A header's name in lower case. */
-  readonly signature: SignatureSource;
-  readonly parse?: Parse | undefined;
-  /** Maximum bytes of a body. */
-  readonly bodyBytes: number;
-  /** Milliseconds for the body to arrive. */
-  readonly bodyMs: number;
-  /** Removes the API key from errors of the function `signature`. */
-  readonly redact: (text: string) => string;
-}
+export type ReceiveOptions = Pick<ReceiverSettings, "signature" | "parse" | "redact"> &
+  Pick<Limits, "bodyBytes" | "bodyMs">;
 
 /** The bytes of a request and the data read from them; nothing here is verified. */
-export interface ReceivedNotification {
-  readonly url: string;
-  readonly headers: KeptHeaders;
-  readonly body: Uint8Array;
-  readonly signature: string | null;
+export interface ReceivedNotification
+  extends Pick<NewDelivery, "url" | "headers" | "body" | "signature"> {
   /** The event that an unsigned body claims to be; signed bodies are read once they are verified. */
   readonly claims: Recognition | null;
 }

@@ -54,12 +54,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
     held({ headers: headerNames }, messages.unsignedHeld);
     const message = "It came without a signature. Release it if you trust it.";
-    return {
-      ...park("held", "unsigned", message),
-      verification: "unsigned",
-      type,
-      reportId,
-    };
+    return { ...park("held", "unsigned", message), verification: "unsigned", type, reportId };
   };
 }
 

@@ -126,31 +126,10 @@ export function createInboxFixture(
   // All have one time of receipt unless told, as if time stood still: then they are claimed in the order of adding.
   const began = clock.now();
   const consumers: Consumer[] = [];
-  let made = 0;
-
-  async function make(parts: Parts = {}): Promise<NewDelivery> {
-    const number = ++made;
-    const {
-      receiver = "a",
-      signature = `signature ${number}`,
-      url = "/hook?x=1",
-      context = null,
-    } = parts;
-    const given = parts.body ?? JSON.stringify({ number });
-    const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
-    const receivedAt = parts.at ?? (isOwn ? began : clock.now());
-    // Ids begin with the time of receipt and continue in the order of making.
-    const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
-    return {
-      ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
-      headers: { "content-type": "application/json", "user-agent": "contract" },
-      key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),
-    };
-  }
+  const make = deliveryMaker(() => (isOwn ? began : clock.now()));
 
   function add(delivery: NewDelivery, options: AddOptions = {}): Promise<AddResult> {
-    const { arrival = { to: "received" } } = options;
-    return inbox.add(delivery, arrival);
+    return inbox.add(delivery, options.arrival ?? { to: "received" });
   }
 
   function consume(stage: Stage, step: Step, options: FixtureConsumeOptions = {}): Consuming {
@@ -206,6 +185,30 @@ export function createInboxFixture(
     },
   };
   return bench;
+}
+
+/** Makes deliveries with ids in the order of making; `now` gives their time of receipt. */
+function deliveryMaker(now: () => number): (parts?: Parts) => Promise<NewDelivery> {
+  let made = 0;
+  return async (parts = {}) => {
+    const number = ++made;
+    const {
+      receiver = "a",
+      signature = `signature ${number}`,
+      url = "/hook?x=1",
+      context = null,
+    } = parts;
+    const given = parts.body ?? JSON.stringify({ number });
+    const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
+    const receivedAt = parts.at ?? now();
+    // Ids begin with the time of receipt and continue in the order of making.
+    const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
+    return {
+      ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
+      headers: { "content-type": "application/json", "user-agent": "contract" },
+      key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),
+    };
+  };
 }
 
 function ownClock(): ManualClock {

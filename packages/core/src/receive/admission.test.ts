@@ -1,0 +1,81 @@
+import { ReporthookError } from "@reporthook/core";
+import { createEmulator } from "@reporthook/emulator";
+import { describe, expect, it } from "vitest";
+import type { NewDelivery } from "../inbox/delivery.ts";
+import { newStatus } from "../inbox/health.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { Deadline } from "../lib/deadline.ts";
+import { Admission } from "./admission.ts";
+
+const delivery: NewDelivery = {
+  ...{ id: "1", receiver: "reports", receivedAt: 0, key: null, signature: "s", url: "/" },
+  ...{ headers: {}, context: null, body: new Uint8Array(), ackMs: 0 },
+};
+
+function make(add: Inbox["add"]) {
+  const { clock } = createEmulator();
+  const lines: unknown[] = [];
+  const write = (...line: unknown[]): void => void lines.push(line);
+  const limits = { bodyBytes: 1, bodyMs: 1, verifyMs: 1, ackMs: 1, waiting: 1, unverified: 1 };
+  const admission = new Admission(
+    {
+      ...{ ack: "stored", clock, limits, name: "reports" },
+      inbox: Object.assign(memoryInbox(), { add }),
+      logger: { warn: write, error: write },
+    },
+    newStatus(),
+  );
+  const store = () =>
+    admission.store(delivery, { to: "received" }, new Deadline(clock, clock.now(), 100));
+  return { clock, lines, store };
+}
+
+const notStored = (error: string) => [{ id: "1", error }, "Notification not stored: answered 503."];
+
+describe("Admission.store()", () => {
+  it("resolves to what the inbox says when it is stored in time", async () => {
+    const added = { status: "added", id: "1" } as const;
+    expect(await make(async () => added).store()).toEqual(added);
+  });
+
+  it("refuses when the inbox rejects or throws", async () => {
+    const fail = () => {
+      throw new Error("disk full");
+    };
+    for (const add of [fail, async () => fail()]) {
+      const { lines, store } = make(add);
+      expect(await store()).toEqual({ refused: "inbox_unavailable" });
+      expect(lines).toEqual([notStored("Error: disk full")]);
+    }
+  });
+
+  it("refuses as overloaded when the inbox is full", async () => {
+    const { lines, store } = make(async () => {
+      throw new ReporthookError("overloaded", "over maxBytes");
+    });
+    expect(await store()).toEqual({ refused: "overloaded" });
+    expect(lines).toEqual([
+      [
+        { error: "ReporthookError: over maxBytes", count: 1 },
+        "Notification refused: the inbox is full, answered 503.",
+      ],
+    ]);
+  });
+
+  it("refuses when the time is over, and outlives a later rejection", async () => {
+    let reject = (_: Error): void => {};
+    const { clock, lines, store } = make(
+      () =>
+        new Promise((_, fail) => {
+          reject = fail;
+        }),
+    );
+    const storing = store();
+    clock.advance(100);
+    expect(await storing).toEqual({ refused: "inbox_unavailable" });
+    expect(lines).toEqual([notStored("Error: The inbox gave no answer within 100 ms")]);
+    reject(new Error("later"));
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+});
