@@ -64,8 +64,8 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(out).toMatch(/dead +report\.complete +connect ECONN/);
     expect(err).toMatch(/^The inbox is inbox\.db\.\n/);
     expect(err).toContain(`inbox show ${ids.failed}`);
-    expect(err).toContain("inbox release --reason attempts_used_up");
-    expect(err).toContain("inbox discard --reason attempts_used_up");
+    expect(err).toContain(`inbox release ${ids.failed}`);
+    expect(err).toContain(`inbox discard ${ids.failed}`);
     expect(widest(out + err)).toBeLessThanOrEqual(80);
     const shown = await cli(["inbox", "show", ids.failed], { cwd });
     expect(shown.out).toMatch(

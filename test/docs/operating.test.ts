@@ -18,6 +18,7 @@ import { createClient, createReceiver, type Health, type Receiver } from "@repor
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { releasedSingly } from "../../packages/cli/src/inbox/next-steps.ts";
 import type { Terminal } from "../../packages/cli/src/lib/terminal.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { freePort } from "../../packages/core/test-support/free-port.ts";
@@ -245,6 +246,16 @@ describe("docs/operating.md", () => {
   test("names each reason as the dashboard does", () => {
     const named = Object.keys(shown).map((code) => [code, reasonName(code)]);
     expect(namesOnPage()).toEqual(Object.fromEntries(named));
+  });
+
+  test("asks to release the same ones singly as inbox list", () => {
+    const sections = page.matchAll(/^### `(\w+)`[^\n]+\n\nState `(?:held|dead)`(.*?)(?=^##)/gms);
+    const singly = [...sections].filter(([, , text = ""]) => /release ID/.test(text));
+    expect(singly.map(([, code]) => code).sort()).toEqual(Object.keys(releasedSingly).sort());
+    const [, sentence = ""] = /\*\*Check (.*?) deliveries before you release/.exec(page) ?? [];
+    for (const [, code = ""] of sentence.matchAll(/`(\w+)`/g)) {
+      expect([code, releasedSingly]).toMatchObject([code, { [code]: "If genuine" }]);
+    }
   });
 
   test("says which of its commands take --receiver", () => {

@@ -39,7 +39,7 @@ const releasedAll: Example = [
 ];
 const scripted: Example = [
   "in a script, without a question",
-  "reporthook inbox release --reason expired --yes --db inbox.db",
+  "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
 ];
 
 const stateOption = (): Option =>

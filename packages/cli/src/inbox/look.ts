@@ -5,8 +5,9 @@ import { hang } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
+import { nextSteps } from "./next-steps.ts";
 import { fileSize, type InboxSource, noSuch, warnOfOthers, withInbox } from "./source.ts";
-import { entryLines, entryTable, nextSteps, statsLines, whyLines } from "./view.ts";
+import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
 
 const dayMs = 86_400_000;
 const lookedAt = 20;

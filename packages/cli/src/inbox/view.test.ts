@@ -51,10 +51,10 @@ it("whyLines() counts the errors and reasons of parked ones, and names a deliver
     },
   ];
   expect(whyLines(entries, createTerminal(false, {}))).toEqual([
-    "Why:       2 × TypeError: Cannot read properties of undefined (reading 'length')",
-    "           (like 01m7b)",
-    "           1 × report r-7 can't be downloaded: 404 (01m7a)",
-    "           1 × expired: late (01m7e)",
+    "Why:         2 × TypeError: Cannot read properties of undefined (reading",
+    "             'length') (like 01m7b)",
+    "             1 × report r-7 can't be downloaded: 404 (01m7a)",
+    "             1 × expired: late (01m7e)",
   ]);
 });
 

@@ -1,9 +1,7 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
 import { isKeyRefused, isParked } from "@reporthook/core/store";
-import { program } from "../lib/environment.ts";
-import { type Column, duration, hang, milliseconds, pairs, quoted, table } from "../lib/layout.ts";
+import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
-import type { InboxSource } from "./source.ts";
 
 const styles: Readonly<Record<Entry["state"], Style>> = {
   received: "cyan",
@@ -151,44 +149,8 @@ export function whyLines(entries: readonly Entry[], terminal: Terminal): string[
   const sorted = [...kinds.values()].sort((one, other) => other.number - one.number);
   return sorted.slice(0, maxKinds).flatMap(({ text, id, number }, index) => {
     const which = number === 1 ? id : `like ${id}`;
-    const lead = (index === 0 ? "Why:" : "").padEnd(11);
+    const lead = (index === 0 ? "Why:" : "").padEnd(13);
     return hang(lead, `${number} × ${text} (${which})`, terminal);
-  });
-}
-
-/** The next commands for parked entries: look, run again, delete. */
-export function nextSteps(
-  entries: readonly Entry[],
-  { db, inbox, prefix, receiver }: InboxSource & { readonly receiver?: string },
-  terminal: Terminal,
-): string[] {
-  const parked = entries.filter(({ state }) => isParked(state));
-  const [first] = parked;
-  if (first === undefined) return [];
-  const counts = new Map<string, number>();
-  for (const { reason } of parked) {
-    if (reason !== null) counts.set(reason.code, (counts.get(reason.code) ?? 0) + 1);
-  }
-  const [[code] = [""]] = [...counts].sort(([, one], [, other]) => other - one);
-  // A URL may contain a password, so it is not printed.
-  const where = [
-    ...(db === undefined ? [] : ["--db", quoted(db)]),
-    ...(inbox === undefined ? [] : ["--inbox URL"]),
-    ...(prefix === undefined ? [] : ["--prefix", prefix]),
-  ].join(" ");
-  const whose = receiver === undefined ? "" : ` --receiver ${receiver}`;
-  const steps = [
-    ["Look", `show ${first.id}`],
-    ["Run again", `release --reason ${code}${whose}`],
-    ["Delete", `discard --reason ${code}${whose}`],
-  ] as const;
-  return steps.map(([title, line]) => {
-    const command = `${program()} inbox ${line}`;
-    const lead = `${title}:`.padEnd(11);
-    const isLong = lead.length + command.length + 1 + where.length > terminal.columns;
-    return terminal.clean(
-      `${lead}${command}${where && (isLong ? ` \\\n    ${where}` : ` ${where}`)}`,
-    );
   });
 }
 
