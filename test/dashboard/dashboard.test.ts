@@ -1,6 +1,7 @@
 import type { ReasonCode } from "@reporthook/core";
 import { describe, expect } from "vitest";
 import { testWith } from "../../packages/core/test-support/needs.ts";
+import { dashboardMessages } from "../../packages/dashboard/src/messages.ts";
 import { missingForBrowser } from "./browser.ts";
 import { faults, focused, rows } from "./look.ts";
 import { onStage } from "./on-stage.ts";
@@ -52,8 +53,8 @@ describe("the five minutes of a delivery", () => {
         await page.getByText("Handled at attempt 1").waitFor();
         await page.getByText("Released by a person").waitFor();
         expect(logged).toEqual([
-          { by: "Ada", id, message: "Delivery retried." },
-          { by: "Ada", id, message: "Delivery released." },
+          { by: "Ada", id, message: dashboardMessages.retried },
+          { by: "Ada", id, message: dashboardMessages.released },
         ]);
       });
     });

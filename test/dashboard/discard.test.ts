@@ -2,6 +2,7 @@ import { createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard } from "@reporthook/dashboard";
 import { describe, expect, test } from "vitest";
 import { testWith } from "../../packages/core/test-support/needs.ts";
+import { dashboardMessages } from "../../packages/dashboard/src/messages.ts";
 import { missingForBrowser } from "./browser.ts";
 import { focused, rows } from "./look.ts";
 import { onStage } from "./on-stage.ts";
@@ -34,9 +35,9 @@ describe("the dashboard", () => {
       ]);
       expect(await receiver.inbox.get(first?.id ?? "")).toBeNull();
       expect((await discard(`discard?reason=${reason}`)).text).toBe('{"done":1}');
-      const some = "Deliveries parked for a reason were discarded.";
+      const some = dashboardMessages.discardedAll;
       expect(logged).toEqual([
-        { by: "Ada", id: second?.id, message: "Delivery discarded." },
+        { by: "Ada", id: second?.id, message: dashboardMessages.discarded },
         { by: "Ada", reason, done: 1, message: some },
         { by: "Ada", reason, done: 1, message: some },
       ]);

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { expect, test } from "vitest";
+import { messages as coreMessages } from "../../packages/core/src/messages.ts";
 import { refusalWarnings } from "../../packages/core/src/observe/refusals.ts";
 import { doneToAll, doneToOne } from "../../packages/dashboard/src/actions.ts";
 
@@ -209,7 +210,7 @@ test("a logger with info is given one line for each decision, found by the deliv
     "info: Notification acknowledged.",
   ]);
   await receiver.fetch(new Request("https://app.example/hook"));
-  expect(lines.at(-1)?.slice(0, 2)).toEqual(["info", "Notification refused."]);
+  expect(lines.at(-1)?.slice(0, 2)).toEqual(["info", coreMessages.refused]);
 
   await receiver.close();
 });

@@ -4,6 +4,9 @@ import { format } from "node:util";
 import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { bullmqMessages } from "../../packages/bullmq/src/messages.ts";
+import { messages as coreMessages } from "../../packages/core/src/messages.ts";
+import { dashboardMessages } from "../../packages/dashboard/src/messages.ts";
 import { silentArrivals } from "./silent-arrivals.ts";
 import type { SilentCase } from "./silent-case.ts";
 import { silentWork } from "./silent-work.ts";
@@ -109,13 +112,13 @@ describe("the default logger tells once a minute, with the number,", () => {
 
 test("each line that someone is to act on has its case, or another test", () => {
   const elsewhere = [
-    "Notification not handled in time: answered 503.",
-    "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.",
-    "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
-    "The earlier receiver could not be closed.",
+    coreMessages.notHandledInTime,
+    coreMessages.insecure,
+    coreMessages.receiverReplaced,
+    coreMessages.earlierNotClosed,
     "Alert not sent; retrying.",
-    "Parked delivery lost: the server no longer has its record.",
-    "Dashboard failed to answer.",
+    bullmqMessages.parkedLost,
+    dashboardMessages.failed,
   ];
   const without = documented()
     .map(([message]) => message)

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { setUp, turns } from "../test-support/receiver-setup.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+import { messages } from "./messages.ts";
 import { createReceiver } from "./receiver.ts";
 import { manualClock } from "./testing/manual-clock.ts";
 
@@ -80,7 +81,7 @@ describe("start()", () => {
     const { body } = await send("report");
     await send("report.complete");
     const fields = expect.objectContaining({ id: body.id });
-    const message = "Delivery stored, but not handled before start(): autostart is off.";
+    const message = messages.notStarted;
     expect(lines).toEqual([{ level: "warn", fields, message }]);
     await receiver.start();
     await receiver.idle();

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+import { messages } from "./messages.ts";
 
 describe("createReceiver()", () => {
   it("acknowledges before authorize has answered, and handles after it, once", async () => {
@@ -92,7 +93,7 @@ describe("createReceiver()", () => {
           reason: "no_handler",
           why: expect.stringContaining("odd_key, other"),
         },
-        message: "Delivery held: release or discard it.",
+        message: messages.held,
       },
     ]);
     expect(seen).toEqual([]);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { messages } from "../messages.ts";
 import { createReceiver } from "../receiver.ts";
 import { createClient } from "./client.ts";
 
@@ -15,8 +16,7 @@ it.each([
   const warn = (fields: object, message: string): void => void lines.push([fields, message]);
   const client = createClient({ baseUrl, apiKey: "key-of-nobody" });
   const receiver = createReceiver({ client, ack: "handled", logger: { warn } });
-  const message =
-    "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.";
+  const message = messages.insecure;
   expect(lines).toEqual(
     warned === undefined ? [] : [[{ receiver: "reports", baseUrl: warned }, message]],
   );

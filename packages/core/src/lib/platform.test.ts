@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { setUp } from "../../test-support/receiver-setup.ts";
+import { messages } from "../messages.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -55,7 +56,7 @@ describe("a platform that offers less", () => {
     const failed = answers.find(({ status }) => status !== 200);
     expect(failed).toMatchObject({ status: 503, body: { code: "inbox_unavailable" } });
     const [line] = lines;
-    expect(line?.message).toBe("Request failed unexpectedly: answered 503.");
+    expect(line?.message).toBe(messages.requestFailed);
     expect(line?.fields).toMatchObject({ error: "Error: no randomness" });
     expect(line?.fields["err"]).toBeInstanceOf(Error);
   });

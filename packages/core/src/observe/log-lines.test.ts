@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
 import { withError } from "../lib/thrown.ts";
+import { messages } from "../messages.ts";
 import { logAnswer, logOutcome } from "./log-lines.ts";
 
 type LogFields = Readonly<Record<string, unknown>>;
@@ -43,17 +44,17 @@ describe("logAnswer()", () => {
       { status: "duplicate", id: "b" },
     ] as const) {
       const fields = { ...decision, ms: 12 };
-      expect(answered(decision)).toEqual([["info", fields, "Notification acknowledged."]]);
+      expect(answered(decision)).toEqual([["info", fields, messages.acknowledged]]);
     }
   });
 
   it("tells why a request is refused", () => {
     const fields = { id: "a", code: "overloaded", ms: 12 };
-    const line = ["info", fields, "Notification refused."];
+    const line = ["info", fields, messages.refused];
     expect(answered({ refused: "overloaded" })).toEqual([line]);
     const own = { id: "b", code: "not_handled", ms: 12 };
     const answeredAs = answered({ refused: "not_handled", id: "b" });
-    expect(answeredAs).toEqual([["info", own, "Notification refused."]]);
+    expect(answeredAs).toEqual([["info", own, messages.refused]]);
   });
 
   it("has nothing to tell to a logger without info()", () => {
@@ -84,10 +85,8 @@ describe("logOutcome()", () => {
   ];
   const error = "Error: no";
   const retried = { attempt: 2, error, afterMs: 7 };
-  const lost = (fields: LogFields): Line[] =>
-    line("warn", "Notification not handled: answered 503.", fields);
-  const waits = (stage: Job["stage"]) =>
-    line("info", "Delivery postponed: it waits for its next attempt.", { ...retried, stage });
+  const lost = (fields: LogFields): Line[] => line("warn", messages.notHandled, fields);
+  const waits = (stage: Job["stage"]) => line("info", messages.postponed, { ...retried, stage });
   const { verification, type } = verified;
 
   it.each<[what: string, of: Job, outcome: Outcome, lines: Line[]]>([
@@ -95,31 +94,31 @@ describe("logOutcome()", () => {
       "is verified",
       job(),
       verified,
-      line("info", "Delivery verified.", { attempt: 2, verification, type }),
+      line("info", messages.verified, { attempt: 2, verification, type }),
     ],
     [
       "is handled, by the name it has",
       handling,
       { to: "handled" },
-      line("info", "Delivery handled.", { attempt: 2, type }),
+      line("info", messages.handled, { attempt: 2, type }),
     ],
     [
       "is handled, by the name it was found to have",
       handling,
       { to: "handled", type: "unknown", reportId: null },
-      line("info", "Delivery handled.", { attempt: 2, type: "unknown" }),
+      line("info", messages.handled, { attempt: 2, type: "unknown" }),
     ],
     [
       "is rejected",
       job(),
       rejected,
-      line("info", "Delivery rejected.", { attempt: 2, reason: "invalid_signature" }),
+      line("info", messages.rejected, { attempt: 2, reason: "invalid_signature" }),
     ],
     [
       "is dead",
       handling,
       dead,
-      line("warn", "Delivery dead: see why, then release or discard it.", {
+      line("warn", messages.dead, {
         reason: "do_not_retry",
         why: "It said so.",
         attempt: 2,
@@ -130,19 +129,14 @@ describe("logOutcome()", () => {
       "is held",
       job(),
       held,
-      line("warn", "Delivery held: release or discard it.", {
+      line("warn", messages.held, {
         reason: "expired",
         why: "Too late.",
         attempt: 2,
         error: null,
       }),
     ],
-    [
-      "failed in its handler",
-      handling,
-      counted,
-      line("warn", "Handler failed; the delivery will be retried.", retried),
-    ],
+    ["failed in its handler", handling, counted, line("warn", messages.handlerFailed, retried)],
     ["was cut off in its handler", handling, cutOff, waits("handle")],
     ["got no verdict", job(), counted, waits("verify")],
   ])("tells what %s", (_, of, outcome, lines) => {

@@ -3,6 +3,7 @@ import { gate, setUp, turns, turnUntil } from "../../test-support/receiver-setup
 import { DoNotRetry } from "../errors.ts";
 import type { ConsumeOptions, Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { messages } from "../messages.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 
 const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);
@@ -73,7 +74,7 @@ describe("pruning", () => {
       {
         level: "error",
         fields: { receiver: "reports", error: "Error: busy", count: 1 },
-        message: "Expired deliveries not pruned; retrying.",
+        message: messages.notPruned,
       },
     ]);
   });
@@ -150,7 +151,7 @@ describe("idle()", () => {
 });
 
 describe("opening the inbox", () => {
-  const unopened = "Inbox not opened: notifications are answered 503; retrying.";
+  const unopened = messages.inboxNotOpened;
 
   it("is tried again after 1 second, then after twice as long each time, up to 30", async () => {
     const open = vi.fn(() => Promise.reject(new Error("locked")));
@@ -254,7 +255,7 @@ describe('ack: "handled"', () => {
     await receiver.start();
     expect((await send("report.complete")).status).toBe(503);
     expect(observed.map(([hook]) => hook)).not.toContain("parked");
-    expect(lines).toMatchObject([{ message: "Notification not handled: answered 503." }]);
+    expect(lines).toMatchObject([{ message: messages.notHandled }]);
     await receiver.idle();
     expect(prune).not.toHaveBeenCalled();
   });

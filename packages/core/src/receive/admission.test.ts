@@ -6,6 +6,7 @@ import { newStatus } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { Deadline } from "../lib/deadline.ts";
+import { messages } from "../messages.ts";
 import { Admission } from "./admission.ts";
 
 const delivery: NewDelivery = {
@@ -31,7 +32,7 @@ function make(add: Inbox["add"]) {
   return { clock, lines, store };
 }
 
-const notStored = (error: string) => [{ id: "1", error }, "Notification not stored: answered 503."];
+const notStored = (error: string) => [{ id: "1", error }, messages.notStored];
 
 describe("Admission.store()", () => {
   it("resolves to what the inbox says when it is stored in time", async () => {
@@ -56,10 +57,7 @@ describe("Admission.store()", () => {
     });
     expect(await store()).toEqual({ refused: "overloaded" });
     expect(lines).toEqual([
-      [
-        { error: "ReporthookError: over maxBytes", count: 1 },
-        "Notification refused: the inbox is full, answered 503.",
-      ],
+      [{ error: "ReporthookError: over maxBytes", count: 1 }, messages.inboxFull],
     ]);
   });
 
