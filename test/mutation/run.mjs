@@ -65,6 +65,7 @@ const others = {
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/timeout"),
   ...of(life, "inbox/receiver-names"),
   ...of("receiver", "lib/is-promise"),
+  ...of("lib/thrown,process/authorize-once,http/incoming,lib/platform", "lib/safe-get"),
   ...of(`options/receiver-settings,${life}`, "lib/platform"),
 };
 

@@ -1,5 +1,6 @@
 import { ServiceError, type ServiceErrorCode } from "../errors.ts";
 import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
+import { shownError } from "../lib/thrown.ts";
 import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-body.ts";
 import { untraced } from "./untraced.ts";
 
@@ -158,7 +159,7 @@ function parse(text: string, redactor: Redactor): unknown {
 /** The error of an exchange that ended without success: the first reason that applies. */
 function failure(call: ServiceCall, redactor: Redactor, exchange: Exchange): ServiceError {
   const { response, taken, text, broken } = exchange;
-  const cause = broken && redactor.error(broken.by);
+  const cause = broken && shownError(broken.by, (shown) => redactor.text(shown));
   const fail = (code: ServiceErrorCode, problem: string, retryable: boolean): ServiceError => {
     const retryAfterMs = parseRetryAfter(response?.headers.get("retry-after") ?? null);
     return new ServiceError(code, `POST ${redactor.text(call.endpoint)} ${problem}`, {

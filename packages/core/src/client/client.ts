@@ -1,5 +1,6 @@
 import { split } from "../callback-urls/callback-url.ts";
-import { createKeyRedactor, type Secrets, safeGet } from "../lib/redact.ts";
+import { createKeyRedactor, type Secrets } from "../lib/redact.ts";
+import { safeText } from "../lib/safe-get.ts";
 import { assertKnownKeys } from "../lib/validate.ts";
 import { callService, type Fetch, type ServiceCall } from "./call-service.ts";
 import {
@@ -206,8 +207,6 @@ function keySource(apiKey: unknown, used: (key: string) => void): () => string |
 
 /** The name of a thrown value, if it looks like the name of an error: it may hold anything, even the key. */
 function errorName(thrown: unknown): string {
-  const name = safeGet(thrown, "name");
-  return typeof name === "string" && /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name)
-    ? name
-    : "something";
+  const name = safeText(thrown, "name") ?? "";
+  return /^[A-Za-z]{0,40}(?:Error|Exception)$/.test(name) ? name : "something";
 }

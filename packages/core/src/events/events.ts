@@ -126,17 +126,16 @@ export type Handler<
   S extends Schemas = NoSchemas,
 > = (event: EventOf<Name, Context, S>, context: HandlerContext) => void | Promise<void>;
 
-/** All event types, in the order of a report's life. */
-const eventTypes: readonly EventType[] = [
+/** All names that `on` takes: the types in the order of a report's life, then those that stand for several. */
+export const eventNames: readonly EventName[] = [
   "test_webhook_endpoint",
   "report.processing",
   "report.complete",
   "report.internal_error",
   "unknown",
+  "report",
+  "*",
 ];
-
-/** All names that `on` takes. */
-export const eventNames: readonly EventName[] = [...eventTypes, "report", "*"];
 
 /** Whether a handler registered under `name` is given events of `type`. */
 export function matches(name: EventName, type: EventType): boolean {

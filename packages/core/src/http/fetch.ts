@@ -1,3 +1,4 @@
+import { tryGet } from "../lib/safe-get.ts";
 import {
   type Answer,
   alreadyRead,
@@ -5,7 +6,6 @@ import {
   type BodyReading,
   fitting,
   type Incoming,
-  look,
   readAlready,
 } from "./incoming.ts";
 import { type NodeStream, readOrLeft } from "./node-body.ts";
@@ -34,14 +34,14 @@ export function incomingFromRequest(
   read?: () => Promise<ArrayBuffer>,
   host: FetchHost = {},
 ): Incoming {
-  const node = look(() => nodeOf(request, host));
+  const node = tryGet(() => nodeOf(request, host));
   return {
     method: request.method,
     url: node?.originalUrl ?? pathAndQuery(request.url),
     headers: request.headers,
     multiplexed: node !== undefined && node.httpVersionMajor > 1,
     get answered() {
-      return look(() => host.answered) === true;
+      return tryGet(() => host.answered) === true;
     },
     readBody: (limit) =>
       node === undefined

@@ -1,4 +1,4 @@
-import { safeGet } from "./redact.ts";
+import { safeGet, safeText, tryGet } from "./safe-get.ts";
 
 // Of errors that join others, which may join themselves: how deep, and how many of each.
 const maxJoined = 5;
@@ -8,36 +8,26 @@ export function describe(error: unknown, redact = (text: string): string => text
   return lineOf(error, redact, maxJoined);
 }
 
-function lineOf(error: unknown, redact: (text: string) => string, joined: number): string {
-  let text = typeof error === "string" ? error : headOf(error);
-  const errors = textOf(error, "name") === "AggregateError" ? safeGet(error, "errors") : null;
-  try {
-    if (Array.isArray(errors) && joined > 0) {
-      const lines = errors.slice(0, maxJoined).map((each) => lineOf(each, redact, joined - 1));
-      text += `: ${lines.join("; ")}`;
-    }
-  } catch {
-    // A list that can't be read is left out.
-  }
-  const shown = redact(text);
+function lineOf(error: unknown, redact: (text: string) => string, depth: number): string {
+  const text = typeof error === "string" ? error : headOf(error);
+  const isJoined = depth > 0 && safeText(error, "name") === "AggregateError";
+  const lines = isJoined ? joinedIn(error).map((each) => lineOf(each, redact, depth - 1)) : [];
+  const shown = redact(lines.length === 0 ? text : `${text}: ${lines.join("; ")}`);
   return shown.length > 500 ? `${shown.slice(0, 499)}…` : shown;
 }
 
 /** By name and message and not by class: it may be of another realm, or no Error at all. */
 function headOf(error: unknown): string {
-  const named = [textOf(error, "name"), textOf(error, "message")].filter((text) => text !== "");
+  const named = [safeText(error, "name"), safeText(error, "message")].filter(Boolean);
   if (named.length > 0 && typeof error === "object") return named.join(": ");
   const text = `Thrown value of type ${typeof error}`;
-  try {
-    const keys = typeof error === "object" && error !== null ? Object.keys(error) : [];
-    return keys.length === 0 ? text : `${text} with the keys ${keys.slice(0, 10).join(", ")}`;
-  } catch {
-    return text;
-  }
+  const isObject = typeof error === "object" && error !== null;
+  const keys = (isObject && tryGet(() => Object.keys(error))) || [];
+  return keys.length === 0 ? text : `${text} with the keys ${keys.slice(0, 10).join(", ")}`;
 }
 
-/** Empty where there is none, for anything may have been thrown. */
-function textOf(error: unknown, name: "name" | "message"): string {
-  const text = safeGet(error, name);
-  return typeof text === "string" ? text : "";
+/** The first few of the errors that an error joins; none if they can't be read. */
+export function joinedIn(error: unknown): readonly unknown[] {
+  const errors = safeGet(error, "errors");
+  return tryGet(() => (Array.isArray(errors) ? errors.slice(0, maxJoined) : [])) ?? [];
 }

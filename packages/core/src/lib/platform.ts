@@ -1,3 +1,5 @@
+import { tryGet } from "./safe-get.ts";
+
 /** The platforms that are told apart. */
 type Platform = "Cloudflare Workers" | "AWS Lambda";
 
@@ -18,23 +20,17 @@ interface AsyncContext {
   snapshot?(): <T>(run: () => T) => T;
 }
 
-/** Reads a feature of the platform; undefined if it throws, as Next.js' Edge Runtime does for features it lacks. */
-function seen<T>(look: (platform: Global) => T): T | undefined {
-  try {
-    return look(globalThis as Global);
-  } catch {
-    return undefined;
-  }
-}
+// A feature may throw when it is read, as Next.js' Edge Runtime does for those it lacks.
+const platform = globalThis as Global;
 
 /** A platform that may freeze or end an instance as soon as it has answered; null where a process lives on. */
 export function serverlessPlatform(): Platform | null {
-  if (seen(({ navigator }) => navigator?.userAgent) === "Cloudflare-Workers") {
+  if (tryGet(() => platform.navigator?.userAgent) === "Cloudflare-Workers") {
     return "Cloudflare Workers";
   }
   // Deno would ask its user for leave to look at the environment.
-  if (seen(({ Deno }) => Deno) !== undefined) return null;
-  return seen(({ process }) => process?.env?.["AWS_LAMBDA_FUNCTION_NAME"]) ? "AWS Lambda" : null;
+  if (tryGet(() => platform.Deno) !== undefined) return null;
+  return tryGet(() => platform.process?.env?.["AWS_LAMBDA_FUNCTION_NAME"]) ? "AWS Lambda" : null;
 }
 
 /**
@@ -47,17 +43,17 @@ export function isTiedToRequests(): boolean {
 
 /** Whether a development server runs the app, which evaluates modules again that were saved. */
 export function isDevelopment(): boolean {
-  return seen(({ process }) => process?.env?.["NODE_ENV"]) === "development";
+  return tryGet(() => platform.process?.env?.["NODE_ENV"]) === "development";
 }
 
 /** A module that is built into the runtime; without members where there is none. */
 export function builtin<Module extends object>(id: `node:${string}`): Partial<Module> {
-  return (seen(({ process }) => process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;
+  return (tryGet(() => platform.process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;
 }
 
 /** @throws TypeError where there is no `crypto`, as in the sandbox of Jest 27 */
 export function mustHaveCrypto(): void {
-  if (typeof seen(({ crypto }) => crypto?.getRandomValues) === "function") return;
+  if (typeof tryGet(() => platform.crypto?.getRandomValues) === "function") return;
   throw new TypeError(
     "createReceiver needs the global crypto, and there is none: use Jest 28 or later, or set globalThis.crypto to the webcrypto of node:crypto first",
   );
@@ -71,9 +67,9 @@ export type Bind = <Args extends readonly unknown[], Result>(
 /** Binds functions to the async context of this moment; they stay as they are where the platform has none. */
 export function bindingToContext(): Bind {
   const storage =
-    seen(({ AsyncLocalStorage }) => AsyncLocalStorage) ??
+    tryGet(() => platform.AsyncLocalStorage) ??
     builtin<{ AsyncLocalStorage: AsyncContext }>("node:async_hooks").AsyncLocalStorage;
-  const inContext = seen(() => storage?.snapshot?.());
+  const inContext = tryGet(() => storage?.snapshot?.());
   if (inContext === undefined) return (run) => run;
   return (run) =>
     (...args) =>
@@ -81,7 +77,7 @@ export function bindingToContext(): Bind {
 }
 
 // An older Node would fail later, at the first feature it lacks. Bun and Deno say which Node they are like.
-const { node, bun, deno } = seen(({ process }) => process?.versions) ?? {};
+const { node, bun, deno } = tryGet(() => platform.process?.versions) ?? {};
 if (node !== undefined && (bun ?? deno) === undefined) {
   const [major = 0, minor = 0] = node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {

@@ -102,44 +102,6 @@ describe("createRedactor()", () => {
     );
     expect(given.a[0]).toBe(12345678);
   });
-
-  it("error() copies name, code and message only when the error carries more", () => {
-    const inner = Object.assign(new Error("connect canary"), { code: "ECONNREFUSED" });
-    const outer = Object.assign(new TypeError("fetch canary failed", { cause: inner }), {
-      request: { url: "https://a/?k=canary" },
-      code: 7,
-    });
-    Object.defineProperty(outer, "hidden", { value: "canary" });
-    outer.stack = "canary";
-    const shown = createRedactor("canary").error(outer);
-    expect(shown).toMatchObject({ name: "TypeError", message: "fetch [api key] failed" });
-    expect(shown.cause).toMatchObject({ name: "Error", code: "ECONNREFUSED" });
-    expect(shown).not.toHaveProperty("request");
-    expect(shown).not.toHaveProperty("code");
-    expect(inspect(shown, { depth: 9, showHidden: true })).not.toContain("canary");
-  });
-
-  it("error() makes an error when something else was thrown", () => {
-    const { error } = createRedactor("canary");
-    expect(error("no canary").message).toBe("no [api key]");
-    expect(error(undefined).message).toBe("Thrown value of type undefined");
-    expect(error({ url: "canary" }).message).toBe("Thrown value of type object");
-    const hostile = Object.defineProperty({}, "message", {
-      get() {
-        throw new Error("canary");
-      },
-    });
-    expect(error(hostile).message).toBe("Thrown value of type object");
-  });
-
-  it("error() ends when the causes go in a circle", () => {
-    const circle: Error & { cause?: unknown } = new Error("round");
-    circle.cause = circle;
-    let depth = 0;
-    for (let at: unknown = createRedactor("k").error(circle); at instanceof Error; at = at.cause)
-      depth++;
-    expect(depth).toBe(4);
-  });
 });
 
 describe("redactSecrets()", () => {

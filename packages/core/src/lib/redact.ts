@@ -4,18 +4,12 @@ export interface Redactor {
   text(text: string, limit?: number): string;
   /** A copy of parsed JSON without them in any string, number or property name. */
   value(value: unknown): unknown;
-  /**
-   * A fresh error with only the name, code and message of the thrown value and of its causes: the original may carry the request,
-   * and with it a secret, in any property.
-   */
-  error(thrown: unknown): Error;
 }
 
 /** Secrets by the name that replaces them, in brackets. */
 export type Secrets = Readonly<Record<string, string>>;
 
 const placeholder = "[api key]";
-const maxCauses = 4;
 // A shorter secret could be guessed, and removing it would leave holes in every text.
 const minSecretLength = 8;
 
@@ -58,26 +52,7 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
     return Object.fromEntries(Object.entries(input).map(([name, of]) => [text(name), value(of)]));
   };
 
-  const error = (thrown: unknown, depth = 1): Error => {
-    const message = typeof thrown === "string" ? thrown : safeGet(thrown, "message");
-    const cause = safeGet(thrown, "cause");
-    const copy = new Error(
-      typeof message === "string" ? text(message, 500) : `Thrown value of type ${typeof thrown}`,
-      cause === undefined || depth === maxCauses ? undefined : { cause: error(cause, depth + 1) },
-    );
-    for (const name of ["name", "code"]) {
-      const shown = safeGet(thrown, name);
-      if (typeof shown === "string") {
-        const enumerable = name === "code";
-        Object.defineProperty(copy, name, { value: text(shown, 100), enumerable });
-      }
-    }
-    // Its own would lead here, which says nothing of where it was thrown.
-    Object.defineProperty(copy, "stack", { value: `${copy.name}: ${copy.message}` });
-    return copy;
-  };
-
-  return { text, value, error: (thrown) => error(thrown) };
+  return { text, value };
 }
 
 /** The text with each address cut to its origin, and each path left out: that of a chat's webhook is a secret. */
@@ -142,13 +117,4 @@ function formsOf(secret: string): string[] {
   const escaped = [json, json.replaceAll("/", "\\/"), inspected, inspected.replaceAll("'", "\\'")];
   const text = [...escaped, secret, secret.replaceAll("+", " ")];
   return [...new Set([...percent.map(encodeURIComponent), ...percent, ...text])];
-}
-
-/** A property of something unknown, whose getter may throw. */
-export function safeGet(of: unknown, name: string): unknown {
-  try {
-    return (of as Record<string, unknown> | null | undefined)?.[name];
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect, describe as group, it } from "vitest";
 import { accountOf, shownError } from "./thrown.ts";
 
@@ -54,5 +55,29 @@ group("shownError", () => {
       ({ message }: Error) => message,
     );
     expect(messages).toEqual(["one", "Thrown value of type object", "[api key]"]);
+  });
+
+  it("shownError() carries nothing else, whatever was thrown", () => {
+    const error = Object.assign(thrown(), { request: { url: "https://a/?k=s3cret" }, code: 7 });
+    Object.defineProperty(error, "hidden", { value: "s3cret" });
+    const shown = shownError(error, redact);
+    expect(shown).not.toHaveProperty("request");
+    expect(shown).not.toHaveProperty("code");
+    expect(inspect(shown, { depth: 9, showHidden: true })).not.toContain("s3cret");
+    const hostile = Object.defineProperty({}, "message", {
+      get() {
+        throw new Error("s3cret");
+      },
+    });
+    expect(shownError(hostile, redact).message).toBe("Thrown value of type object");
+    expect(shownError(undefined, redact).message).toBe("Thrown value of type undefined");
+  });
+
+  it("shownError() ends when the causes go in a circle", () => {
+    const circle: Error & { cause?: unknown } = new Error("round");
+    circle.cause = circle;
+    let depth = 0;
+    for (let at: unknown = shownError(circle, redact); at instanceof Error; at = at.cause) depth++;
+    expect(depth).toBe(5);
   });
 });

@@ -1,11 +1,10 @@
-import { describe } from "./describe.ts";
+import { describe, joinedIn } from "./describe.ts";
 import { printable } from "./printable.ts";
-import { safeGet } from "./redact.ts";
+import { safeGet, safeText } from "./safe-get.ts";
 
 type Redact = (text: string) => string;
 
 const maxCauses = 4;
-const maxJoined = 5;
 const maxKept = 1_000;
 const maxStack = 8_000;
 
@@ -32,55 +31,34 @@ function linesOf(thrown: unknown, redact: Redact, frames: number, depth: number)
 }
 
 function framesOf(thrown: unknown): string[] {
-  const stack = safeGet(thrown, "stack");
-  const lines = typeof stack === "string" ? stack.slice(0, maxStack).split("\n") : [];
+  const lines = safeText(thrown, "stack")?.slice(0, maxStack).split("\n") ?? [];
   return lines.map((line) => line.trim()).filter((line) => /^at |@.*:\d+:\d+$/.test(line));
 }
 
-function joinedIn(thrown: unknown): readonly unknown[] {
-  const errors = safeGet(thrown, "errors");
-  try {
-    return Array.isArray(errors) ? errors.slice(0, maxJoined) : [];
-  } catch {
-    return [];
-  }
-}
-
 /**
- * Makes an `Error` for the logger: name, message, code, stack and causes of a thrown value, without secrets. Not the original,
- * which may carry a request, and with it a secret, in any property.
+ * Copies a thrown value as an `Error` to show: name, message, code, stack and causes, without secrets. The original may carry a
+ * request, and with it a secret, in any property.
  */
 export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
   // A console prints a stack as it is.
   const sanitize: Redact = (text) => printable(redact(text), "\n\t");
-  const message = safeGet(thrown, "message");
-  const shown = new Error(
-    typeof message === "string" ? sanitize(message).slice(0, 2_000) : describe(thrown, sanitize),
-  );
+  const textOf = (name: string): string | undefined => {
+    const text = safeText(thrown, name);
+    return text === undefined ? undefined : sanitize(text);
+  };
+  const shown = new Error(textOf("message")?.slice(0, 2_000) ?? describe(thrown, sanitize));
   const set = (name: string, value: unknown, enumerable = false): void => {
+    if (value === undefined) return;
     Object.defineProperty(shown, name, { value, enumerable, configurable: true, writable: true });
   };
-  const name = safeGet(thrown, "name");
-  if (typeof name === "string") set("name", sanitize(name));
-  const code = safeGet(thrown, "code");
-  if (typeof code === "string") set("code", sanitize(code), true);
-  const stack = safeGet(thrown, "stack");
-  set(
-    "stack",
-    typeof stack === "string"
-      ? sanitize(stack).slice(0, maxStack)
-      : `${shown.name}: ${shown.message}`,
-  );
+  set("name", textOf("name"));
+  set("code", textOf("code"), true);
+  set("stack", textOf("stack")?.slice(0, maxStack) ?? `${shown.name}: ${shown.message}`);
   if (depth === maxCauses) return shown;
   const cause = safeGet(thrown, "cause");
   if (cause !== undefined) set("cause", shownError(cause, redact, depth + 1));
-  const joined = joinedIn(thrown);
-  if (joined.length > 0) {
-    set(
-      "errors",
-      joined.map((each) => shownError(each, redact, depth + 1)),
-    );
-  }
+  const joined = joinedIn(thrown).map((each) => shownError(each, redact, depth + 1));
+  if (joined.length > 0) set("errors", joined);
   return shown;
 }
 
