@@ -12,15 +12,26 @@ import { alertMessages } from "./alert-messages.ts";
 import { type Due, Lasting, ParkedFor } from "./alert-topics.ts";
 import type { Watched, Watcher } from "./watcher.ts";
 
-/** The options of `alerts`, with every default filled in. */
-export interface AlertSettings {
+/** Options of `alerts`. */
+export interface AlertsOptions {
+  /** Delivers a message. It has failed if it throws, rejects, or takes over 10 seconds: then `signal` is aborted. */
   readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
-  readonly on: readonly AlertKind[];
-  readonly parked: number;
-  readonly oldestWaitingMs: number;
-  readonly waiting: number;
-  readonly windowMs: number;
+  /** Which kinds: all. */
+  readonly on?: readonly AlertKind[] | undefined;
+  /** `parked`: this number of deliveries for one reason within `windowMs`: 1. */
+  readonly parked?: number | undefined;
+  /** `backlog`: the oldest delivery waits for more milliseconds: 600,000. */
+  readonly oldestWaitingMs?: number | undefined;
+  /** `backlog`: more deliveries wait: 10,000. */
+  readonly waiting?: number | undefined;
+  /** Milliseconds in which at most one message of the same kind and reason begins: 600,000. */
+  readonly windowMs?: number | undefined;
 }
+
+/** The options of `alerts`, with every default filled in. */
+export type AlertSettings = {
+  readonly [Name in keyof AlertsOptions]-?: NonNullable<AlertsOptions[Name]>;
+};
 
 const noTime = { from: new Date(0), until: new Date(0) };
 const everyMs = 30_000;

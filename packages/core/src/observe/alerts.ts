@@ -1,24 +1,10 @@
 import { assertKnownKeys, assertOption, fail, inspect, typeName } from "../lib/validate.ts";
-import type { Alert, AlertKind } from "./alert.ts";
-import { type AlertSettings, AlertWatcher } from "./alert-watcher.ts";
+import type { AlertKind } from "./alert.ts";
+import { type AlertSettings, type AlertsOptions, AlertWatcher } from "./alert-watcher.ts";
 import type { Observe } from "./hooks.ts";
 import { watch } from "./watcher.ts";
 
-/** Options of {@link alerts}. */
-export interface AlertsOptions {
-  /** Delivers a message. It has failed if it throws, rejects, or takes over 10 seconds: then `signal` is aborted. */
-  readonly send: (alert: Alert, context: { readonly signal: AbortSignal }) => unknown;
-  /** Which kinds: all. */
-  readonly on?: readonly AlertKind[] | undefined;
-  /** `parked`: this number of deliveries for one reason within `windowMs`: 1. */
-  readonly parked?: number | undefined;
-  /** `backlog`: the oldest delivery waits for more milliseconds: 600,000. */
-  readonly oldestWaitingMs?: number | undefined;
-  /** `backlog`: more deliveries wait: 10,000. */
-  readonly waiting?: number | undefined;
-  /** Milliseconds in which at most one message of the same kind and reason begins: 600,000. */
-  readonly windowMs?: number | undefined;
-}
+export type { AlertsOptions } from "./alert-watcher.ts";
 
 /** The kinds of alerts. */
 const kinds: readonly AlertKind[] = ["parked", "refused", "backlog", "inbox"];
@@ -64,16 +50,9 @@ export function alerts(options: AlertsOptions): Observe {
   return { [watch]: (watched) => new AlertWatcher(settings, watched) };
 }
 
-function number(
-  name: "parked" | "oldestWaitingMs" | "waiting" | "windowMs",
-  options: AlertsOptions,
-): number {
+function number(name: Exclude<keyof AlertsOptions, "send" | "on">, options: AlertsOptions): number {
   const { [name]: given = alertDefaults[name] } = options;
-  assertOption(
-    `alerts: ${name}`,
-    "an integer from 1",
-    given,
-    Number.isSafeInteger(given) && given >= 1,
-  );
+  const fits = Number.isSafeInteger(given) && given >= 1;
+  assertOption(`alerts: ${name}`, "an integer from 1", given, fits);
   return given;
 }
