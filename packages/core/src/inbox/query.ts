@@ -41,7 +41,7 @@ export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery):
   return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
 }
 
-/** All in numbers. */
+/** Counts deliveries, as {@link Summary} shows them. */
 export function summarize(
   all: Iterable<StoredDelivery>,
   { receiver, from, until }: SummaryQuery,

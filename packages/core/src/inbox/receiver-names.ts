@@ -10,7 +10,7 @@ export interface Holder {
   close(): Promise<void>;
 }
 
-/** That a receiver has its name. */
+/** A name that belongs to one receiver until it is released. */
 export interface ReservedName<Of extends Holder> {
   /** The receiver that took over from this one. */
   readonly successor: Of | undefined;

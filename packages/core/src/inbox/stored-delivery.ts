@@ -10,7 +10,7 @@ import {
   type State,
 } from "./delivery.ts";
 
-/** A delivery as it is kept. */
+/** A delivery as an inbox stores it. */
 export interface StoredDelivery {
   readonly id: string;
   /** Where its store keeps more of it, or -1. */
@@ -102,7 +102,7 @@ export function entryOf(kept: StoredDelivery): Entry {
   };
 }
 
-/** It in full. */
+/** Projects a stored delivery to its details. */
 export function detailsOf(kept: StoredDelivery): EntryDetails {
   const { body, headers, history, verification } = kept;
   return {
@@ -138,7 +138,7 @@ export function jobOf(kept: StoredDelivery): Job {
   };
 }
 
-/** A delivery as work, before it is kept: to be verified, unless it arrives verified. */
+/** Makes the job of a delivery that is not stored: to be verified, unless it arrives verified. */
 export function jobAt(delivery: NewDelivery, arrival: Arrival = { to: "received" }): Job {
   return jobOf(newStoredDelivery(delivery, arrival, null));
 }

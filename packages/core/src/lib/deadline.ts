@@ -41,7 +41,7 @@ export class Deadline {
     });
   }
 
-  /** To be called when the request is answered. */
+  /** Ends the deadline, once the request is answered. */
   end(): void {
     this.#clock.clearTimeout(this.#timer);
   }
