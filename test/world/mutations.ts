@@ -115,9 +115,8 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/writer-thread/transactions.ts`,
     of: "#reload",
     becomes: `
-      const { tables, deliveries } = this.#followers;
-      tables.receivers.reload();
-      deliveries.renumber();
+      this.#deliveries.tables.receivers.reload();
+      this.#deliveries.renumber();
       this.#countsChanged = true;`,
   },
   {
@@ -133,7 +132,6 @@ export const mutations: readonly Mutation[] = [
         receiver: this.#host.options.receiver,
         kindBefore: this.#kindBefore,
         kindAfter: kindOf(kept),
-        dropBody: kept.body === null,
         keepsLease: false,
         changes: changesOf(kept, this.#now()),
       };`,

@@ -7,7 +7,7 @@ import { LogFile } from "./database/log-file.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import { sqliteCode } from "./database/result-code.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
-import { sqliteErrorOf } from "./writer-thread/errors.ts";
+import { failureOf } from "./writer-thread/errors.ts";
 import { Writer } from "./writer-thread/writer.ts";
 
 /** Milliseconds between two checks for upkeep. */
@@ -123,6 +123,5 @@ try {
   post({ opened: opened.writer.counts });
   serve(opened);
 } catch (error) {
-  const { code, message } = sqliteErrorOf(error, options.path);
-  post({ unopened: { code, failed: message } });
+  post({ unopened: failureOf(error, options.path) });
 }

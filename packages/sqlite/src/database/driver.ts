@@ -43,13 +43,9 @@ interface ForeignStatement {
   all(...values: unknown[]): unknown[];
 }
 
-interface ForeignDatabase {
-  exec(sql: string): unknown;
-  prepare(sql: string): ForeignStatement;
-  close(): void;
-}
-
-type ForeignConstructor = new (path: string) => ForeignDatabase;
+type ForeignConstructor = new (
+  path: string,
+) => Omit<Database, "prepare"> & { prepare(sql: string): ForeignStatement };
 
 /** The source of modules, replaceable in tests. */
 export interface ModuleSource {

@@ -1,5 +1,5 @@
 import { ReporthookError } from "@reporthook/core";
-import type { CountsByKind } from "../protocol/counts.ts";
+import { type CountsByKind, countsIn } from "../protocol/counts.ts";
 
 const maxDeliveries = 10_000;
 const maxBytes = 64 * 1_024 * 1_024;
@@ -42,11 +42,7 @@ export class Pending {
   }
 
   #change({ receiver, kind, bytes }: PendingDelivery, by: 1 | -1): void {
-    let counts = this.#counts.get(receiver);
-    if (counts === undefined) {
-      counts = [];
-      this.#counts.set(receiver, counts);
-    }
+    const counts = countsIn(this.#counts, receiver);
     counts[kind] = (counts[kind] ?? 0) + by;
     this.#deliveries += by;
     this.#bytes += by * bytes;

@@ -180,7 +180,6 @@ export class Run {
       receiver: this.#host.options.receiver,
       kindBefore: this.#kindBefore,
       kindAfter: kindOf(kept),
-      dropBody: kept.body === null,
       keepsLease,
       changes: changesOf(kept, this.#now()),
     };

@@ -7,24 +7,22 @@ import {
   type CompletionResult,
   type FromThread,
   heartbeatMs,
-  isFailure,
   leaseLostAfterMs,
   type Reply,
   type ThreadCall,
   type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { RequestBatch } from "../protocol/request-batch.ts";
-import { addResultOf, errorOfFailure, leasedOf, seqOf } from "../protocol/results.ts";
+import { addResultOf, errorOfFailure, leasedOf, seqOf, unlessFailed } from "../protocol/results.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import type { Recording } from "./recording.ts";
 import { startThread } from "./spawn.ts";
 import { Waiters } from "./waiters.ts";
 
-interface Adding {
+interface Adding extends PendingDelivery {
   readonly delivery: NewDelivery;
   readonly arrival: Arrival;
-  readonly size: PendingDelivery;
 }
 
 /** Receives what answers no request. */
@@ -82,10 +80,11 @@ export class ThreadClient {
     const { receiver, body, key } = delivery;
     const begins = arrival.to === "received" ? null : newStoredDelivery(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
-    const size = { receiver, kind, bytes: body.byteLength + (key?.byteLength ?? 0) };
-    this.pending.add(size);
+    const bytes = body.byteLength + (key?.byteLength ?? 0);
+    const adding = { delivery, arrival, receiver, kind, bytes };
+    this.pending.add(adding);
     this.#batch.add(delivery, kind, begins);
-    return this.#promise(this.#adding, { delivery, arrival, size });
+    return this.#promise(this.#adding, adding);
   }
 
   /** Records a completion and resolves it with the result. */
@@ -176,7 +175,7 @@ export class ThreadClient {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
       this.#listener.counted(message.opened);
-      for (const { waiter } of this.#opening.take([null])) waiter.resolve();
+      this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
       this.#error = errorOfFailure(message.unopened);
@@ -193,29 +192,23 @@ export class ThreadClient {
     if (counts !== null) this.#listener.counted(counts);
     const inMemory = new Map<number, StoredDelivery>();
     const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
-    for (const { waiter, result } of this.#adding.take(adds)) {
-      const { delivery, arrival, size } = waiter.asked;
-      this.pending.remove(size);
-      if (isFailure(result)) {
-        waiter.reject(errorOfFailure(result));
-        continue;
-      }
-      const seq = seqOf(result);
-      const added = addResultOf(delivery.id, result);
+    this.#adding.settle(adds, (result, adding) => {
+      const { delivery, arrival } = adding;
+      this.pending.remove(adding);
+      const stored = unlessFailed(result);
+      const seq = seqOf(stored);
+      const added = addResultOf(delivery.id, stored);
       if (added.status === "added" && seq !== null && wanted.has(seq)) {
         inMemory.set(seq, newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
       }
-      waiter.resolve(added);
-    }
+      return added;
+    });
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
       const { completion, kept } = recording;
       if (wanted.has(completion.seq)) inMemory.set(completion.seq, kept);
       recording.resolve(completions[index] as CompletionResult);
     }
-    for (const { waiter, result } of this.#calling.take(calls)) {
-      if (isFailure(result)) waiter.reject(errorOfFailure(result));
-      else waiter.resolve(result.value);
-    }
+    this.#calling.settle(calls, (result) => unlessFailed(result).value);
     if (lost) this.#consumers.loseLeases();
     for (const one of claimed) {
       this.#consumers.lease(one.consumer, leasedOf(one, workerId ?? 0, inMemory), one.cost);

@@ -1,5 +1,4 @@
-/** A promise that waits for its answer, and its request. */
-export interface Waiter<Asked, Answer> {
+interface Waiter<Asked, Answer> {
   readonly asked: Asked;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
@@ -19,13 +18,17 @@ export class Waiters<Asked, Answer> {
     });
   }
 
-  /** Removes the waiters that have a result, with their results. */
-  *take<Result>(
+  /** Settles the first ones with their results; where `answerOf` throws, it rejects. */
+  settle<Result>(
     results: readonly Result[],
-  ): Iterable<{ readonly waiter: Waiter<Asked, Answer>; readonly result: Result }> {
-    const taken = this.#waiting.splice(0, results.length);
-    for (const [index, waiter] of taken.entries()) {
-      yield { waiter, result: results[index] as Result };
+    answerOf: (result: Result, asked: Asked) => Answer,
+  ): void {
+    for (const [index, waiter] of this.#waiting.splice(0, results.length).entries()) {
+      try {
+        waiter.resolve(answerOf(results[index] as Result, waiter.asked));
+      } catch (error) {
+        waiter.reject(error);
+      }
     }
   }
 

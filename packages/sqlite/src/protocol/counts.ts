@@ -20,7 +20,17 @@ export type CountsByKind = readonly number[];
 export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
 
 /** No delivery of any kind. */
-export const zeroCountsByKind: CountsByKind = new Array<number>(everKind + 1).fill(0);
+const zeroCountsByKind: CountsByKind = new Array<number>(everKind + 1).fill(0);
+
+/** The counts under a key, which are added if needed. */
+export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
+  let counts = map.get(key);
+  if (counts === undefined) {
+    counts = [...zeroCountsByKind];
+    map.set(key, counts);
+  }
+  return counts;
+}
 
 /** The parts of a delivery that decide its kind. */
 export interface Countable {

@@ -52,8 +52,6 @@ export interface Completion {
   readonly receiver: string;
   readonly kindBefore: number;
   readonly kindAfter: number;
-  /** Whether to delete body, path and query. */
-  readonly dropBody: boolean;
   /** Whether the same worker keeps the lease, for the next stage. */
   readonly keepsLease: boolean;
   readonly changes: Changes;

@@ -1,6 +1,6 @@
 import { type AddResult, type ErrorCode, ReporthookError } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
-import type { Claimed, StoredResult, ThreadFailure } from "./protocol.ts";
+import { type Claimed, isFailure, type StoredResult, type ThreadFailure } from "./protocol.ts";
 import { storedDeliveryOf } from "./row.ts";
 
 /** A delivery in memory that is leased to a consumer of this process. */
@@ -12,6 +12,8 @@ export interface Leased {
   readonly isFirstStart: boolean;
 }
 
+type Stored = Exclude<StoredResult, ThreadFailure>;
+
 /** The number under which a delivery was stored; null when it was not. */
 export function seqOf(result: StoredResult): number | null {
   if (typeof result === "number") return result;
@@ -19,7 +21,7 @@ export function seqOf(result: StoredResult): number | null {
 }
 
 /** The answer to an add that did not fail. */
-export function addResultOf(id: string, result: Exclude<StoredResult, ThreadFailure>): AddResult {
+export function addResultOf(id: string, result: Stored): AddResult {
   if (typeof result === "number") return { status: "added", id };
   if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
   return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
@@ -35,6 +37,12 @@ export function leasedOf(
   if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
   const isFirstStart = row === null || Number(row["starts"]) <= 1;
   return { seq, workerId, kept, isFirstStart };
+}
+
+/** The result of what succeeded; throws the error of a failure. */
+export function unlessFailed<Result>(result: Result): Exclude<Result, ThreadFailure> {
+  if (isFailure(result)) throw errorOfFailure(result);
+  return result as Exclude<Result, ThreadFailure>;
 }
 
 /** The error of a failure. */

@@ -70,6 +70,12 @@ export function retentionClassAfter(changes: Changes): Value {
   return changes[retentionClassAt] ?? null;
 }
 
+/** Whether the delivery keeps neither body, path nor query. */
+export function dropsBody(changes: Changes): boolean {
+  const kept = changes[retentionClassAt];
+  return kept === retentionClass.rejected || kept === retentionClass.unsignedHandled;
+}
+
 /** The retention of a delivery at the end of its way: an index of the times in maintenance.ts. `unsigned` is held. */
 export const retentionClass = {
   rejected: 0,

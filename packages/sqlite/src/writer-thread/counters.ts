@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../database/driver.ts";
-import { type CountsByKind, everKind, zeroCountsByKind } from "../protocol/counts.ts";
+import { type CountsByKind, countsIn, everKind } from "../protocol/counts.ts";
 
 /** The counts in the file, written once per transaction. */
 export class Counters {
@@ -53,13 +53,4 @@ export class Counters {
 export function lastNumber(database: Database): number {
   const given = database.prepare("SELECT sum(number) AS last FROM tally WHERE kind = ?");
   return Number(given.get(everKind)?.["last"] ?? 0);
-}
-
-function countsIn(map: Map<number, number[]>, receiver: number): number[] {
-  let counts = map.get(receiver);
-  if (counts === undefined) {
-    counts = [...zeroCountsByKind];
-    map.set(receiver, counts);
-  }
-  return counts;
 }

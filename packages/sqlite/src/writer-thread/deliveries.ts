@@ -9,13 +9,14 @@ import {
   type Changes,
   changedColumns,
   changesOf,
+  dropsBody,
   leasedTo,
   storedDeliveryOf,
 } from "../protocol/row.ts";
-import { type Counters, lastNumber } from "./counters.ts";
-import type { DedupeWindow } from "./dedupe/window.ts";
+import { Counters, lastNumber } from "./counters.ts";
+import { DedupeWindow } from "./dedupe/window.ts";
 import { NewDeliveries } from "./new-deliveries.ts";
-import type { ReceiverIds } from "./receiver-ids.ts";
+import { ReceiverIds } from "./receiver-ids.ts";
 
 /** The tables that change together with deliveries. */
 export interface Tables {
@@ -27,7 +28,7 @@ export interface Tables {
 
 /** The only writer of deliveries; it counts each change. */
 export class Deliveries {
-  readonly #tables: Tables;
+  readonly tables: Tables;
   readonly #new: NewDeliveries;
   readonly #change: Statement;
   readonly #record: Statement;
@@ -37,9 +38,13 @@ export class Deliveries {
   /** Changes of new deliveries that do not begin as received. */
   #changes: { readonly seq: number; readonly changes: Changes }[] = [];
 
-  constructor(tables: Tables) {
-    this.#tables = tables;
-    const { database } = tables;
+  constructor(database: Database) {
+    this.tables = {
+      database,
+      receivers: new ReceiverIds(database),
+      counters: new Counters(database),
+      window: new DedupeWindow(database),
+    };
     this.#new = new NewDeliveries(database);
     const changes = changedColumns.map((column) => `${column} = ?`).join(", ");
     this.#change = database.prepare(`UPDATE delivery SET ${changes} WHERE seq = ?`);
@@ -53,7 +58,7 @@ export class Deliveries {
 
   /** Reads the next number from the file: greater than all numbers ever used. */
   renumber(): void {
-    this.#nextSeq = lastNumber(this.#tables.database) + 1;
+    this.#nextSeq = lastNumber(this.tables.database) + 1;
   }
 
   /** Forgets additions that were not written. */
@@ -64,7 +69,7 @@ export class Deliveries {
 
   /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
   add(batch: AddBatch, addition: Addition, workerId: number | null): StoredResult {
-    const { receivers, counters, window } = this.#tables;
+    const { receivers, counters, window } = this.tables;
     const { url, context, headers, kind, changes } = batch;
     const { id, receivedAt, ackMs, signature, body, key } = addition;
     const known = key === null ? {} : window.find(key, receivedAt);
@@ -99,8 +104,8 @@ export class Deliveries {
     const lease = [queues[stage].leased, workerId];
     const result = this.#record.run(...changes, starts, seq, ...lease);
     if (Number(result.changes) === 0) return false;
-    if (completion.dropBody) this.#drop.run(seq);
-    this.#recount(this.#tables.receivers.idOf(receiver), kindBefore, kindAfter);
+    if (dropsBody(changes)) this.#drop.run(seq);
+    this.#recount(this.tables.receivers.idOf(receiver), kindBefore, kindAfter);
     return true;
   }
 
@@ -119,18 +124,18 @@ export class Deliveries {
     const state = states[Number(row["state"])] as State;
     this.#delete.run(seq);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
-    if (state !== "handled") this.#tables.window.forget(seq);
+    if (state !== "handled") this.tables.window.forget(seq);
     const kind = kindOf({ state, lowPriority: false, verification: row["verification"] as never });
-    this.#tables.counters.add(Number(row["receiver"]), kind, -1);
+    this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }
 
   storedDeliveryOf(row: Row): StoredDelivery {
-    return storedDeliveryOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
+    return storedDeliveryOf(row, this.tables.receivers.nameOf(Number(row["receiver"])));
   }
 
   #recount(receiver: number, kindBefore: number, kindAfter: number): void {
     if (kindBefore === kindAfter) return;
-    this.#tables.counters.add(receiver, kindBefore, -1);
-    this.#tables.counters.add(receiver, kindAfter, 1);
+    this.tables.counters.add(receiver, kindBefore, -1);
+    this.tables.counters.add(receiver, kindAfter, 1);
   }
 }

@@ -16,19 +16,13 @@ const wayOut: Readonly<Record<number, string>> = {
   26: "the file is no SQLite database: name another path",
 };
 
-/** The error to show for a failure: the way out, and SQLite's message. */
-export function sqliteErrorOf(error: unknown, path: string): ReporthookError {
-  if (error instanceof ReporthookError) return error;
+/** A failure with its way out, and SQLite's message. */
+export function failureOf(error: unknown, path: string): ThreadFailure {
+  if (error instanceof ReporthookError) return { code: error.code, failed: error.message };
   const code = sqliteCode(error);
   const way = code === 14 ? whyUnopened(path) : wayOut[code ?? -1];
   const text = way === undefined ? describe(error) : `${way} (${describe(error)})`;
-  return new ReporthookError("inbox_failed", `${path}: ${text}`, { cause: error });
-}
-
-/** The error of {@link sqliteErrorOf}, in a form that crosses between threads. */
-export function failureOf(error: unknown, path: string): ThreadFailure {
-  const { code, message } = sqliteErrorOf(error, path);
-  return { code, failed: message };
+  return { code: "inbox_failed", failed: `${path}: ${text}` };
 }
 
 /** The failure if every step would meet it: a lock, or a missing file. Else null. */

@@ -2,30 +2,25 @@ import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
 import type { Leases } from "./claim/leases.ts";
-import type { Deliveries, Tables } from "./deliveries.ts";
-
-/** The parts of the writer that mirror the file in memory. */
-export interface Followers {
-  readonly tables: Tables;
-  readonly deliveries: Deliveries;
-  readonly leases: Leases;
-}
+import type { Deliveries } from "./deliveries.ts";
 
 /** The only place that begins and ends transactions: memory stays consistent with the file. */
 export class Transactions {
   readonly #file: FileGuard;
-  readonly #followers: Followers;
+  readonly #deliveries: Deliveries;
+  readonly #leases: Leases;
   /** Called when other processes have changed the file. */
   readonly #onForeign: () => void;
   readonly #version: Statement;
   #seenVersion: number;
   #countsChanged = false;
 
-  constructor(followers: Followers, file: FileGuard, onForeign: () => void) {
-    this.#followers = followers;
+  constructor(deliveries: Deliveries, leases: Leases, file: FileGuard, onForeign: () => void) {
+    this.#deliveries = deliveries;
+    this.#leases = leases;
     this.#file = file;
     this.#onForeign = onForeign;
-    this.#version = followers.tables.database.prepare("PRAGMA data_version");
+    this.#version = deliveries.tables.database.prepare("PRAGMA data_version");
     this.#seenVersion = this.#currentVersion();
   }
 
@@ -35,7 +30,7 @@ export class Transactions {
   }
 
   get counts(): ReceiverCounts {
-    const { receivers, counters } = this.#followers.tables;
+    const { receivers, counters } = this.#deliveries.tables;
     return new Map([...counters.counts].map(([id, counts]) => [receivers.nameOf(id), counts]));
   }
 
@@ -48,8 +43,8 @@ export class Transactions {
 
   /** Runs a step in a transaction; if it throws, nothing has changed. */
   run<T>(step: () => T): T {
-    const { tables, leases, deliveries } = this.#followers;
-    const { database, window, counters } = tables;
+    const { database, window, counters } = this.#deliveries.tables;
+    const leases = this.#leases;
     const leasesBefore = leases.state;
     database.exec("BEGIN IMMEDIATE");
     window.begin();
@@ -69,13 +64,13 @@ export class Transactions {
       // If that file comes back, its leases belong to a dead worker.
       leases.state = isCommitted ? { workerId: null, held: 0 } : leasesBefore;
       if (!isCommitted) window.rollBack();
-      deliveries.rollBack();
+      this.#deliveries.rollBack();
       throw error;
     }
   }
 
   #rollBack(): void {
-    const { database } = this.#followers.tables;
+    const { database } = this.#deliveries.tables;
     rollBack(database);
     try {
       this.#reload();
@@ -91,18 +86,18 @@ export class Transactions {
     const version = this.#currentVersion();
     if (version === this.#seenVersion) return false;
     this.#reload();
-    this.#followers.tables.window.catchUp();
+    this.#deliveries.tables.window.catchUp();
     this.#seenVersion = version;
     this.#onForeign();
     return true;
   }
 
   #reload(): void {
-    const { tables, deliveries } = this.#followers;
+    const { counters, receivers } = this.#deliveries.tables;
     // First, so that uncommitted data is dropped even if nothing can be read.
-    tables.counters.reload();
-    tables.receivers.reload();
-    deliveries.renumber();
+    counters.reload();
+    receivers.reload();
+    this.#deliveries.renumber();
     this.#countsChanged = true;
   }
 

@@ -110,7 +110,7 @@ function verified({ seq, row }: Claimed, workerId: number | null): Completion {
   applyOutcome(kept, { to: "verified", verification: "valid", ...found }, now, now);
   return {
     ...{ seq, stage: "verify", leasedTo: workerId ?? 0, receiver: "a" },
-    ...{ dropBody: false, keepsLease: false },
+    keepsLease: false,
     ...{ kindBefore, kindAfter: kindOf(kept), changes: changesOf(kept, now) },
   };
 }

@@ -25,11 +25,8 @@ import { type Callees, carryOut } from "./call.ts";
 import { Claimer, noClaims } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { Queue } from "./claim/queue.ts";
-import { Counters } from "./counters.ts";
-import { DedupeWindow } from "./dedupe/window.ts";
-import { Deliveries, type Tables } from "./deliveries.ts";
+import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
-import { ReceiverIds } from "./receiver-ids.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -58,21 +55,18 @@ export class Writer {
   ) {
     this.#database = database;
     this.#path = path;
-    const receivers = new ReceiverIds(database);
-    const counters = new Counters(database);
-    const tables: Tables = { database, receivers, counters, window: new DedupeWindow(database) };
-    const deliveries = new Deliveries(tables);
+    const deliveries = new Deliveries(database);
     const leases = new Leases(database, monotonic);
-    const claimer = new Claimer(new Queue(database), leases, receivers);
-    const maintenance = new Maintenance(tables, deliveries, retention);
+    const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
+    const maintenance = new Maintenance(deliveries, retention);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
-    const admin = new Admin(tables, deliveries);
+    const [admin, query] = [new Admin(deliveries), new Query(deliveries)];
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query: new Query(tables), maintenance, claimer, probe };
-    this.#transactions = new Transactions({ tables, deliveries, leases }, file, () =>
+    this.#callees = { admin, query, maintenance, claimer, probe };
+    this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
   }
@@ -197,26 +191,28 @@ export class Writer {
     const queued =
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
-    const claim = changes === null ? this.#claimer.claimNew(receiver, addition.receivedAt) : null;
-    const result = this.#deliveries.add(batch, addition, claim?.workerId ?? null);
+    const claimedBy =
+      changes === null ? this.#claimer.claimNew(receiver, addition.receivedAt) : null;
+    const workerId = claimedBy === null ? null : this.#leases.register();
+    const result = this.#deliveries.add(batch, addition, workerId);
     const seq = seqOf(result);
     const bytes = addition.body.byteLength;
-    if (seq !== null) this.#claimer.arrived({ seq, receiver, queued, claim, bytes });
+    if (seq !== null) this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes });
     return result;
   }
 
   #record(completion: Completion): boolean {
     const { seq, leasedTo, receiver, keepsLease, changes } = completion;
     const queued = queuedAfter(changes);
-    const claim = keepsLease ? null : this.#claimer.claimAgain(receiver, queued);
+    const claimedBy = keepsLease ? null : this.#claimer.claimAgain(receiver, queued);
     const { workerId } = this.#leases;
     // This process may have leased it again.
     if (workerId === null || leasedTo !== workerId) return false;
-    const leaseAgain = keepsLease ? queued?.stage : claim?.consumer.stage;
+    const leaseAgain = keepsLease ? queued?.stage : claimedBy?.stage;
     if (!this.#deliveries.record(completion, leaseAgain ?? null)) return false;
     if (keepsLease) return true;
     this.#leases.held--;
-    this.#claimer.arrived({ seq, receiver, queued, claim, bytes: 0 });
+    this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes: 0 });
     this.#maintenance.bound(retentionClassAfter(changes));
     return true;
   }

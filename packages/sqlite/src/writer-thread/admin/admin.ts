@@ -10,18 +10,17 @@ import {
 import type { Row, Statement } from "../../database/driver.ts";
 import { type ReleaseStep, rowsPerStep } from "../../protocol/protocol.ts";
 import { queues } from "../../protocol/queues.ts";
-import type { Deliveries, Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 /** Actions of operators: get, release, retry, discard. */
 export class Admin {
-  readonly #tables: Tables;
   readonly #deliveries: Deliveries;
   readonly #find: Statement;
   readonly #parkedFor: Statement;
 
-  constructor(tables: Tables, deliveries: Deliveries) {
-    this.#tables = tables;
+  constructor(deliveries: Deliveries) {
     this.#deliveries = deliveries;
+    const { tables } = deliveries;
     this.#find = tables.database.prepare(
       "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
     );
@@ -39,7 +38,7 @@ export class Admin {
   release(query: ReleaseQuery, after: string): ReleaseStep {
     const { receiver, now } = query;
     if ("reason" in query) {
-      const rows = this.#tables.receivers
+      const rows = this.#deliveries.tables.receivers
         .select(receiver)
         .flatMap((id) => this.#parkedFor.all(id, query.reason, after));
       for (const row of rows) this.#reopen(row, now);
@@ -80,7 +79,7 @@ export class Admin {
   }
 
   #row(id: string, receiver: string | undefined): Row | null {
-    for (const number of this.#tables.receivers.select(receiver)) {
+    for (const number of this.#deliveries.tables.receivers.select(receiver)) {
       const row = this.#find.get(number, id);
       if (row !== undefined) return row;
     }

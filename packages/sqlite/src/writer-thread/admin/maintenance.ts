@@ -5,7 +5,7 @@ import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
 import { queues } from "../../protocol/queues.ts";
 import { retentionClass } from "../../protocol/row.ts";
-import type { Deliveries, Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 const maxRejected = 10_000;
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
@@ -13,7 +13,6 @@ const maxStarts = 5;
 
 /** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
-  readonly #tables: Tables;
   readonly #deliveries: Deliveries;
   readonly #retention: readonly number[];
   readonly #over: Statement;
@@ -22,12 +21,11 @@ export class Maintenance {
   readonly #read: Statement;
   readonly #setStarts: Statement;
 
-  constructor(tables: Tables, deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
-    this.#tables = tables;
+  constructor(deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
     this.#deliveries = deliveries;
     // By the numbers of retentionClass.
     this.#retention = [dayMs, dayMs, handledMs, parkedMs, dayMs, dayMs];
-    const prepare = (sql: string): Statement => tables.database.prepare(sql);
+    const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
     const ended = "SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ?";
     this.#over = prepare(`${ended} AND ended_at < ? ORDER BY ended_at LIMIT ?`);
     this.#beyond = prepare(`${ended} ORDER BY ended_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
@@ -44,7 +42,7 @@ export class Maintenance {
       for (const row of rows) this.#deliveries.remove(row);
       left -= rows.length;
     }
-    const more = this.#tables.window.prune(now, rowsPerStep);
+    const more = this.#deliveries.tables.window.prune(now, rowsPerStep);
     return { pruned: rowsPerStep - left, more: more || left === 0 };
   }
 
@@ -56,7 +54,9 @@ export class Maintenance {
   }
 
   #boundRejected(): void {
-    const { rejected } = countsByState(sumOfCounts(this.#tables.counters.counts.values()));
+    const { rejected } = countsByState(
+      sumOfCounts(this.#deliveries.tables.counters.counts.values()),
+    );
     if (rejected <= maxRejected) return;
     const limit = Math.min(rejected - maxRejected, rowsPerStep);
     for (const row of this.#over.all(retentionClass.rejected, Number.MAX_SAFE_INTEGER, limit)) {
@@ -91,7 +91,7 @@ export class Maintenance {
 
   #leasedTo(workerId: number): Row[] {
     const leased = [queues.verify.leased, queues.handle.leased];
-    return this.#tables.receivers
+    return this.#deliveries.tables.receivers
       .select(undefined)
       .flatMap((receiver) =>
         leased.flatMap((queue) => this.#leased.all(receiver, queue, workerId)),
@@ -99,7 +99,7 @@ export class Maintenance {
   }
 
   #receiverOf(row: Row): string {
-    return this.#tables.receivers.nameOf(Number(row["receiver"]));
+    return this.#deliveries.tables.receivers.nameOf(Number(row["receiver"]));
   }
 }
 

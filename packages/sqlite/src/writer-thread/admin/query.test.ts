@@ -6,7 +6,7 @@ import { idAt, minuteMs } from "@reporthook/core/store";
 import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/migrations.ts";
-import { ReceiverIds } from "../receiver-ids.ts";
+import { Deliveries } from "../deliveries.ts";
 import { Query } from "./query.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-query-"));
@@ -34,8 +34,7 @@ const queries: InboxQuery[] = [
 ];
 
 test("summary() asks for the minutes in which something came, not for each of a year", () => {
-  const receivers = new ReceiverIds(database);
-  const receiver = receivers.idOf("b");
+  const receiver = new Deliveries(database).tables.receivers.idOf("b");
   const year = 365 * 1_440 * minuteMs;
   const times = [5 * minuteMs, 5 * minuteMs + 1, year / 2, year - 1];
   for (const [index, at] of times.entries()) {
@@ -45,7 +44,8 @@ test("summary() asks for the minutes in which something came, not for each of a 
     );
   }
   let asked = 0;
-  const counting: Pick<Database, "prepare"> = {
+  const counting: Database = {
+    ...database,
     prepare(sql) {
       const statement = database.prepare(sql);
       return {
@@ -61,7 +61,8 @@ test("summary() asks for the minutes in which something came, not for each of a 
       };
     },
   };
-  const query = new Query({ receivers, database: counting as Database });
+  const query = new Query(new Deliveries(counting));
+  asked = 0;
   const span = { from: new Date(0), until: new Date(year) };
   const { minutes } = query.summary({ receiver: "b", ...span });
   const minute = (at: number) => at - (at % minuteMs);
@@ -76,16 +77,18 @@ test("summary() asks for the minutes in which something came, not for each of a 
 });
 
 test("Query finds and counts through an index, without scanning or sorting", () => {
-  const receivers = new ReceiverIds(database);
-  receivers.idOf("a");
   const asked = new Set<string>();
-  const noting: Pick<Database, "prepare"> = {
+  const noting: Database = {
+    ...database,
     prepare(sql) {
       asked.add(sql);
       return database.prepare(sql);
     },
   };
-  const query = new Query({ receivers, database: noting as Database });
+  const deliveries = new Deliveries(noting);
+  deliveries.tables.receivers.idOf("a");
+  const query = new Query(deliveries);
+  asked.clear();
   for (const one of queries) query.list({ receiver: "a", ...one });
   query.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });
   expect(asked.size).toBeGreaterThan(queries.length);

@@ -15,14 +15,12 @@ import {
   minuteMs,
   minuteOf,
   parkedReasons,
-  type StoredDelivery,
   states,
   timeOf,
   zeroCounts,
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
-import { storedDeliveryOf } from "../../protocol/row.ts";
-import type { Tables } from "../deliveries.ts";
+import type { Deliveries } from "../deliveries.ts";
 
 const listed = [
   ...["id", "receiver", "received_at", "ack_ms", "state", "queue", "attempts", "due_at"],
@@ -40,27 +38,27 @@ interface IndexRange {
 
 /** Finds and counts deliveries, each time through an index. */
 export class Query {
-  readonly #tables: Pick<Tables, "database" | "receivers">;
+  readonly #deliveries: Deliveries;
   readonly #statements = new Map<string, Statement>();
 
-  constructor(tables: Pick<Tables, "database" | "receivers">) {
-    this.#tables = tables;
+  constructor(deliveries: Deliveries) {
+    this.#deliveries = deliveries;
   }
 
   list(query: InboxQuery): Entry[] {
     const { receiver, newestFirst = false, limit = 100 } = query;
     const most = Math.min(Math.max(0, Math.floor(limit) || 0), Number.MAX_SAFE_INTEGER);
-    const rows = this.#tables.receivers
+    const rows = this.#deliveries.tables.receivers
       .select(receiver)
       .flatMap((number) => rangesOf(query).flatMap((one) => this.#rows(number, one, query, most)));
-    const entries = rows.map((row) => entryOf(this.#kept(row)));
+    const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row)));
     const sign = newestFirst ? -1 : 1;
     entries.sort((one, other) => (one.id < other.id ? -sign : sign));
     return entries.slice(0, most);
   }
 
   summary({ receiver, from, until }: SummaryQuery): Summary {
-    const receivers = this.#tables.receivers.select(receiver);
+    const receivers = this.#deliveries.tables.receivers.select(receiver);
     const minutes: Minute[] = [];
     const end = until.getTime();
     for (let at = from.getTime(); at < end; ) {
@@ -69,15 +67,14 @@ export class Query {
       if (minute !== null) minutes.push(minute);
       at = minute === null ? this.#firstFrom(receivers, next, end) : next;
     }
-    return { parked: this.#parked(receivers), oldest: this.#oldest(receiver), minutes };
+    const oldest = states.map((state) => [state, this.#oldest(receiver, state)]);
+    return { parked: this.#parked(receivers), oldest: Object.fromEntries(oldest), minutes };
   }
 
   /** The time of receipt of the oldest waiting delivery. */
   oldestWaiting(receiver: string): Date | null {
-    const waiting = (["received", "verified"] as const).flatMap((state) =>
-      this.list({ receiver, state, limit: 1 }),
-    );
-    const times = waiting.map(({ receivedAt }) => receivedAt.getTime());
+    const waiting = ["received", "verified"] as const;
+    const times = waiting.flatMap((state) => this.#oldest(receiver, state)?.getTime() ?? []);
     return times.length === 0 ? null : new Date(Math.min(...times));
   }
 
@@ -166,20 +163,13 @@ export class Query {
     return parked;
   }
 
-  #oldest(receiver: string | undefined): Summary["oldest"] {
-    const first = (state: State): Date | null =>
-      this.list({ ...(receiver !== undefined && { receiver }), state, limit: 1 })[0]?.receivedAt ??
-      null;
-    const oldest = states.map((state) => [state, first(state)] as const);
-    return Object.fromEntries(oldest) as Summary["oldest"];
-  }
-
-  #kept(row: Row): StoredDelivery {
-    return storedDeliveryOf(row, this.#tables.receivers.nameOf(Number(row["receiver"])));
+  #oldest(receiver: string | undefined, state: State): Date | null {
+    const query = { ...(receiver !== undefined && { receiver }), state, limit: 1 };
+    return this.list(query)[0]?.receivedAt ?? null;
   }
 
   #prepare(sql: string): Statement {
-    const statement = this.#statements.get(sql) ?? this.#tables.database.prepare(sql);
+    const statement = this.#statements.get(sql) ?? this.#deliveries.tables.database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
   }

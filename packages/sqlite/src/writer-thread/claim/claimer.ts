@@ -7,19 +7,14 @@ import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
 import type { Queue } from "./queue.ts";
 
-/** The claim on a delivery that is about to be stored or recorded. */
-export interface Claim {
-  readonly consumer: ActiveConsumer;
-  readonly workerId: number;
-}
-
 /** A delivery that was stored or recorded in the running batch. */
 export interface Arrived {
   readonly seq: number;
   readonly receiver: string;
   /** Null at the end of its way. */
   readonly queued: Queued | null;
-  readonly claim: Claim | null;
+  /** The consumer that has claimed it. */
+  readonly claimedBy: ActiveConsumer | null;
   /** The size of its body, if that was not in memory before. */
   readonly bytes: number;
 }
@@ -64,29 +59,27 @@ export class Claimer {
     this.#failed = false;
   }
 
-  /** The claim on a delivery that is about to be stored, for the verify stage: the newest is always first. */
-  claimNew(receiver: string, receivedAt: number): Claim | null {
+  /** The consumer for a delivery that is about to be stored, for the verify stage: the newest is always first. */
+  claimNew(receiver: string, receivedAt: number): ActiveConsumer | null {
     const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
     if (receivedAt > newest) this.#newest.set(receiver, receivedAt);
     return this.#claimFor(receiver, "verify", receivedAt >= newest);
   }
 
-  /** The claim on a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
-  claimAgain(receiver: string, queued: Queued | null): Claim | null {
+  /** The consumer for a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
+  claimAgain(receiver: string, queued: Queued | null): ActiveConsumer | null {
     if (queued === null || queued.dueAt !== null) return null;
     return this.#claimFor(receiver, queued.stage, false);
   }
 
-  #claimFor(receiver: string, stage: Stage, isFirst: boolean): Claim | null {
-    if (this.#failed) return null;
-    const consumer = this.consumers.claimant(receiver, stage, isFirst);
-    return consumer === null ? null : { consumer, workerId: this.#leases.register() };
+  #claimFor(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
+    return this.#failed ? null : this.consumers.claimant(receiver, stage, isFirst);
   }
 
   /** Notes a delivery that was stored or recorded, and its claim. */
-  arrived({ seq, receiver, queued, claim, bytes }: Arrived): void {
-    if (claim !== null) {
-      this.#take(claim.consumer, seq, null, bytes);
+  arrived({ seq, receiver, queued, claimedBy, bytes }: Arrived): void {
+    if (claimedBy !== null) {
+      this.#take(claimedBy, seq, null, bytes);
     } else if (queued !== null) {
       this.#inMemory.set(seq, bytes);
       this.consumers.noteWaiting(receiver, queued.stage, queued.dueAt);

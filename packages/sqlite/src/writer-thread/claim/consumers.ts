@@ -2,12 +2,7 @@ import type { Stage } from "@reporthook/core";
 import type { ConsumerState } from "../../protocol/protocol.ts";
 
 /** A consumer of this process, with its credit. */
-export interface ActiveConsumer {
-  readonly consumer: number;
-  readonly receiver: string;
-  readonly stage: Stage;
-  /** By its receiver's clock. */
-  readonly now: number;
+export interface ActiveConsumer extends Omit<ConsumerState, "credit"> {
   /** The credit that is left; negative if it got more deliveries than it wanted. */
   credit: number;
   /** The credit used in the running batch. */
