@@ -136,10 +136,15 @@ function line(name, mutants) {
 }
 
 const results = [];
+const failed = [];
 const groups = filesByTests(process.argv.slice(2).map((path) => basename(path, ".ts")));
 for (const [tests, files] of groups) {
   console.error(`${files.join(", ")}, by ${tests}`);
-  const mutants = await mutate(files, tests);
+  const mutants = await mutate(files, tests).catch((error) => {
+    console.error(error);
+    failed.push(...files);
+    return [];
+  });
   results.push(...mutants);
   for (const file of files) {
     console.error(
@@ -160,6 +165,10 @@ writeFileSync(join(import.meta.dirname, "survivors.txt"), `${survivors.sort().jo
 console.log(line("all of core", results));
 console.log(`Those that nobody noticed: test/mutation/survivors.txt`);
 const { all, killed } = scoreOf(results);
+if (failed.length > 0) {
+  console.error(`Not judged, because their tests failed: ${failed.join(", ")}`);
+  process.exitCode = 1;
+}
 if (killed < (all * floor) / 100) {
   console.error(`Less than ${floor} % were noticed.`);
   process.exitCode = 1;
