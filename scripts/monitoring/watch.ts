@@ -1,3 +1,5 @@
+import { alertDefaults } from "../../packages/core/src/observe/alerts.ts";
+
 /** Something to watch. This table is the source of the one in docs/operating.md, of the alert rules and of the Grafana dashboard. */
 export interface WatchItem {
   /** The name of its alerts. */
@@ -136,7 +138,7 @@ export const watches: readonly WatchItem[] = [
     where: "`health().oldestWaitingMs`",
     measure: worst("reporthook_deliveries_oldest_seconds"),
     unit: "seconds",
-    warning: { above: 600, forMin: 1 },
+    warning: { above: alertDefaults.oldestWaitingMs / 1_000, forMin: 1 },
     critical: { above: 3_600, forMin: 1 },
     means: "a delivery waits for its handlers; the last of 10 attempts comes after about 8 minutes",
     todo: "Check the handlers' errors, then [sizing](#sizing).",
@@ -149,7 +151,7 @@ export const watches: readonly WatchItem[] = [
     measure: () =>
       `max by (${labels}) (sum without (reporthook_state) (reporthook_deliveries_waiting))`,
     unit: "deliveries",
-    warning: { above: 10_000, forMin: 1 },
+    warning: { above: alertDefaults.waiting, forMin: 1 },
     critical: { above: 50_000, forMin: 1 },
     means: "deliveries wait; at `limits.waiting` (100,000) notifications are answered 503",
     todo: "Raise `concurrency`: see [sizing](#sizing).",
@@ -161,7 +163,7 @@ export const watches: readonly WatchItem[] = [
     where: "`summary().parked`",
     measure: worst("reporthook_deliveries_parked", ", reporthook_reason"),
     unit: "deliveries",
-    warning: { rise: 1, within: "1d", forMin: 0 },
+    warning: { rise: alertDefaults.parked, within: "1d", forMin: 0 },
     critical: { rise: 10, within: "10m", forMin: 0 },
     means: "deliveries are parked for one reason",
     todo: "Fix the cause, then release or discard: see [what is parked](#what-is-parked).",

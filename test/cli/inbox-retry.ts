@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
@@ -84,5 +87,41 @@ describe("reporthook inbox, of what waits for its next try", () => {
     );
     expect((await cli([...args, "reports"])).err).toBe("");
     expect((await cliJson([...args, "nope"])).code).toBe(0);
+  });
+});
+
+describe("reporthook inbox, of what waits for the right API key", () => {
+  it("list and stats tell when the service is asked again, and the command that asks at once", async () => {
+    const file = join(folder, "refused.db");
+    const service = createServer(
+      (_, res) => void res.writeHead(401, { "retry-after": "60" }).end(),
+    );
+    service.listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const client = createClient({ baseUrl, apiKey: "another-key" });
+    const app = createReceiver({
+      ...{ name: "mine", client, inbox: sqliteInbox(file), logger: false, ...patient },
+    });
+    app.on("*", () => {});
+    for (let sent = 0; sent < 3; sent++) {
+      const request = new Request("http://app/hook", emulator.notification("report.complete"));
+      await app.fetch(request);
+    }
+    const waits = async () => {
+      const asked = await app.inbox.list({ state: "received" });
+      expect(asked.filter(({ lastError }) => lastError !== null)).toHaveLength(3);
+    };
+    await vi.waitFor(waits, { timeout: 60_000 });
+    await app.close();
+    service.close();
+    for (const command of ["list", "stats"]) {
+      const { out } = await cli(["inbox", command, "--receiver", "mine", "--db", file]);
+      expect(out.replaceAll(/\s+/g, " ")).toMatch(
+        /The service refuses the API key: 3 deliveries wait, .* it asks again within \d+s\. Or at once: /,
+      );
+      expect(out).toContain("inbox retry --all");
+      expect(out).toContain(`--receiver mine --db ${file}`);
+    }
   });
 });

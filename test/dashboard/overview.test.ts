@@ -50,6 +50,13 @@ describe("the overview", () => {
         await page.getByRole("heading", { name: "The service refuses the API key" }).waitFor();
         expect(await page.locator("h1").getAttribute("class")).toBe("alarm");
         expect(await page.getByText("Nothing is parked").count()).toBe(0);
+        await page.getByText(/asked about again by itself, at the latest in \d/).waitFor();
+        await page.getByText("npx reporthook inbox retry --all").waitFor();
+        await page
+          .locator(".stuck li", { hasText: "Received" })
+          .first()
+          .getByText("next in")
+          .waitFor();
       }),
   );
 

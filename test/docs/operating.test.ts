@@ -22,7 +22,7 @@ import { releasedSingly } from "../../packages/cli/src/inbox/next-steps.ts";
 import type { Terminal } from "../../packages/cli/src/lib/terminal.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { freePort } from "../../packages/core/test-support/free-port.ts";
-import { reasonName, reasons as shown } from "../../packages/dashboard/page/labels.ts";
+import { reasonHint, reasonName, reasons as shown } from "../../packages/dashboard/page/labels.ts";
 import { loadDriver } from "../../packages/sqlite/src/database/driver.ts";
 import { patient } from "../support/patient.ts";
 
@@ -248,13 +248,14 @@ describe("docs/operating.md", () => {
     expect(namesOnPage()).toEqual(Object.fromEntries(named));
   });
 
-  test("asks to release the same ones singly as inbox list", () => {
+  test("asks to check and release the same ones singly as inbox list and the dashboard", () => {
     const sections = page.matchAll(/^### `(\w+)`[^\n]+\n\nState `(?:held|dead)`(.*?)(?=^##)/gms);
     const singly = [...sections].filter(([, , text = ""]) => /release ID/.test(text));
     expect(singly.map(([, code]) => code).sort()).toEqual(Object.keys(releasedSingly).sort());
     const [, sentence = ""] = /\*\*Check (.*?) deliveries before you release/.exec(page) ?? [];
     for (const [, code = ""] of sentence.matchAll(/`(\w+)`/g)) {
       expect([code, releasedSingly]).toMatchObject([code, { [code]: "If genuine" }]);
+      expect(reasonHint(code)).toContain("Check that the report is in your account");
     }
   });
 

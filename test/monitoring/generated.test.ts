@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { alertDefaults } from "../../packages/core/src/observe/alerts.ts";
 import { grafanaFile } from "../../scripts/monitoring/grafana.ts";
 import { rulesFile } from "../../scripts/monitoring/rules.ts";
 import { withTable } from "../../scripts/monitoring/table.ts";
@@ -34,12 +33,4 @@ test("every runbook is a section of the documentation", () => {
     const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
     expect(headings, file).toContain(anchor);
   }
-});
-
-test("alerts() warns of a backlog where the table does", () => {
-  const warningOf = (name: string): unknown => watches.find(({ alert }) => alert === name)?.warning;
-  expect(warningOf("ReporthookHandlersBehind")).toMatchObject({
-    above: alertDefaults.oldestWaitingMs / 1_000,
-  });
-  expect(warningOf("ReporthookBacklog")).toMatchObject({ above: alertDefaults.waiting });
 });

@@ -35,27 +35,27 @@ export const reasons: Readonly<
   schema_mismatch: { name: "Does not fit its schema", hint: "Fix the schema, then release." },
   not_verified: {
     name: "No verdict from the service",
-    hint: "The service gave none for an hour, or gave one for others and not for this. Fix baseUrl or the connection, then release to ask again.",
+    hint: "There was no verdict for an hour, or for other signatures only. Fix baseUrl or the connection. Check that the report is in your account, then release: the service is asked again, and your handlers run unless it says invalid.",
   },
   expired: {
     name: "Signature too old",
-    hint: "It is genuine, but was verified too late. Release it if you trust it.",
+    hint: "The signature is genuine but was over 5 minutes old, and the body may be anybody’s. Check that the report is in your account, then release: your handlers run, and the service is not asked again.",
   },
   reused_signature: {
     name: "Signature came twice",
-    hint: "The same signature with other bytes, or at another address. Compare both before you release.",
+    hint: "The same signature came with other bytes, or at another address: one of the two may be forged. Compare both before you release.",
   },
   unsigned: {
     name: "No signature",
-    hint: "Anybody may have sent it, or the signature is in another header than the option signature. Release it only if you trust it.",
+    hint: "Anybody may have sent it. Check that the report is in your account before you release it. If all are unsigned, set the option signature to the header that the log names.",
   },
   invalid_signature: {
     name: "Forged",
-    hint: "The service did not make its signature. If all are rejected, the key belongs to another account.",
+    hint: "The service did not make its signature. A single one needs no action. If all are rejected, fix apiKey or baseUrl at once: they can’t be released.",
   },
   poison: {
     name: "Ends the process",
-    hint: "The app crashed several times while it worked on this delivery. Fix the crash, then release.",
+    hint: "The process ended 5 times while it worked on this delivery, or on another one. Fix the crash, then release one at a time.",
   },
 };
 

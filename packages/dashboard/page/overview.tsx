@@ -8,6 +8,7 @@ import { Frame } from "./frame.tsx";
 import {
   count,
   deliveries,
+  durationText,
   eventLabel,
   reasonHint,
   reasonName,
@@ -15,7 +16,7 @@ import {
   total,
 } from "./labels.ts";
 import { useLive } from "./live.ts";
-import { Ago, Code, Empty, Loading, StateBadge, To, When, Why } from "./parts.tsx";
+import { Ago, Code, Empty, Loading, StateBadge, To, useNow, When, Why } from "./parts.tsx";
 import type { Route } from "./route.ts";
 
 /** The overview: problems first, then the numbers. */
@@ -44,6 +45,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
     <>
       <h1 class={isSilent(overview) ? "alarm" : undefined}>{headline(overview)}</h1>
       <p class="service">{service(overview)}</p>
+      <AskedAgain entries={overview.stuck} />
       {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
       <Parked overview={overview} />
       {overview.stuck.length > 0 && <Stuck entries={overview.stuck} />}
@@ -72,6 +74,23 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       </section>
       <Charts minutes={minutes} />
     </>
+  );
+}
+
+/** When the service is asked again about what waits for its verdict; nothing if that is now. */
+function AskedAgain({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Element | null {
+  const now = useNow();
+  const times = entries
+    .filter(({ state }) => state === "received")
+    .map(({ nextAttemptAt }) => new Date(nextAttemptAt ?? 0).getTime());
+  const waitMs = Math.max(0, ...times) - now;
+  if (waitMs < 1_000) return null;
+  return (
+    <p class="service">
+      What waits for its verdict is asked about again by itself, at the latest in{" "}
+      {durationText(waitMs)}. Once the cause is fixed, <code>npx reporthook inbox retry --all</code>{" "}
+      does it at once.
+    </p>
   );
 }
 

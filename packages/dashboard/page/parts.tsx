@@ -61,9 +61,9 @@ export function Why({ entry }: { readonly entry: WireEntry }): JSX.Element {
           {reasonName(reason.code)} <Code of={reason.code} />
         </span>
       )}
-      {nextAttemptAt !== null && attempts > 0 && (
+      {nextAttemptAt !== null && (attempts > 0 || error !== null) && (
         <span class="reason">
-          {attempts} tried, next <Ago at={nextAttemptAt} />
+          {attempts > 0 && `${attempts} tried, `}next <Ago at={nextAttemptAt} />
         </span>
       )}
     </span>

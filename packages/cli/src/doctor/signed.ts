@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createEmulator } from "@reporthook/emulator";
 import { adviceFor, startLine } from "../lib/advice.ts";
+import { program } from "../lib/environment.ts";
 import { codeOf, type Exchange, exchange, isDelivered, parsedBody } from "../lib/exchange.ts";
 import { type Check, pass, statusOf } from "./checks.ts";
 
@@ -52,7 +53,7 @@ export async function checkKey(
     answers = await answersTo(baseUrl, headers);
   }
   if (answers.includes(401)) {
-    const fix = `Start the app with the REPORTS_API_KEY of the service at ${baseUrl}.`;
+    const fix = `Start the app with the REPORTS_API_KEY of the service at ${baseUrl}. What waits in its inbox is then asked about by and by, or at once: ${program()} inbox retry --all.`;
     const says = "the service refuses the app's key (401)";
     return { name, result: "fail", says, fix, type: startLine(baseUrl) };
   }

@@ -1,16 +1,14 @@
 import { realpathSync } from "node:fs";
 import type { Inbox, State } from "@reporthook/core";
-import { isKeyRefused } from "@reporthook/core/store";
-import { hang } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
 import { nextSteps } from "./next-steps.ts";
+import { printRefusedKey, refusedWaitMs } from "./refused-key.ts";
 import { fileSize, type InboxSource, noSuch, warnOfOthers, withInbox } from "./source.ts";
 import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
 
 const dayMs = 86_400_000;
-const lookedAt = 20;
 
 /** An inbox and one of its receivers. */
 export interface OfOne extends InboxSource {
@@ -35,14 +33,18 @@ export async function runList(terminal: Terminal, options: ListOptions): Promise
     const entries = found.slice(0, limit);
     const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
     terminal.emit({ entries, next });
-    if (!terminal.json) await warnOfRefusedKey(terminal, inbox, receiver);
+    const named = { ...source, ...(receiver !== undefined && { receiver }) };
+    const waitMs = terminal.json ? null : await refusedWaitMs(inbox, receiver);
+    if (waitMs !== null) {
+      const waiting = (await inbox.counts(receiver)).received;
+      printRefusedKey(terminal, { waiting, waitMs }, named);
+    }
     if (entries.length === 0) {
       terminal.print("Nothing.");
       return warnIfNamed(terminal, inbox, source, receiver);
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);
-    const named = { ...source, ...(receiver !== undefined && { receiver }) };
     for (const line of [...whyLines(entries, terminal), ...nextSteps(entries, named, terminal)]) {
       terminal.tell(line);
     }
@@ -72,10 +74,12 @@ export async function runStats(terminal: Terminal, options: OfOne): Promise<void
     const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
     const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
     const bytes = db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
-    const keyRefused = await isAnyRefused(inbox, receiver);
-    const result = { counts, reasons, oldestWaitingMs, keyRefused, bytes };
+    const waitMs = await refusedWaitMs(inbox, receiver);
+    const result = { counts, reasons, oldestWaitingMs, keyRefused: waitMs !== null, bytes };
     terminal.emit(result);
-    if (keyRefused) printRefusedKey(terminal, counts.received);
+    if (waitMs !== null) {
+      printRefusedKey(terminal, { waiting: counts.received, waitMs }, { ...source, receiver });
+    }
     for (const line of statsLines(result, terminal)) terminal.print(line);
     await warnIfNamed(terminal, inbox, source, receiver);
   });
@@ -99,27 +103,6 @@ export async function runPrune(
     terminal.print(`Deleted ${pruned}.`);
   };
   await withInbox(terminal, source, "Deleting expired deliveries", work, retention);
-}
-
-async function warnOfRefusedKey(
-  terminal: Terminal,
-  inbox: Inbox,
-  receiver: string | undefined,
-): Promise<void> {
-  if (!(await isAnyRefused(inbox, receiver))) return;
-  printRefusedKey(terminal, (await inbox.counts(receiver)).received);
-}
-
-function printRefusedKey(terminal: Terminal, waiting: number): void {
-  const wait = waiting === 1 ? "1 delivery waits" : `${waiting} deliveries wait`;
-  const text = `The service refuses the API key: ${wait}, and nothing is verified until the app has the right key. Start it with that; it asks again by itself.`;
-  for (const line of hang("", text, terminal)) terminal.print(terminal.paint("red", line));
-}
-
-/** Whether the newest waiting deliveries wait for the right API key. */
-async function isAnyRefused(inbox: Inbox, receiver: string | undefined): Promise<boolean> {
-  const newest = { state: "received", receiver, newestFirst: true, limit: lookedAt } as const;
-  return (await inbox.list(newest)).some(isKeyRefused);
 }
 
 async function warnIfNamed(

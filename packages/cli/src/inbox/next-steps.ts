@@ -17,31 +17,42 @@ export const releasedSingly: Readonly<Partial<Record<ReasonCode, string>>> = {
   poison: "Once fixed",
 };
 
+/** A source, and the receiver that is named. */
+type Named = InboxSource & { readonly receiver?: string | undefined };
+
 /** The next commands for the parked entries of the most frequent reason: look, release one, release all, delete. */
-export function nextSteps(
-  entries: readonly Entry[],
-  { db, inbox, prefix, receiver }: InboxSource & { readonly receiver?: string },
-  terminal: Terminal,
-): string[] {
+export function nextSteps(entries: readonly Entry[], source: Named, terminal: Terminal): string[] {
   const [reason, alike] = mostFrequent(entries);
   const [first] = alike;
   if (reason === null || first === undefined) return [];
+  const when = releasedSingly[reason];
+  const isForAll = when === undefined && alike.length > 1;
+  const steps: (readonly [string, string])[] = [
+    [when ?? "Once fixed", `release ${first.id}`],
+    ...(isForAll ? [["Then all", `release --reason ${reason}`] as const] : []),
+    ["Delete", `discard ${first.id}`],
+  ];
+  const { receiver: _, ...anybody } = source;
+  return [
+    ...commandLines([["Look", `show ${first.id}`]], anybody, terminal),
+    ...commandLines(steps, source, terminal),
+  ];
+}
+
+/** Formats commands of `inbox` for a source, each with a title. */
+export function commandLines(
+  titled: readonly (readonly [string, string])[],
+  { db, inbox, prefix, receiver }: Named,
+  terminal: Terminal,
+): string[] {
   // A URL may contain a password, so it is not printed.
   const where = [
+    ...(receiver === undefined ? [] : ["--receiver", receiver]),
     ...(db === undefined ? [] : ["--db", quoted(db)]),
     ...(inbox === undefined ? [] : ["--inbox URL"]),
     ...(prefix === undefined ? [] : ["--prefix", prefix]),
   ].join(" ");
-  const whose = receiver === undefined ? "" : ` --receiver ${receiver}`;
-  const when = releasedSingly[reason];
-  const isForAll = when === undefined && alike.length > 1;
-  const steps: (readonly [string, string])[] = [
-    ["Look", `show ${first.id}`],
-    [when ?? "Once fixed", `release ${first.id}${whose}`],
-    ...(isForAll ? [["Then all", `release --reason ${reason}${whose}`] as const] : []),
-    ["Delete", `discard ${first.id}${whose}`],
-  ];
-  return steps.map(([title, line]) => {
+  return titled.map(([title, line]) => {
     const command = `${program()} inbox ${line}`;
     const lead = `${title}:`.padEnd(13);
     const isLong = lead.length + command.length + 1 + where.length > terminal.columns;

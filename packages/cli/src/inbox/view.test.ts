@@ -87,17 +87,18 @@ it("entryTable() tells that no handler ran", () => {
   expect(line).toMatch(/handled +report.internal_error +no handler ran$/);
 });
 
-it("entryTable() tells that the service refuses the API key", () => {
+it("entryTable() tells that the service refuses the API key, and when it is asked again", () => {
   const lastError =
     "The service refuses the API key: ServiceError: POST https://reports.example/v1/webhooks/authorize answered 401: the API key is not accepted, check apiKey";
   const [, line] = entryTable(
     [
       {
         ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-        ...{ receivedAt: at, attempts: 0, nextAttemptAt: at, lastError, ackMs: 1 },
+        ...{ receivedAt: at, attempts: 0, lastError, ackMs: 1 },
+        nextAttemptAt: new Date(Date.now() + 3_600_000),
       },
     ],
-    createTerminal(false, {}),
+    { ...createTerminal(false, {}), columns: 200 },
   );
-  expect(line).toMatch(/received +API key refused$/);
+  expect(line).toMatch(/received +API key refused, asked again in 60min$/);
 });

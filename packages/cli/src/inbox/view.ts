@@ -121,9 +121,10 @@ export function whyOf(entry: Entry, now: number): string {
   const error = headlineOf(entry.lastError);
   if (reason !== null) return error === null ? reason.code : `${error} (${reason.code})`;
   if (state === "handled") return error ?? "";
-  if (isKeyRefused(entry)) return "API key refused";
-  if (nextAttemptAt === null || attempts === 0) return "";
-  const next = `attempt ${attempts + 1} in ${duration(nextAttemptAt.getTime() - now)}`;
+  const nextIn = nextAttemptAt === null ? "" : `in ${duration(nextAttemptAt.getTime() - now)}`;
+  if (isKeyRefused(entry)) return `API key refused${nextIn && `, asked again ${nextIn}`}`;
+  if (nextIn === "" || attempts === 0) return "";
+  const next = `attempt ${attempts + 1} ${nextIn}`;
   return error === null ? next : `${next}: ${error}`;
 }
 

@@ -6,15 +6,15 @@ export const publicKey = "test-api-key";
  * last @, as in the URL syntax).
  */
 export function createTextRedactor(apiKey: string | undefined): (text: string) => string {
-  if (apiKey === undefined || apiKey === "" || apiKey === publicKey) return withoutOthers;
+  if (apiKey === undefined || apiKey === "" || apiKey === publicKey) return redactOthers;
   const forms = new Set([apiKey, encoded(apiKey), JSON.stringify(apiKey).slice(1, -1)]);
   // The longest first: a form may be part of another.
   const sorted = [...forms].sort((one, other) => other.length - one.length);
   return (text) =>
-    sorted.reduce((left, form) => left.replaceAll(form, "[api key]"), withoutOthers(text));
+    sorted.reduce((left, form) => left.replaceAll(form, "[api key]"), redactOthers(text));
 }
 
-function withoutOthers(text: string): string {
+function redactOthers(text: string): string {
   return text
     .replaceAll(/(callback_token(?:=|%3D))[\w.-]+/gi, "$1[token]")
     .replaceAll(/(:\/\/[^\s/:@"]*:)[^\s/?#"]+(?=@)/g, "$1[password]");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readableJson, withoutSecrets } from "./json-text.ts";
+import { readableJson, redactText } from "./json-text.ts";
 
 describe("readableJson()", () => {
   it("indents, and keeps every spelling", () => {
@@ -108,7 +108,7 @@ describe("readableJson()", () => {
   });
 });
 
-describe("withoutSecrets()", () => {
+describe("redactText()", () => {
   it.each([
     ["https://a.example/?api_key=hush&b=1", "https://a.example/?api_key=[removed]&b=1"],
     ["X-Amz-Signature=hush", "X-Amz-Signature=[removed]"],
@@ -144,6 +144,6 @@ describe("withoutSecrets()", () => {
     ],
     ["no secret here: a key, a sign, 12%", "no secret here: a key, a sign, 12%"],
   ])("%s", (text, shown) => {
-    expect(withoutSecrets(text)).toBe(shown);
+    expect(redactText(text)).toBe(shown);
   });
 });

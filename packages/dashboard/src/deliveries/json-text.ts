@@ -21,7 +21,7 @@ const deepest = 10;
 export const cutMark = "…";
 
 /** Text without what looks like a secret: `api_key=…`, `Bearer …`, `https://user:…@host`. */
-export function withoutSecrets(text: string): string {
+export function redactText(text: string): string {
   return text
     .replace(inHeader, `$1${removed}`)
     .replace(inText, `$1$2${removed}$2`)
@@ -124,7 +124,7 @@ function closes(token: string | undefined): boolean {
 
 function cleanString(token: string): string {
   const text = String(JSON.parse(token));
-  const safe = isJson(text) ? laidOut(text, 0) : withoutSecrets(text);
+  const safe = isJson(text) ? laidOut(text, 0) : redactText(text);
   return safe.includes(removed) ? JSON.stringify(safe) : token;
 }
 

@@ -1,7 +1,7 @@
 import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { isParked, states } from "@reporthook/core/store";
 import { commonErrorsOf } from "./errors.ts";
-import { cutMark, readableJson, withoutSecrets } from "./json-text.ts";
+import { cutMark, readableJson, redactText } from "./json-text.ts";
 import type { Source } from "./source.ts";
 import { throttle } from "./throttle.ts";
 import {
@@ -46,7 +46,7 @@ export function createViews({ inbox, health }: Source): Views {
     const reasons = Object.keys((await summed()).parked) as ReasonCode[];
     const found = reasons.map(async (reason) => {
       const newest = { state: "parked", reason, newestFirst: true, limit: sampled } as const;
-      return [reason, commonErrorsOf((await inbox.list(newest)).map(clean))] as const;
+      return [reason, commonErrorsOf((await inbox.list(newest)).map(redactEntry))] as const;
     });
     return Object.fromEntries(await Promise.all(found));
   });
@@ -66,7 +66,7 @@ export function createViews({ inbox, health }: Source): Views {
       );
       const shown = [...stuck, ...failing];
       const numbers = { ready, inbox: state, service, counts, oldest, parked, errors, minutes };
-      return JSON.stringify({ ...numbers, stuck: shown.map(clean) });
+      return JSON.stringify({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
       const length = lengthOf(query);
@@ -75,7 +75,7 @@ export function createViews({ inbox, health }: Source): Views {
         const found = await inbox.list(asked);
         const { reason } = asked;
         const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
-        const entries = found.slice(0, length).map(clean);
+        const entries = found.slice(0, length).map(redactEntry);
         return JSON.stringify({ entries, more: found.length > length, sameReason });
       };
     },
@@ -94,7 +94,7 @@ export function createViews({ inbox, health }: Source): Views {
     },
     async body(id) {
       const body = (await inbox.get(id))?.body ?? null;
-      return body === null ? null : (readableJson(body) ?? withoutSecrets(body));
+      return body === null ? null : (readableJson(body) ?? redactText(body));
     },
   };
 }
@@ -143,32 +143,32 @@ function bodyOf(body: string | null): WireDelivery["body"] {
   const json = readableJson(body, maxBodyLength);
   if (json !== null) return { text: json, isJson: true, isCut: json.endsWith(cutMark) };
   // A secret at the cut must not show its beginning.
-  const text = withoutSecrets(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
+  const text = redactText(body.slice(0, 2 * maxBodyLength)).slice(0, maxBodyLength);
   return { text, isJson: false, isCut: body.length > maxBodyLength };
 }
 
 function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown {
   const { headers, history, ...entry } = details;
   return {
-    ...clean(entry),
+    ...redactEntry(entry),
     headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, withoutSecrets(value)]),
+      Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
     ),
-    history: history.map((attempt) => ({ ...attempt, error: cleanText(attempt.error) })),
+    history: history.map((attempt) => ({ ...attempt, error: redactError(attempt.error) })),
     body,
   };
 }
 
-/** Without what an error may have quoted. */
-function clean<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): T {
+/** Redacts what an error may have quoted. */
+function redactEntry<T extends Pick<EntryDetails, "lastError" | "reason">>(entry: T): T {
   const { lastError, reason } = entry;
   return {
     ...entry,
-    lastError: cleanText(lastError),
-    reason: reason === null ? null : { ...reason, message: withoutSecrets(reason.message) },
+    lastError: redactError(lastError),
+    reason: reason === null ? null : { ...reason, message: redactText(reason.message) },
   };
 }
 
-function cleanText(text: string | null): string | null {
-  return text === null ? null : withoutSecrets(text);
+function redactError(text: string | null): string | null {
+  return text === null ? null : redactText(text);
 }
