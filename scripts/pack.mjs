@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, posix, resolve } from "node:path";
 import { promisify } from "node:util";
+import { linksOf, packedReadme } from "./pack-readme.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -32,6 +33,8 @@ export async function packAll(folder) {
       ["--config.ignore-scripts=true", "pack", "--json", "--pack-destination", folder],
       { cwd },
     );
+    const tarball = JSON.parse(packed).filename;
+    await replaceReadme(tarball, name);
     const { version, dependencies = {} } = manifest;
     const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
     return [
@@ -40,15 +43,42 @@ export async function packAll(folder) {
         version,
         /** Those of ours that it depends on. */
         needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
-        tarball: JSON.parse(packed).filename,
+        tarball,
         entries: entries.map((entry) => manifest.name + entry.slice(1)),
       },
     ];
   }
 }
 
-/** Rejects when publint or attw finds anything in a tarball. */
+/** The files of a tarball, by their paths in the package. */
+async function filesIn(tarball) {
+  const listed = await run("tar", ["-tzf", tarball]);
+  return new Set(listed.split("\n").map((path) => path.replace(/^package\//, "")));
+}
+
+async function replaceReadme(tarball, name) {
+  const files = await filesIn(tarball);
+  const folder = mkdtempSync(`${tarball}-`);
+  try {
+    await run("tar", ["-xzf", tarball, "-C", folder]);
+    const file = join(folder, "package", "README.md");
+    const readme = readFileSync(file, "utf8");
+    writeFileSync(
+      file,
+      packedReadme(readme, name, (path) => files.has(path)),
+    );
+    await run("tar", ["-czf", tarball, "-C", folder, "package"]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Rejects when a link of a README leads nowhere, or when publint or attw finds anything in a tarball. */
 export async function lint({ tarball, entries }) {
+  const files = await filesIn(tarball);
+  const readme = await run("tar", ["-xzOf", tarball, "package/README.md"]);
+  const dead = linksOf(readme).filter((target) => !files.has(posix.normalize(target)));
+  if (dead.length > 0) throw new Error(`${tarball}: README.md links to ${dead.join(", ")}`);
   await run("publint", ["run", tarball, "--strict"]);
   // A program has nothing to import.
   if (entries.length === 0) return;

@@ -3,6 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
+const { linksOf, packedReadme } = await import(
+  String(new URL("../../scripts/pack-readme.mjs", import.meta.url))
+);
+
 interface Manifest {
   readonly version: string;
   readonly description: string;
@@ -37,5 +41,26 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
     // The first `changeset version` writes one.
     if (existsSync(file))
       expect(readFileSync(file, "utf8")).toContain(`\n## ${manifest.version}\n`);
+  });
+});
+
+describe("packedReadme()", () => {
+  const packed = (text: string): string =>
+    packedReadme(text, "sqlite", (path: string) => path === "schema.sql");
+
+  it.each([
+    ["[tables](schema.sql#x), [own](#own), [web](https://a.example/b)", null],
+    ["see [restore](../../docs/a.md#b).", "see restore (`docs/a.md` in the repository)."],
+    ["[docs/a.md](../../docs/a.md)", "`docs/a.md` in the repository"],
+    ["[`@a/b`](../b/README.md)", "`@a/b` (`packages/b/README.md` in the repository)"],
+    ["[reporthook](../../README.md)", "reporthook"],
+    ["![A picture](pictures/a.png)", ""],
+  ])("of %s", (text, expected) => {
+    expect(packed(text)).toBe(expected ?? text);
+  });
+
+  it.each(readdirSync(join(root, "packages")))("leaves no dead link in that of %s", (name) => {
+    const readme = readFileSync(join(root, "packages", name, "README.md"), "utf8");
+    expect(linksOf(packedReadme(readme, name, () => false))).toEqual([]);
   });
 });
