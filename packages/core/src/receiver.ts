@@ -46,6 +46,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   const { bind, inbox, logger, name } = settings;
   const self = { inbox, answer, close: () => receiver.close() };
   const reservation = reserveName(self, name, options.name !== undefined, logger);
+  referenceCountOf(inbox).acquire();
   warnAtCreation(settings, options.inbox !== undefined);
   const registrations: Registration[] = [];
   const parts = partsOf(settings, registrations);
@@ -95,13 +96,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   return Object.freeze(receiver);
 }
 
-type Parts = ReturnType<typeof partsOf>;
-
-/** Makes the parts of a receiver, each from those before it; from now on the inbox counts the receiver. */
+/** Makes the parts of a receiver, each from those before it. */
 function partsOf(settings: ReceiverSettings, registrations: readonly Registration[]) {
-  const { inbox, name, redact } = settings;
-  const shared = referenceCountOf(inbox);
-  shared.acquire();
+  const { name, redact } = settings;
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const status = newStatus();
   const health = watchHealth(settings, status);
@@ -114,8 +111,7 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
   };
   const pruner = new Pruner(settings);
   const firstAttempts = new FirstAttempts();
-  const working = { stages, reporter, firstAttempts, pruner, status, watcher };
-  const runner = new Runner(settings, working);
+  const runner = new Runner(settings, { stages, reporter, firstAttempts, pruner, status, watcher });
   const admission = new Admission(settings, status);
   const inside = new InsideRequest(settings, { stages, reporter, signal: runner.signal });
   const receiving = { callbacks, admission, inside, runner, pruner, reporter, firstAttempts };
@@ -129,7 +125,6 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
     reporter,
     requests,
     runner,
-    shared,
     status,
     watcher,
   };
@@ -137,8 +132,8 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
 
 /** Ends the work, then releases the name and the inbox. */
 async function endWork(
-  { clock }: ReceiverSettings,
-  { instrumentation, requests, runner, shared, status, watcher }: Parts,
+  { clock, inbox }: ReceiverSettings,
+  { instrumentation, requests, runner, status, watcher }: ReturnType<typeof partsOf>,
   reservation: { release(): void },
   timeoutMs: number,
 ): Promise<void> {
@@ -151,7 +146,7 @@ async function endWork(
   } finally {
     reservation.release();
     const told = watcher?.end();
-    await shared.release(clock, Math.min(timeoutMs, until - clock.now()));
+    await referenceCountOf(inbox).release(clock, Math.min(timeoutMs, until - clock.now()));
     await told;
   }
 }

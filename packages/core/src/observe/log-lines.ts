@@ -1,5 +1,5 @@
 import type { ReceiveResult } from "../http/answer.ts";
-import type { Job, Outcome } from "../inbox/delivery.ts";
+import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../lib/log.ts";
 import { errField } from "../lib/thrown.ts";
@@ -22,40 +22,51 @@ export function logAnswer(
   }
 }
 
-/** Writes the line of what work on a delivery came to; `keeps` is false under `ack: "handled"`. */
+/** Writes the line of an outcome; `keeps` is false under `ack: "handled"`, where nothing is stored. */
 export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Outcome): void {
-  const { id, stage } = job;
+  const { id } = job;
   const attempt = job.attempts + 1;
-  const { to } = outcome;
-  const [error] = ("error" in outcome ? (outcome.error ?? null) : null)?.split("\n", 1) ?? [null];
-  const err = errField(outcome);
-  if (to === "verified") {
+  if (outcome.to === "verified") {
     const { verification, type } = outcome;
     logger.info?.({ id, attempt, verification, type }, messages.verified);
-  } else if (to === "handled") {
-    const type = outcome.type ?? job.type;
-    logger.info?.({ id, attempt, type }, messages.handled);
-  } else if (to === "rejected") {
-    const { code: reason } = outcome.reason;
-    logger.info?.({ id, attempt, reason }, messages.rejected);
-  } else if (
-    !keeps &&
-    (stage === "handle" || to === "retry") &&
-    (to !== "retry" || outcome.countsAsAttempt)
-  ) {
-    const why =
-      "reason" in outcome ? { reason: outcome.reason.code, error, ...err } : { error, ...err };
-    logger.warn({ id, ...why }, messages.notHandled);
-  } else if (keeps && to !== "retry") {
+  } else if (outcome.to === "handled") {
+    logger.info?.({ id, attempt, type: outcome.type ?? job.type }, messages.handled);
+  } else if (outcome.to === "rejected") {
+    logger.info?.({ id, attempt, reason: outcome.reason.code }, messages.rejected);
+  } else if (!keeps) {
+    logNotHandled(logger, job, outcome);
+  } else if (outcome.to === "retry") {
+    logRetry(logger, job, outcome);
+  } else {
     const { code: reason, message: why } = outcome.reason;
-    const fields = { id, reason, why, attempt, error, ...err };
-    if (to === "held") logger.warn(fields, messages.held);
-    else logger.warn(fields, messages.dead);
-  } else if (keeps && to === "retry" && stage === "handle" && outcome.countsAsAttempt) {
-    const fields = { id, attempt, error, afterMs: outcome.afterMs, ...err };
-    logger.warn(fields, messages.handlerFailed);
-  } else if (keeps && to === "retry") {
-    const fields = { id, stage, attempt, error, afterMs: outcome.afterMs };
-    logger.info?.(fields, messages.postponed);
+    const fields = { id, reason, why, attempt, ...errorFields(outcome) };
+    logger.warn(fields, outcome.to === "held" ? messages.held : messages.dead);
   }
+}
+
+/** The sender is answered 503, unless the request itself says why not. */
+function logNotHandled(logger: Logger, { id, stage }: Job, outcome: Parked | Retry): void {
+  const isToldByAnswer = outcome.to === "retry" ? !outcome.countsAsAttempt : stage === "verify";
+  if (isToldByAnswer) return;
+  const reason = outcome.to === "retry" ? {} : { reason: outcome.reason.code };
+  logger.warn({ id, ...reason, ...errorFields(outcome) }, messages.notHandled);
+}
+
+function logRetry(logger: Logger, { id, stage, attempts }: Job, outcome: Retry): void {
+  const { afterMs, countsAsAttempt } = outcome;
+  const { error, ...err } = errorFields(outcome);
+  const attempt = attempts + 1;
+  if (stage === "handle" && countsAsAttempt) {
+    logger.warn({ id, attempt, error, afterMs, ...err }, messages.handlerFailed);
+  } else {
+    logger.info?.({ id, stage, attempt, error, afterMs }, messages.postponed);
+  }
+}
+
+/** The first line of an outcome's error, and the error itself. */
+function errorFields(outcome: Parked | Retry): {
+  readonly error: string | null;
+  readonly err?: Error;
+} {
+  return { error: outcome.error?.split("\n", 1)[0] ?? null, ...errField(outcome) };
 }
