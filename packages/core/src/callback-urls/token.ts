@@ -48,7 +48,7 @@ export function createCallbackTokens(secrets: readonly string[]): CallbackTokens
   };
 }
 
-const utf8 = new TextEncoder();
+const utf8 = /* @__PURE__ */ new TextEncoder();
 
 function keyOf(secret: string): Promise<Key> {
   return crypto.subtle.importKey("raw", utf8.encode(secret), algorithm, false, ["sign", "verify"]);

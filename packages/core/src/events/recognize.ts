@@ -32,7 +32,7 @@ export type Recognition =
     }
   | { readonly type: "unknown"; readonly reportId: null };
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true });
 const statuses: readonly unknown[] = ["processing", "complete", "internal_error"];
 // Where the table looks for a status, in this order: the document shows no body of a status change.
 const places = ["payload", "report", "data"];

@@ -1,4 +1,3 @@
-import { tryGet } from "../lib/safe-get.ts";
 import {
   type Answer,
   alreadyRead,
@@ -6,6 +5,7 @@ import {
   type BodyReading,
   fitting,
   type Incoming,
+  look,
   readAlready,
 } from "./incoming.ts";
 import { type NodeStream, readOrLeft } from "./node-body.ts";
@@ -34,14 +34,14 @@ export function incomingFromRequest(
   read?: () => Promise<ArrayBuffer>,
   host: FetchHost = {},
 ): Incoming {
-  const node = tryGet(() => nodeOf(request, host));
+  const node = look(() => nodeOf(request, host));
   return {
     method: request.method,
     url: node?.originalUrl ?? pathAndQuery(request.url),
     headers: request.headers,
     multiplexed: node !== undefined && node.httpVersionMajor > 1,
     get answered() {
-      return tryGet(() => host.answered) === true;
+      return look(() => host.answered) === true;
     },
     readBody: (limit) =>
       node === undefined

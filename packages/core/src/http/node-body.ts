@@ -1,10 +1,10 @@
-import { tryGet } from "../lib/safe-get.ts";
 import {
   alreadyRead,
   type BodyFailure,
   type BodyReading,
   fitting,
   isBytes,
+  look,
   readAlready,
 } from "./incoming.ts";
 
@@ -79,7 +79,7 @@ function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
   if (raw !== null && (raw.byteLength > 0 || !req.readableDidRead)) return raw;
   // A parser ahead has met the end of an empty body.
   if (!req.readableDidRead) return new Uint8Array();
-  const body = alreadyRead(tryGet(() => kept.body));
+  const body = alreadyRead(look(() => kept.body));
   const skipped = isEmptyObject(body) && Number(req.headers["content-length"]) > 2;
   return skipped ? "unavailable" : body;
 }
@@ -113,8 +113,8 @@ function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
 }
 
 function rawBodyOf(kept: KeptBody): Uint8Array | null {
-  const raw = tryGet(() => kept.rawBody);
-  const bytes = typeof raw === "string" || tryGet(() => isBytes(raw)) ? alreadyRead(raw) : null;
+  const raw = look(() => kept.rawBody);
+  const bytes = typeof raw === "string" || look(() => isBytes(raw)) ? alreadyRead(raw) : null;
   return typeof bytes === "string" ? null : bytes;
 }
 

@@ -1,8 +1,13 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
-import { tryGet } from "../lib/safe-get.ts";
-import type { Answer, BodyFailure, BodyReading, Incoming } from "./incoming.ts";
+import {
+  type Answer,
+  type BodyFailure,
+  type BodyReading,
+  type Incoming,
+  look,
+} from "./incoming.ts";
 import { checkReceiver, type Mountable } from "./mountable.ts";
 import { isRead, type KeptBody, readKept } from "./node-body.ts";
 
@@ -78,7 +83,7 @@ class NodeIncoming implements Incoming {
   }
 
   get answered(): boolean {
-    return tryGet(() => this.#parsed.answered) === true;
+    return look(() => this.#parsed.answered) === true;
   }
 
   readBody(limit: number): BodyReading {

@@ -1,22 +1,26 @@
-const alphabet = Array.from("0123456789abcdefghjkmnpqrstvwxyz", (one) => one.charCodeAt(0));
-const [timeLength, sequenceLength, randomLength] = [10, 4, 12];
-const perMs = 32 ** sequenceLength;
-const pool = new Uint8Array(256 * randomLength);
+const digits = "0123456789abcdefghjkmnpqrstvwxyz";
+// Nothing here is made by a call that a bundler has to keep: a bundle of the client leaves all of it out.
+const alphabet = /* @__PURE__ */ Array.from(digits, (one) => one.charCodeAt(0));
+const timeLength = 10;
+const sequenceLength = 4;
+const randomLength = 12;
+const perMs = 1_048_576;
+const poolBytes = 3_072;
+const pool = /* @__PURE__ */ new Uint8Array(poolBytes);
 
-let lastMs = 0;
+let lastMs = -1;
 let sequence = 0;
-let used = pool.length;
+let used = poolBytes;
 // A string made of all its characters at once is flat; put together from parts it would be a tree, three times as large.
 const codes: number[] = [];
-begin(0);
 
 /** A new delivery id: 26 characters that sort by `now`, then by order of creation in this process. */
 export function newId(now: number): string {
-  const ms = Math.floor(now);
+  const ms = Math.max(0, Math.floor(now));
   if (ms > lastMs) begin(ms);
   else if (++sequence === perMs) begin(lastMs + 1);
   write(sequence, timeLength, sequenceLength);
-  if (used === pool.length) {
+  if (used === poolBytes) {
     crypto.getRandomValues(pool);
     used = 0;
   }

@@ -46,7 +46,8 @@ export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
     const text = safeText(thrown, name);
     return text === undefined ? undefined : sanitize(text);
   };
-  const shown = new Error(textOf("message")?.slice(0, 2_000) ?? describe(thrown, sanitize));
+  const text = typeof thrown === "string" ? sanitize(thrown) : textOf("message");
+  const shown = new Error(text?.slice(0, 2_000) ?? `Thrown value of type ${typeof thrown}`);
   const set = (name: string, value: unknown, enumerable = false): void => {
     if (value === undefined) return;
     Object.defineProperty(shown, name, { value, enumerable, configurable: true, writable: true });

@@ -1,8 +1,7 @@
 import type { ProblemCode } from "../http/answer.ts";
-import { type Incoming, plainHeaders } from "../http/incoming.ts";
+import { type Incoming, look, plainHeaders } from "../http/incoming.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
-import { tryGet } from "../lib/safe-get.ts";
 import { messages } from "../messages.ts";
 
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
@@ -40,6 +39,6 @@ export function warnOfRefusals({
     const message = refusalWarnings[code];
     if (code === "body_unavailable") unavailable({}, messages.bodyUnavailable);
     if (message === undefined) return;
-    refused({ code, headers: tryGet(() => Object.keys(plainHeaders(incoming.headers))) }, message);
+    refused({ code, headers: look(() => Object.keys(plainHeaders(incoming.headers))) }, message);
   };
 }
