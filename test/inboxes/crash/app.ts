@@ -111,7 +111,11 @@ async function handle(event: EventOf, { attempt, signal }: HandlerContext): Prom
   if (what === "busy") block(Number(ms));
   else if (what === "gated") while (!existsSync(join(folder, "open"))) await sleep(20);
   else await sleep(Number(ms));
-  if (what === "deadly" && !existsSync(join(folder, "mended"))) die();
+  if (what === "deadly" && !existsSync(join(folder, "mended"))) {
+    // Not before its verdict is recorded: handling would begin once more.
+    while ((await receiver.inbox.get(event.id))?.state === "received") await sleep(20);
+    die();
+  }
   points.reached("during-handler");
   haveEffect(event.id);
   note("end");

@@ -118,10 +118,10 @@ export function checkSchema(
   steps: readonly string[] = migrations,
 ): void {
   const version = versionOf(database, path);
-  const [theirs, ours] = [`(${version}, this one knows ${steps.length})`, "@reporthook/sqlite"];
+  const ours = "@reporthook/sqlite";
   if (version > steps.length) {
     throw refused(
-      `${path} was written by a newer version of ${ours} ${theirs}: update the package`,
+      `${path} was written by a newer version of ${ours} (${version}, this one knows ${steps.length}): update the package`,
     );
   }
   if (version === steps.length || migrate) return;

@@ -1,7 +1,6 @@
 import type { ConsumeOptions, Processor, ReporthookError, Stage } from "@reporthook/core";
 import type { Claims, ConsumerState } from "../protocol/protocol.ts";
 import type { Leased } from "../protocol/results.ts";
-import { storedDeliveryOf } from "../protocol/row.ts";
 import { SqliteConsumer } from "./consumer.ts";
 import type { ConsumerSource } from "./recording.ts";
 
@@ -43,12 +42,9 @@ export class ConsumerGroup {
       if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
-    for (const { receiver, row } of poisoned) {
-      const kept = storedDeliveryOf(row, receiver);
-      // A verified delivery was parked because of its handlers.
-      const stage = kept.verification === null ? "verify" : "handle";
+    for (const kept of poisoned) {
       this.#active()
-        .find((one) => one.receiver === receiver && one.stage === stage)
+        .find(({ receiver, stage }) => receiver === kept.receiver && stage === kept.stage)
         ?.poisoned(kept);
     }
   }

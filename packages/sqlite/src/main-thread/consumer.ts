@@ -129,7 +129,7 @@ export class SqliteConsumer implements Consumer, RunHost {
   poisoned(kept: StoredDelivery): void {
     const { code = "poison", message = "" } = kept.reason ?? {};
     // Its state before that was recorded.
-    const before = { ...kept, stage: this.stage, attempts: kept.attempts - 1 };
+    const before = { ...kept, attempts: kept.attempts - 1 };
     this.options.onRecorded?.(jobOf(before), park("dead", code, message));
   }
 

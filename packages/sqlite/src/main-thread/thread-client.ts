@@ -191,7 +191,7 @@ export class ThreadClient {
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     if (counts !== null) this.#listener.counted(counts);
     const inMemory = new Map<number, StoredDelivery>();
-    const wanted = new Set(claimed.filter(({ row }) => row === null).map(({ seq }) => seq));
+    const wanted = new Set(claimed.filter(({ kept }) => kept === null).map(({ seq }) => seq));
     this.#adding.settle(adds, (result, adding) => {
       const { delivery, arrival } = adding;
       this.pending.remove(adding);

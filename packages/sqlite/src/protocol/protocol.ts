@@ -1,6 +1,5 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
-import type { Retention } from "@reporthook/core/store";
-import type { Row } from "../database/driver.ts";
+import type { Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
@@ -128,10 +127,11 @@ export type CallResult = { readonly value: unknown } | ThreadFailure;
 /** A delivery that was leased to a consumer. */
 export interface Claimed {
   readonly consumer: number;
-  readonly receiver: string;
   readonly seq: number;
   /** Null for a delivery that was just added or recorded: the main thread still has it in memory. */
-  readonly row: Row | null;
+  readonly kept: StoredDelivery | null;
+  /** Whether no process has ended since work on it began for the first time. */
+  readonly isFirstStart: boolean;
   /** The credit that it uses up. */
   readonly cost: number;
 }
@@ -144,7 +144,7 @@ export interface Claims {
   /** For consumers with credit left: the due time of the next delivery, which is now if more wait than were claimed. */
   readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
   /** Deliveries that were parked, because work on them ended the process too often. */
-  readonly poisoned: readonly { readonly receiver: string; readonly row: Row }[];
+  readonly poisoned: readonly StoredDelivery[];
   /** Another worker has taken the leases that were held before. */
   readonly lost: boolean;
 }

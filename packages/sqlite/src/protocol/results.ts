@@ -1,7 +1,6 @@
 import { type AddResult, type ErrorCode, ReporthookError } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
 import { type Claimed, isFailure, type StoredResult, type ThreadFailure } from "./protocol.ts";
-import { storedDeliveryOf } from "./row.ts";
 
 /** A delivery in memory that is leased to a consumer of this process. */
 export interface Leased {
@@ -27,16 +26,15 @@ export function addResultOf(id: string, result: Stored): AddResult {
   return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
 }
 
-/** A claimed delivery, from its row or from memory. */
+/** A claimed delivery, as it came or from memory. */
 export function leasedOf(
-  { seq, row, receiver }: Claimed,
+  { seq, isFirstStart, kept }: Claimed,
   workerId: number,
   inMemory: ReadonlyMap<number, StoredDelivery>,
 ): Leased {
-  const kept = row === null ? inMemory.get(seq) : storedDeliveryOf(row, receiver);
-  if (kept === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  const isFirstStart = row === null || Number(row["starts"]) <= 1;
-  return { seq, workerId, kept, isFirstStart };
+  const delivery = kept ?? inMemory.get(seq);
+  if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
+  return { seq, workerId, kept: delivery, isFirstStart };
 }
 
 /** The result of what succeeded; throws the error of a failure. */

@@ -109,13 +109,14 @@ export class Deliveries {
     return true;
   }
 
-  /** Changes a delivery without a lease. */
-  edit(row: Row, now: number, change: (kept: StoredDelivery) => void): void {
+  /** Changes a delivery without a lease; returns it. */
+  edit(row: Row, now: number, change: (kept: StoredDelivery) => void): StoredDelivery {
     const kept = this.storedDeliveryOf(row);
     const kindBefore = kindOf(kept);
     change(kept);
     this.#change.run(...changesOf(kept, now), Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(kept));
+    return kept;
   }
 
   /** Deletes a delivery; of its row, the columns seq, receiver, state and verification are needed. */

@@ -11,7 +11,7 @@ import { kindOf } from "../protocol/counts.ts";
 import type { Claimed, Completion, ConsumerState, Reply, Request } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";
 import { RequestBatch } from "../protocol/request-batch.ts";
-import { changesOf, storedDeliveryOf } from "../protocol/row.ts";
+import { changesOf } from "../protocol/row.ts";
 import { Writer } from "./writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
@@ -103,8 +103,8 @@ const consumer = (credit: number): ConsumerState => ({
   ...{ consumer: 1, receiver: "a", stage: "verify", now, credit },
 });
 
-function verified({ seq, row }: Claimed, workerId: number | null): Completion {
-  const kept: StoredDelivery = storedDeliveryOf(row ?? {}, "a");
+function verified({ seq, kept: claimed }: Claimed, workerId: number | null): Completion {
+  const kept = { ...claimed } as StoredDelivery;
   const kindBefore = kindOf(kept);
   const found = { type: "report.complete", reportId: "r" } as const;
   applyOutcome(kept, { to: "verified", verification: "valid", ...found }, now, now);
@@ -116,7 +116,7 @@ function verified({ seq, row }: Claimed, workerId: number | null): Completion {
 }
 
 const idsOf = (reply: Pick<Reply, "claimed">): unknown[] =>
-  reply.claimed.map(({ row }) => row?.["id"]);
+  reply.claimed.map(({ kept }) => kept?.id);
 
 describe("Writer", () => {
   it("commitBatch() claims a part of a backlog, the oldest first, and tells that more is due", () => {
@@ -223,7 +223,7 @@ describe("Writer", () => {
     commit({ consumers: [consumer(1)] });
     let reply = writer.commitBatch([]);
     for (; reply.poisoned.length === 0; time.ms += heartbeatMs) reply = writer.commitBatch([]);
-    expect(reply.poisoned).toMatchObject([{ receiver: "a", row: { id: "1", reason: "poison" } }]);
+    expect(reply.poisoned).toMatchObject([{ receiver: "a", id: "1", reason: { code: "poison" } }]);
     expect(reply.claimed).toEqual([]);
     expect(writer.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
     writer.close();
@@ -237,7 +237,7 @@ describe("Writer", () => {
     one.writer.close();
     const other = open(path);
     const [claimed] = other.commit({ consumers: [consumer(1)] }).claimed;
-    expect(claimed?.row).toMatchObject({ id: "1", starts: 1, attempts: 0 });
+    expect(claimed).toMatchObject({ kept: { id: "1", attempts: 0 }, isFirstStart: true });
     other.writer.close();
   });
 

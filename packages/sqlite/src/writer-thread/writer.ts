@@ -22,7 +22,7 @@ import { Admin } from "./admin/admin.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
 import { type Callees, carryOut } from "./call.ts";
-import { Claimer, noClaims } from "./claim/claimer.ts";
+import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { Queue } from "./claim/queue.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -83,7 +83,7 @@ export class Writer {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
     this.#claimer.begin();
     let results: Results;
-    let claims = noClaims;
+    let claims: Claims = { claimed: [], workerId: null, due: [], poisoned: [], lost: false };
     let error: ThreadFailure | null = null;
     try {
       ({ results, claims } = this.#transactions.run(() => this.#together(requests)));

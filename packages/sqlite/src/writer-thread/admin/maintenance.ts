@@ -18,7 +18,6 @@ export class Maintenance {
   readonly #over: Statement;
   readonly #beyond: Statement;
   readonly #leased: Statement;
-  readonly #read: Statement;
   readonly #setStarts: Statement;
 
   constructor(deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
@@ -30,7 +29,6 @@ export class Maintenance {
     this.#over = prepare(`${ended} AND ended_at < ? ORDER BY ended_at LIMIT ?`);
     this.#beyond = prepare(`${ended} ORDER BY ended_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
-    this.#read = prepare("SELECT * FROM delivery WHERE seq = ?");
     this.#setStarts = prepare("UPDATE delivery SET starts = ? WHERE seq = ?");
   }
 
@@ -67,17 +65,15 @@ export class Maintenance {
   /** Requeues the deliveries of a dead worker; returns those that are parked instead. */
   rescue(workerId: number, nowOf: (receiver: string) => number): Claims["poisoned"] {
     return this.#leasedTo(workerId).flatMap((row) => {
-      const receiver = this.#receiverOf(row);
-      const now = nowOf(receiver);
+      const now = nowOf(this.#receiverOf(row));
       const starts = Number(row["starts"]);
       const isPoison = starts >= maxStarts;
-      this.#deliveries.edit(row, now, (kept) => {
+      const edited = this.#deliveries.edit(row, now, (kept) => {
         if (isPoison) applyOutcome(kept, poison(starts), now, now);
         // Each at another time, so that none runs beside the one that crashes the process.
         else if (starts > 1) kept.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
-      const parked = isPoison ? this.#read.get(Number(row["seq"])) : undefined;
-      return parked === undefined ? [] : [{ receiver, row: parked }];
+      return isPoison ? [edited] : [];
     });
   }
 

@@ -1,7 +1,8 @@
 import type { Stage } from "@reporthook/core";
-import type { Row } from "../../database/driver.ts";
-import type { Claimed, Claims } from "../../protocol/protocol.ts";
+import type { StoredDelivery } from "@reporthook/core/store";
+import type { Claimed } from "../../protocol/protocol.ts";
 import type { Queued } from "../../protocol/queues.ts";
+import { storedDeliveryOf } from "../../protocol/row.ts";
 import type { ReceiverIds } from "../receiver-ids.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";
 import type { Leases } from "./leases.ts";
@@ -26,11 +27,6 @@ export interface Arrived {
 const claimedAtLeast = 32;
 /** A delivery costs one credit, and another for each of these bytes: all bodies in memory are bounded, too. */
 const bytesPerCredit = 64 * 1_024;
-
-/** The claims of a failed batch. */
-export const noClaims: Claims = {
-  ...{ claimed: [], workerId: null, due: [], poisoned: [], lost: false },
-};
 
 /** Claims deliveries for the consumers of this process: as they come if nothing waits before them, else from the queue. */
 export class Claimer {
@@ -128,14 +124,20 @@ export class Claimer {
       return;
     }
     const row = this.#queue.leaseAndRead(seq, consumer.stage, workerId);
-    const { body } = row;
-    this.#take(consumer, seq, row, body instanceof Uint8Array ? body.byteLength : 0);
+    const kept = storedDeliveryOf(row, consumer.receiver);
+    this.#take(consumer, seq, kept, kept.body?.byteLength ?? 0, Number(row["starts"]) <= 1);
   }
 
-  #take(to: ActiveConsumer, seq: number, row: Row | null, bytes: number): void {
+  #take(
+    to: ActiveConsumer,
+    seq: number,
+    kept: StoredDelivery | null,
+    bytes: number,
+    isFirstStart = true,
+  ): void {
     const cost = 1 + Math.floor(bytes / bytesPerCredit);
     to.spent += cost;
     this.#leases.held++;
-    this.#claimed.push({ consumer: to.consumer, receiver: to.receiver, seq, row, cost });
+    this.#claimed.push({ consumer: to.consumer, seq, kept, isFirstStart, cost });
   }
 }

@@ -17,47 +17,43 @@ export interface ActiveConsumer extends Omit<ConsumerState, "credit"> {
 
 /** The consumers of this process, and the state of their queues. */
 export class Consumers {
-  #active: ReadonlyMap<number, ActiveConsumer> = new Map();
+  #active: readonly ActiveConsumer[] = [];
 
   get size(): number {
-    return this.#active.size;
+    return this.#active.length;
   }
 
   /** The last known time of a receiver's clock; the system's, when it has no consumer here. */
   nowOf(receiver: string): number {
-    const its = [...this.#active.values()].find((one) => one.receiver === receiver);
-    return its?.now ?? Date.now();
+    return this.#active.find((one) => one.receiver === receiver)?.now ?? Date.now();
   }
 
   /** Updates the states of all consumers; those without one have ended. */
   update(states: readonly ConsumerState[]): void {
-    this.#active = new Map(
-      states.map((state) => {
-        const known = this.#active.get(state.consumer);
-        const credit = state.credit + (known?.credit ?? 0);
-        const { drained = false, dueAt = null } = known ?? {};
-        return [state.consumer, { ...state, credit, spent: 0, left: 0, drained, dueAt }];
-      }),
-    );
+    this.#active = states.map((state) => {
+      const known = this.#active.find(({ consumer }) => consumer === state.consumer);
+      const credit = state.credit + (known?.credit ?? 0);
+      const { drained = false, dueAt = null } = known ?? {};
+      return { ...state, credit, spent: 0, left: 0, drained, dueAt };
+    });
   }
 
   /** The consumers with credit whose queues may not be empty. */
-  *toServe(): Iterable<ActiveConsumer> {
-    for (const one of this.#active.values()) {
-      if (one.credit > one.spent && !hasNothingDue(one)) yield one;
-    }
+  toServe(): readonly ActiveConsumer[] {
+    return this.#active.filter((one) => one.credit > one.spent && !hasNothingDue(one));
   }
 
   /** For consumers with credit left: the due time of the next delivery, which is now if some have to wait. */
   due(): { readonly consumer: number; readonly at: number | null }[] {
-    return [...this.#active.values()]
+    return this.#active
       .filter(({ credit, spent }) => credit > spent)
       .map(({ consumer, drained, dueAt, now }) => ({ consumer, at: drained ? dueAt : now }));
   }
 
   /** The consumer that claims a new delivery, if it is the first in order or nothing else is due; null if it has to wait. */
   claimant(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
-    for (const one of this.#of(receiver, stage)) {
+    for (const one of this.#active) {
+      if (one.receiver !== receiver || one.stage !== stage) continue;
       if (one.credit > one.spent && (isFirst || hasNothingDue(one))) return one;
     }
     return null;
@@ -65,12 +61,13 @@ export class Consumers {
 
   /** Marks the queues of all consumers as unknown. */
   invalidate(): void {
-    for (const one of this.#active.values()) one.drained = false;
+    for (const one of this.#active) one.drained = false;
   }
 
   /** Notes that a new delivery waits: until `dueAt`, or for credit. */
   noteWaiting(receiver: string, stage: Stage, dueAt: number | null): void {
-    for (const one of this.#of(receiver, stage)) {
+    for (const one of this.#active) {
+      if (one.receiver !== receiver || one.stage !== stage) continue;
       if (dueAt !== null) {
         one.dueAt = Math.min(dueAt, one.dueAt ?? dueAt);
       } else {
@@ -82,7 +79,7 @@ export class Consumers {
 
   /** Ends a batch: deducts the used credit. */
   commit(): void {
-    for (const one of this.#active.values()) {
+    for (const one of this.#active) {
       one.credit -= one.spent;
       one.spent = 0;
       one.left = 0;
@@ -91,17 +88,9 @@ export class Consumers {
 
   /** Ends a failed batch: no credit was used, and the queues are unknown. */
   rollBack(): void {
-    for (const one of this.#active.values()) {
-      one.spent = 0;
-      one.left = 0;
-      one.drained = false;
-    }
-  }
-
-  *#of(receiver: string, stage: Stage): Iterable<ActiveConsumer> {
-    for (const one of this.#active.values()) {
-      if (one.receiver === receiver && one.stage === stage) yield one;
-    }
+    for (const one of this.#active) one.spent = 0;
+    this.commit();
+    this.invalidate();
   }
 }
 
