@@ -67,7 +67,7 @@ const others = {
   ...of("observe/alerts", "observe/alert-watcher", "observe/alert-topics", "observe/alert"),
   ...of("receiver,receiver-handle", "process/no-handler"),
   ...of(life, "inbox/receiver-names"),
-  ...of("lib/thrown,process/authorize-once,http/incoming,lib/platform", "lib/safe-get"),
+  ...of("lib/thrown,process/authorize-once,lib/platform", "lib/safe-get", "lib/describe"),
   ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),
   ...of("inbox/query,receiver", "inbox/id"),
   ...of(`options/receiver-settings,${life}`, "lib/platform"),

@@ -3,7 +3,6 @@ import type { Health } from "../inbox/health.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { serverlessPlatform } from "../lib/platform.ts";
 import { printable } from "../lib/printable.ts";
 import { redactAddresses } from "../lib/redact.ts";
 import { settlesWithin, withTimeout } from "../lib/timeout.ts";
@@ -59,12 +58,6 @@ export class AlertWatcher implements Watcher {
   #telling: Promise<void> = Promise.resolve();
 
   constructor(settings: AlertSettings, watched: Watched) {
-    const platform = serverlessPlatform();
-    if (platform !== null) {
-      throw new TypeError(
-        `createReceiver: observe: alerts(…) needs a process that lives on, and ${platform} may end or freeze an instance right after the answer: watch the log instead`,
-      );
-    }
     this.#settings = settings;
     this.#watched = watched;
     this.#failed = oncePerMinute(watched.clock, watched.logger.error);

@@ -353,12 +353,15 @@ it("alerts() puts nothing secret into a message or a log line", async () => {
   }
 });
 
-it("alerts() throws where a process may end right after the answer", () => {
+it("alerts() throws where a process may end right after the answer, and takes no name", () => {
   vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
   onTestFinished(() => void vi.unstubAllGlobals());
-  expect(() => setUp({ ack: "handled", observe: alerts({ send() {} }) })).toThrow(
+  const inbox = memoryInbox();
+  const options = { inbox, name: "on-workers", ack: "handled" } as const;
+  expect(() => setUp({ ...options, observe: alerts({ send() {} }) })).toThrow(
     /alerts\(…\) needs a process that lives on, and Cloudflare Workers may end/,
   );
+  expect(() => setUp(options)).not.toThrow();
 });
 
 it("alerts() throws a TypeError that names a wrong option", () => {

@@ -137,12 +137,8 @@ function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold"
 
 function signatureOf(source: SignatureSource): SignatureSource {
   const isName = typeof source === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(source);
-  must(
-    "signature",
-    "a header's name or a function",
-    source,
-    isName || typeof source === "function",
-  );
+  const fits = isName || typeof source === "function";
+  must("signature", "a header's name or a function", source, fits);
   return isName ? source.toLowerCase() : (syncOr("signature", source) as SignatureSource);
 }
 
@@ -238,5 +234,9 @@ function givenLogger(logger: Partial<Logger> | false = consoleLogger): Partial<L
 function observeOf(observe: Observe = {}): Observe {
   assertKnownKeys("createReceiver", observe, hooks, "observe.");
   for (const [name, hook] of Object.entries(observe)) functionOr(`observe.${name}`, hook);
-  return observe;
+  const platform = observe[watch] === undefined ? null : serverlessPlatform();
+  if (platform === null) return observe;
+  throw new TypeError(
+    `createReceiver: observe: alerts(…) needs a process that lives on, and ${platform} may end or freeze an instance right after the answer: watch the log instead`,
+  );
 }
