@@ -17,7 +17,6 @@ import {
 } from "./labels.ts";
 import { useLive } from "./live.ts";
 import { Ago, Code, Empty, Loading, StateBadge, To, useNow, When, Why } from "./parts.tsx";
-import type { Route } from "./route.ts";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {
@@ -135,9 +134,9 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
   );
 }
 
-/** A frequent error of a reason, and its number. */
+/** A frequent error of a reason, its number, and the newest delivery that has it. */
 function Common({
-  error,
+  error: { id, text, of, number: alike },
   reason,
   number,
 }: {
@@ -145,17 +144,15 @@ function Common({
   readonly reason: string;
   readonly number: number;
 }): JSX.Element {
-  const of = error.of < number ? `the newest ${count(error.of)}` : count(error.of);
-  const all: Route = { screen: "deliveries", filters: { state: "parked", reason } };
-  const isOne = error.number === 1;
-  const which = number === 1 ? "" : `${count(error.number)} of ${of}, `;
+  const among = of < number ? `the newest ${count(of)}` : count(of);
+  const which = number === 1 ? "" : `${count(alike)} of ${among}, `;
   return (
     <p class="common">
-      <bdi class="failure">{error.text}</bdi>{" "}
-      <To route={isOne ? { screen: "delivery", id: error.id } : all}>
+      <bdi class="failure">{text}</bdi>{" "}
+      <To route={{ screen: "delivery", id }}>
         {which}
-        {isOne ? "see it" : "see all"}
-        <span class="unseen"> with the reason {reasonName(reason)}</span>
+        {alike === 1 ? "see it" : "see the newest"}
+        <span class="unseen"> with this error of the reason {reasonName(reason)}</span>
       </To>
     </p>
   );
