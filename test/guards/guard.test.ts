@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,6 +36,22 @@ test.each([
 ])("%s by another package manager is told the command to type", (task, command) => {
   const said = `\nThis repository uses pnpm. Run: npx --yes pnpm@10 ${command}\n\n`;
   expect(guarded(task, "npm/10.0.0 node/v24")).toEqual([1, said]);
+});
+
+test("what the README runs in a fresh clone installs the packages first", () => {
+  const read = (name: string): string =>
+    readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), "utf8");
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const named = [...read("README.md").matchAll(/pnpm@10 (?:-s )?([\w:]+)/g)].map(
+    ([, name = ""]) => name,
+  );
+  expect(new Set(named)).toEqual(new Set(["start", "test", "pack:all", "reporthook"]));
+  for (const name of named) {
+    expect([name, scripts[name]]).toEqual([
+      name,
+      expect.stringMatching(/^node scripts\/guard\.cjs && /),
+    ]);
+  }
 });
 
 test.each(["20.18.3", "18.20.0", "8.1.0"])("Node %s is told which it must be", (version) => {
