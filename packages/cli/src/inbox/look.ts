@@ -9,6 +9,8 @@ import { fileSize, type InboxSource, noSuch, warnOfOthers, withInbox } from "./s
 import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
 
 const dayMs = 86_400_000;
+/** The number of parked deliveries that `inbox stats` reads for their errors. */
+const whyMax = 1_000;
 
 /** An inbox and one of its receivers. */
 export interface OfOne extends InboxSource {
@@ -62,7 +64,7 @@ export async function runShow(terminal: Terminal, given: string, from: InboxSour
   });
 }
 
-/** Runs `inbox stats`: counts deliveries by state and reason. */
+/** Runs `inbox stats`: counts deliveries by state and reason, with the errors of the parked ones and commands for them. */
 export async function runStats(terminal: Terminal, options: OfOne): Promise<void> {
   const { receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox, source) => {
@@ -81,6 +83,14 @@ export async function runStats(terminal: Terminal, options: OfOne): Promise<void
       printRefusedKey(terminal, { waiting: counts.received, waitMs }, { ...source, receiver });
     }
     for (const line of statsLines(result, terminal)) terminal.print(line);
+    const query = { receiver, state: "parked", newestFirst: true, limit: whyMax } as const;
+    const parked = terminal.json ? [] : await inbox.list(query);
+    for (const line of [
+      ...whyLines(parked, terminal),
+      ...nextSteps(parked, { ...source, receiver }, terminal),
+    ]) {
+      terminal.tell(line);
+    }
     await warnIfNamed(terminal, inbox, source, receiver);
   });
 }

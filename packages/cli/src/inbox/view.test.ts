@@ -33,6 +33,26 @@ it("entryLines() tells how long each attempt took and what came of it", () => {
   ]);
 });
 
+it("entryLines() puts attempts that are alike in a row on one line", () => {
+  const error = "The service refuses the API key: 401\n  at a.js";
+  const refused = (ms: number): Attempt => ({
+    ...{ stage: "verify", outcome: "retry", ms, error, at: new Date(ms * 1_000) },
+  });
+  const shown = attemptsShown(...[refused(1), refused(2), refused(3)], {
+    stage: "verify",
+    at,
+    ms: 1,
+    outcome: "verified",
+    error: null,
+  });
+  expect(shown.slice(0, 4)).toEqual([
+    "verify  no verdict after 1.0 ms, retried: The service",
+    "        refuses the API key: 401 (3 alike until",
+    "        1970-01-01T00:00:03.000Z)",
+    "verify  verified in 1.0 ms",
+  ]);
+});
+
 it("whyLines() counts the errors and reasons of parked ones, and names a delivery of each", () => {
   const dead = (id: string, lastError: string): Entry => ({
     ...{ id, lastError, state: "dead", type: "report.complete", reportId: null },

@@ -58,9 +58,7 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ...Object.entries(headers),
   ];
   const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
-  const attempts = history.flatMap((attempt) =>
-    hang(`${attempt.at.toISOString()}  ${attempt.stage}  `, attemptText(attempt), terminal),
-  );
+  const attempts = attemptLines(history, terminal);
   const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
   const trace = details.lastError?.includes("\n") ? details.lastError : null;
   return [
@@ -78,6 +76,30 @@ function traceLines(trace: string, terminal: Terminal): string[] {
     const indent = /^\s*/.exec(line)?.[0] ?? "";
     return hang(indent, line.trim(), terminal);
   });
+}
+
+/** The attempts, with those alike in a row on one line: an outage may leave twenty. */
+function attemptLines(history: readonly Attempt[], terminal: Terminal): string[] {
+  const runs: { readonly first: Attempt; last: Attempt; count: number }[] = [];
+  for (const attempt of history) {
+    const run = runs.at(-1);
+    if (run === undefined || !isAlike(run.first, attempt)) {
+      runs.push({ first: attempt, last: attempt, count: 1 });
+    } else {
+      run.last = attempt;
+      run.count++;
+    }
+  }
+  return runs.flatMap(({ first, last, count }) => {
+    const others = count === 1 ? "" : ` (${count} alike until ${last.at.toISOString()})`;
+    const lead = `${first.at.toISOString()}  ${first.stage}  `;
+    return hang(lead, `${attemptText(first)}${others}`, terminal);
+  });
+}
+
+function isAlike(one: Attempt, other: Attempt): boolean {
+  const what = ({ stage, outcome, error }: Attempt) => `${stage} ${outcome} ${headlineOf(error)}`;
+  return what(one) === what(other);
 }
 
 function attemptText({ stage, ms, outcome, error }: Attempt): string {
