@@ -81,7 +81,8 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(none.err).toContain("neither inbox.db nor .reporthook/dev.db");
     symlinkSync(join(cwd, "inbox.db"), join(other, ".reporthook/dev.db"));
     const { code, err } = await cli(["inbox", "stats"], { cwd: other });
-    expect([code, err]).toEqual([0, "The inbox is .reporthook/dev.db.\n"]);
+    expect(code).toBe(0);
+    expect(err).toMatch(/^The inbox is .reporthook\/dev.db.\n/);
   });
 
   it("list filters and turns round", async () => {

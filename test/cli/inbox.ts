@@ -123,8 +123,10 @@ describe("reporthook inbox", () => {
       reasons: { do_not_retry: 1, no_handler: 1 },
       oldestWaitingMs: null,
     });
-    const { out } = await cli(["inbox", "stats", "--db", db]);
+    const { out, err } = await cli(["inbox", "stats", "--db", db]);
     expect(out).toMatch(/^parked +1 no_handler, 1 do_not_retry$/m);
+    expect(err).toMatch(/^Why: +1 × .*it is gone/m);
+    expect(err).toContain("inbox release");
   });
 
   it("release and discard do what they can, and fail on the rest", async () => {
