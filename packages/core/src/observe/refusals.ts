@@ -1,8 +1,8 @@
 import type { ProblemCode } from "../http/answer.ts";
 import { type Incoming, look, plainHeaders } from "../http/incoming.ts";
-import type { Clock } from "../lib/clock.ts";
-import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
+import { oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
 import { messages } from "../messages.ts";
+import type { Watched } from "./watcher.ts";
 
 /** Why the sender does not get the answer of a stored notification: a refusal, or that something else had answered. */
 type Code = ProblemCode | "answered";
@@ -29,10 +29,7 @@ export type WarnOfRefusal = (code: Code, incoming: Incoming) => void;
 export function warnOfRefusals({
   clock,
   logger,
-}: {
-  readonly clock: Clock;
-  readonly logger: Logger;
-}): WarnOfRefusal {
+}: Pick<Watched, "clock" | "logger">): WarnOfRefusal {
   const refused = oncePerMinuteEach(clock, logger.warn, "code");
   const unavailable = oncePerMinute(clock, logger.error);
   return (code, incoming) => {

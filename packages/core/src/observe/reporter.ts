@@ -1,22 +1,15 @@
 import type { Arrival, Entry, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { entryOf, jobAt, newStoredDelivery } from "../inbox/stored-delivery.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../messages.ts";
 import { callHook, notifyHooks, type Observe } from "./hooks.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import { logOutcome } from "./log-lines.ts";
-import type { Watcher } from "./watcher.ts";
+import type { Watched, Watcher } from "./watcher.ts";
 
 /** The options of {@link Reporter}. */
-export interface ReporterOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Removes the API key from a text. */
-  readonly redact: (text: string) => string;
+export interface ReporterOptions extends Pick<Watched, "ack" | "clock" | "logger" | "redact"> {
   readonly observe: Observe;
-  readonly ack: "stored" | "handled";
 }
 
 /** Reports each outcome of a delivery once: to the hooks, to the log and to telemetry. */
