@@ -105,6 +105,27 @@ describe("an error", () => {
       }),
   );
 
+  testInBrowser("that not all of a reason share is told before all are released or discarded", () =>
+    onStage({ handlers }, async (page, stage) => {
+      await sendNine(stage);
+      for (const query of ["", "?show=deliveries&state=parked&reason=do_not_retry"]) {
+        await page.goto(stage.url + query);
+        for (const button of ["Release all 10", "Discard all 10"]) {
+          await page.getByRole("button", { name: button }).click();
+          const dialog = page.getByRole("dialog");
+          await dialog.getByText("They have different errors:").waitFor();
+          expect(await dialog.getByRole("listitem").allTextContents()).toEqual([
+            "4 × DoNotRetry: No account for report q1-sales",
+            expect.stringContaining("3 × DoNotRetry: "),
+            expect.stringContaining("3 × DoNotRetry: "),
+          ]);
+          if (button.startsWith("Discard")) await settled(page);
+          await page.getByRole("button", { name: "Cancel" }).click();
+        }
+      }
+    }),
+  );
+
   testInBrowser(
     "comes before the reason in the list and on the delivery, which has its causes",
     () =>

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import type { CommonError } from "../src/deliveries/errors.ts";
 import { maxDiscarded, type WireDelivery } from "../src/deliveries/wire.ts";
 import { type Question, useConfirm } from "./confirm.tsx";
 import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./labels.ts";
@@ -6,17 +7,11 @@ import { post } from "./live.ts";
 import { go } from "./route.ts";
 
 /** Releases or discards all that are parked for a reason. */
-export function AllOf({
-  reason,
-  number,
-}: {
-  readonly reason: string;
-  readonly number: number;
-}): JSX.Element {
+export function AllOf(all: OfReason): JSX.Element {
   return (
     <div class="buttons">
-      <ReleaseAll reason={reason} number={number} />
-      <DiscardAll reason={reason} number={number} />
+      <ReleaseAll {...all} />
+      <DiscardAll {...all} />
     </div>
   );
 }
@@ -24,9 +19,31 @@ export function AllOf({
 interface OfReason {
   readonly reason: string;
   readonly number: number;
+  readonly errors: readonly CommonError[];
 }
 
-function ReleaseAll({ reason, number }: OfReason): JSX.Element {
+/** The errors of a reason, if they differ: what is right for one may be wrong for another. */
+function Errors({ number, errors }: OfReason): JSX.Element | null {
+  const [first] = errors;
+  if (first === undefined || first.number === first.of) return null;
+  const others = errors.reduce((left, { number: alike }) => left - alike, first.of);
+  return (
+    <>
+      <p>{first.of < number ? `The newest ${count(first.of)}` : "They"} have different errors:</p>
+      <ul>
+        {errors.map(({ id, text, number: alike }) => (
+          <li key={id}>
+            {count(alike)} × <bdi class="failure">{text}</bdi>
+          </li>
+        ))}
+        {others > 0 && <li>{count(others)} × another error, or none</li>}
+      </ul>
+    </>
+  );
+}
+
+function ReleaseAll(all: OfReason): JSX.Element {
+  const { reason, number } = all;
   const ask = useConfirm();
   return (
     <button
@@ -35,6 +52,7 @@ function ReleaseAll({ reason, number }: OfReason): JSX.Element {
         ask({
           title: `Release ${deliveries(number)}?`,
           text: `All deliveries parked with the reason ${reasonWithCode(reason)} run again. Attempts start from zero. ${reasonHint(reason)}`,
+          more: <Errors {...all} />,
           verb: `Release ${deliveries(number)}`,
           command: `release --reason ${reason}`,
           run: async () => {
@@ -52,7 +70,8 @@ function ReleaseAll({ reason, number }: OfReason): JSX.Element {
 
 const forGood = "Its body and history can't be restored.";
 
-function DiscardAll({ reason, number }: OfReason): JSX.Element {
+function DiscardAll(all: OfReason): JSX.Element {
+  const { reason, number } = all;
   const ask = useConfirm();
   const most = Math.min(number, maxDiscarded);
   const which = most < number ? `the oldest ${count(most)}` : `all ${count(number)}`;
@@ -63,6 +82,7 @@ function DiscardAll({ reason, number }: OfReason): JSX.Element {
         ask({
           title: `Discard ${deliveries(most)}?`,
           text: `This deletes ${number > 1 ? which : "the one"} parked with the reason ${reasonWithCode(reason)}. ${forGood}`,
+          more: <Errors {...all} />,
           verb: `Discard ${deliveries(most)}`,
           isFinal: true,
           // The command would discard all.
@@ -81,14 +101,8 @@ function DiscardAll({ reason, number }: OfReason): JSX.Element {
 }
 
 /** The actions on one delivery. */
-export function Actions({
-  delivery,
-  sameReason,
-}: {
-  readonly delivery: WireDelivery;
-  readonly sameReason: number;
-}): JSX.Element | null {
-  const { state, nextAttemptAt, reason, body } = delivery;
+export function Actions({ delivery }: { readonly delivery: WireDelivery }): JSX.Element | null {
+  const { state, nextAttemptAt, body } = delivery;
   const isParked = state === "held" || state === "dead";
   const waits = nextAttemptAt !== null && new Date(nextAttemptAt).getTime() > Date.now();
   return (
@@ -99,9 +113,6 @@ export function Actions({
         </ActionButton>
       )}
       {isParked && <ActionButton question={discardQuestion(delivery)}>Discard</ActionButton>}
-      {isParked && reason !== null && sameReason > 1 && (
-        <ReleaseAll reason={reason.code} number={sameReason} />
-      )}
       {waits && (
         <ActionButton question={retryQuestion(delivery)} isPrimary>
           Retry now

@@ -7,6 +7,8 @@ import { Copy } from "./parts.tsx";
 export interface Question {
   readonly title: string;
   readonly text: string;
+  /** What stands below the text. */
+  readonly more?: JSX.Element;
   /** The label of the button. */
   readonly verb: string;
   /** Whether the action can't be undone. */
@@ -76,7 +78,7 @@ export function Confirming({
 }
 
 function Dialog({
-  question: { title, text, verb, isFinal = false, command },
+  question: { title, text, more, verb, isFinal = false, command },
   run,
   close,
 }: {
@@ -107,7 +109,10 @@ function Dialog({
       onClose={close}
     >
       <h2 id="question">{title}</h2>
-      <p id="consequence">{text}</p>
+      <div id="consequence">
+        <p>{text}</p>
+        {more}
+      </div>
       <div class="buttons">
         <button type="button" aria-disabled={busy} onClick={() => busy || dialog.current?.close()}>
           Cancel

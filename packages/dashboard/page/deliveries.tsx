@@ -80,7 +80,7 @@ function Found({
           <span>{shown.length === 0 ? "" : `Newest first, ${shown.length} shown`}</span>
         )}
         {list.viewer.may === "act" && areAll && list.sameReason > 0 && (
-          <AllOf reason={reason} number={list.sameReason} />
+          <AllOf reason={reason} number={list.sameReason} errors={list.errors} />
         )}
       </div>
       {shown.length === 0 ? (

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { errorOf } from "../src/deliveries/errors.ts";
-import type { WireDelivery, WireOne } from "../src/deliveries/wire.ts";
+import type { Viewer, WireDelivery, WireOne } from "../src/deliveries/wire.ts";
 import { Actions } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
 import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "./labels.ts";
@@ -19,7 +19,7 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
       ) : data.delivery === null ? (
         <Missing id={id} />
       ) : (
-        <Whole delivery={data.delivery} one={data} />
+        <Whole delivery={data.delivery} viewer={data.viewer} />
       )}
     </Frame>
   );
@@ -41,10 +41,10 @@ function Missing({ id }: { readonly id: string }): JSX.Element {
 
 function Whole({
   delivery,
-  one: { viewer, sameReason },
+  viewer,
 }: {
   readonly delivery: WireDelivery;
-  readonly one: WireOne;
+  readonly viewer: Viewer;
 }): JSX.Element {
   const { id, state, reportId, reason, receivedAt, headers } = delivery;
   return (
@@ -70,7 +70,7 @@ function Whole({
         ) : (
           <Reason delivery={delivery} reason={reason} />
         )}
-        {viewer.may === "act" && <Actions delivery={delivery} sameReason={sameReason} />}
+        {viewer.may === "act" && <Actions delivery={delivery} />}
       </section>
       <History delivery={delivery} />
       <Headers headers={headers} />
@@ -86,13 +86,18 @@ function Reason({
   readonly delivery: WireDelivery;
   readonly reason: NonNullable<WireDelivery["reason"]>;
 }): JSX.Element {
+  const parked = delivery.state === "rejected" ? {} : { state: "parked" };
   return (
     <>
       <p class="why-title">
         <bdi>{errorOf(delivery)}</bdi>
       </p>
       <p>
-        {stateLabels[delivery.state].name}: {reasonName(reason.code)} <Code of={reason.code} />
+        {stateLabels[delivery.state].name}:{" "}
+        <To route={{ screen: "deliveries", filters: { ...parked, reason: reason.code } }}>
+          {reasonName(reason.code)}
+        </To>{" "}
+        <Code of={reason.code} />
       </p>
       {reason.message !== errorOf(delivery) && (
         <p>

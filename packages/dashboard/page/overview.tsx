@@ -126,7 +126,9 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
               <Code of={reason} />
               {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
             </div>
-            {viewer.may === "act" && <AllOf reason={reason} number={number} />}
+            {viewer.may === "act" && (
+              <AllOf reason={reason} number={number} errors={errors[reason as ReasonCode] ?? []} />
+            )}
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
 import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
-import { isParked, states } from "@reporthook/core/store";
+import { states } from "@reporthook/core/store";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
 import type { Source } from "./source.ts";
@@ -75,8 +75,9 @@ export function createViews({ inbox, health }: Source): Views {
         const found = await inbox.list(asked);
         const { reason } = asked;
         const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
+        const errors = sameReason === 0 ? [] : ((await errorsNow())[reason ?? ""] ?? []);
         const entries = found.slice(0, length).map(redactEntry);
-        return JSON.stringify({ entries, more: found.length > length, sameReason });
+        return JSON.stringify({ entries, more: found.length > length, sameReason, errors });
       };
     },
     one(id) {
@@ -84,12 +85,10 @@ export function createViews({ inbox, health }: Source): Views {
       let laidOut: { readonly of: string | null; readonly body: WireDelivery["body"] } | undefined;
       return async () => {
         const details = await inbox.get(id);
-        if (details === null) return JSON.stringify({ delivery: null, sameReason: 0 });
-        const { reason, state, body } = details;
-        const parked = reason !== null && isParked(state) ? await parkedNow() : {};
-        const sameReason = reason === null ? 0 : (parked[reason.code] ?? 0);
+        if (details === null) return JSON.stringify({ delivery: null });
+        const { body } = details;
         if (laidOut?.of !== body) laidOut = { of: body, body: bodyOf(body) };
-        return JSON.stringify({ delivery: deliveryOf(details, laidOut.body), sameReason });
+        return JSON.stringify({ delivery: deliveryOf(details, laidOut.body) });
       };
     },
     async body(id) {

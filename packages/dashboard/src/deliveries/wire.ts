@@ -45,6 +45,8 @@ export interface WireList {
   readonly more: boolean;
   /** How many are parked for the reason asked for; 0 when none was. */
   readonly sameReason: number;
+  /** Their three most frequent errors. */
+  readonly errors: readonly CommonError[];
 }
 
 /** `api/deliveries/ID`. */
@@ -52,8 +54,6 @@ export interface WireOne {
   readonly viewer: Viewer;
   /** Null when there is none with this id. */
   readonly delivery: WireDelivery | null;
-  /** How many are parked for the same reason. */
-  readonly sameReason: number;
 }
 
 /** `api/overview`. */
