@@ -10,7 +10,7 @@ import type { World } from "./world.ts";
 const maxMs = 20_000;
 
 /** What an inbox holds of a notification. */
-interface Kept {
+interface Stored {
   readonly notification: Notification;
   readonly entry: EntryDetails;
 }
@@ -20,13 +20,13 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
   const { ledger, setup } = world;
   if (setup.options.ack === "handled") return ledger.notifications.flatMap(unhandledInline(world));
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const kept = entries.flatMap((entry) => storedDeliveryOf(world, entry));
+  const stored = entries.flatMap((entry) => storedOf(world, entry));
   return [
     ...ledger.notifications.flatMap((notification) => {
-      const own = kept.filter((one) => one.notification === notification);
+      const own = stored.filter((one) => one.notification === notification);
       return [...ofAnswers(notification, byId), ...ofNumber(notification, own)];
     }),
-    ...kept.flatMap((one) => ofState(world, one).map((broken) => `${nameOf(one)} ${broken}`)),
+    ...stored.flatMap((one) => ofState(world, one).map((broken) => `${nameOf(one)} ${broken}`)),
     ...states.flatMap((state) => {
       const listed = entries.filter((entry) => entry.state === state).length;
       return counts[state] === listed ? [] : [`${counts[state]} counted, ${listed} ${state}`];
@@ -34,11 +34,11 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
   ];
 }
 
-function nameOf({ notification: { n, kind }, entry: { id, state, reason } }: Kept): string {
+function nameOf({ notification: { n, kind }, entry: { id, state, reason } }: Stored): string {
   return `n=${n} (${kind}, ${id}, ${state}, ${reason?.code ?? "no reason"})`;
 }
 
-function storedDeliveryOf({ ledger }: World, entry: EntryDetails): Kept[] {
+function storedOf({ ledger }: World, entry: EntryDetails): Stored[] {
   const n = numberIn(entry.body ?? "");
   const found =
     n === null
@@ -54,18 +54,18 @@ function ofAnswers({ n, kind, ids }: Notification, byId: ReadonlyMap<string, unk
 }
 
 /** The same delivery is stored once. */
-function ofNumber({ n, kind, signature, ids }: Notification, kept: readonly Kept[]): string[] {
+function ofNumber({ n, kind, signature, ids }: Notification, stored: readonly Stored[]): string[] {
   if (signature === null) return [];
-  const all = new Set([...ids, ...kept.map(({ entry }) => entry.id)]);
+  const all = new Set([...ids, ...stored.map(({ entry }) => entry.id)]);
   return all.size > 1 ? [`n=${n} (${kind}) was stored as ${[...all].join(" and ")}`] : [];
 }
 
-function ofState(world: World, kept: Kept): string[] {
-  const { notification, entry } = kept;
+function ofState(world: World, stored: Stored): string[] {
+  const { notification, entry } = stored;
   const { ledger } = world;
   const runs = ledger.runs.filter(({ id }) => id === entry.id);
   return [
-    ...ofEnd(world, kept, runs),
+    ...ofEnd(world, stored, runs),
     ...ofSuccess(world, entry, runs),
     ...ofCompletion(world, entry, runs),
   ]
@@ -78,7 +78,7 @@ function numberOf(runs: readonly Run[], otherwise: number): number {
 }
 
 /** Genuine: handled or parked. Forged: rejected. */
-function ofEnd(world: World, { notification, entry }: Kept, runs: readonly Run[]): string[] {
+function ofEnd(world: World, { notification, entry }: Stored, runs: readonly Run[]): string[] {
   const { state } = entry;
   const { kind } = notification;
   if (state === "received" || state === "verified") return ["still waits"];

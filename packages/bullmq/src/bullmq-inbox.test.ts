@@ -19,7 +19,7 @@ import { bullmqSettingsOf } from "./server/settings.ts";
 
 const patienceMs = 60_000;
 const { guarantees } = bullmqInbox({ connection: "redis://127.0.0.1" });
-const bench = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
+const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 let prefixes = 0;
 
 onEachServer((server) => {
@@ -37,7 +37,7 @@ onEachServer((server) => {
 
   it("two inboxes on one server see each other's deliveries, and store a copy once", async () => {
     const given = options();
-    const [left, right] = [bench(bullmqInbox(given)), bench(bullmqInbox(given))];
+    const [left, right] = [fixture(bullmqInbox(given)), fixture(bullmqInbox(given))];
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
     expect(await right.add(await right.make(parts))).toEqual({ status: "duplicate", id });
@@ -67,7 +67,7 @@ onEachServer((server) => {
 
   it("asking for a receiver that is none makes none known", async () => {
     const given = options();
-    const { inbox, put, end } = bench(bullmqInbox(given));
+    const { inbox, put, end } = fixture(bullmqInbox(given));
     const id = await put();
     const gone = { code: "not_found" };
     const typo = { receiver: "typo", id, now: Date.now() };
@@ -82,7 +82,7 @@ onEachServer((server) => {
   });
 
   it("what begins verified or held is told from its copies too, and stays one", async () => {
-    const { inbox, put, make, add, consume, until, end } = bench(open());
+    const { inbox, put, make, add, consume, until, end } = fixture(open());
     const to = { verified: valid, held: endedAs("held", "expired", { verification: "expired" }) };
     const ids: string[] = [];
     for (const [signature, arrival] of Object.entries(to)) {
@@ -107,7 +107,7 @@ onEachServer((server) => {
 
   it("a crash between the two halves of going on loses nothing and asks for no second verdict", async () => {
     const given = options({ leaseMs: 4_000 });
-    const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
+    const { inbox, put, consume, until, end } = fixture(bullmqInbox(given));
     const id = await put();
     const { engine, queues } = await behind(given);
     const worker = engine.worker(queues.of("verify").name);
@@ -115,7 +115,7 @@ onEachServer((server) => {
     expect(job?.id).toBe(id);
     const found = await queues.find(id);
     if (found === null) throw new Error("It is there");
-    Object.assign(found.jobState.kept, { state: "verified", stage: "handle" });
+    Object.assign(found.jobState.stored, { state: "verified", stage: "handle" });
     await queues.add(nextHop(found.jobState));
     await worker.close(true);
 
@@ -132,7 +132,7 @@ onEachServer((server) => {
 
   it("what was being worked on when a process died is taken back, and parked as poison the sixth time", async () => {
     const given = options({ leaseMs: 4_000 });
-    const { inbox, put, consume, until, end } = bench(bullmqInbox(given));
+    const { inbox, put, consume, until, end } = fixture(bullmqInbox(given));
     const id = await put();
     const { engine, queues } = await behind(given);
     const worker = engine.worker(queues.of("verify").name);
@@ -153,7 +153,7 @@ onEachServer((server) => {
 
   it("no job carries a signature once there is a verdict", async () => {
     const given = options();
-    const { put, work, end } = bench(bullmqInbox(given));
+    const { put, work, end } = fixture(bullmqInbox(given));
     const secret = "a-signature-of-the-service";
     const outcomes: Outcome[] = [valid, endedAs("held", "expired", { verification: "expired" })];
     outcomes.push(endedAs("rejected", "invalid_signature"));
@@ -171,19 +171,19 @@ onEachServer((server) => {
 
   it("no job of what is rejected carries its path", async () => {
     const given = options();
-    const { put, work, end } = bench(bullmqInbox(given));
+    const { put, work, end } = fixture(bullmqInbox(given));
     const id = await put({ url: "/hook?rejected" });
     await work("verify", endedAs("rejected", "invalid_signature"));
     const { engine, queues } = await behind(given);
     const found = await queues.find(id);
-    expect([found?.state, found?.jobState.kept.url]).toEqual(["rejected", ""]);
+    expect([found?.state, found?.jobState.stored.url]).toEqual(["rejected", ""]);
     await engine.close();
     await end();
   });
 
   it("backlog() counts what waits for another try without a signature, as long as it waits", async () => {
     const given = options();
-    const [left, right] = [bench(bullmqInbox(given)), bench(bullmqInbox(given))];
+    const [left, right] = [fixture(bullmqInbox(given)), fixture(bullmqInbox(given))];
     await left.put(unsignedTest);
     await left.work("handle", later(60_000));
     const load = () => left.inbox.backlog("a");
@@ -202,7 +202,7 @@ onEachServer((server) => {
   });
 
   it("keeps text that PostgreSQL's JSON refuses", async () => {
-    const { inbox, put, work, end } = bench(open());
+    const { inbox, put, work, end } = fixture(open());
     const odd = "a\0b\ud800 é";
     const id = await put({ body: `{"x":"${"\0"}"}`, url: "/?a=\\u0000", context: odd });
     await work("verify", { ...valid, type: "report.complete", reportId: odd });
@@ -216,7 +216,7 @@ onEachServer((server) => {
   });
 
   it("looks for events and reports among what is parked, and says so of the rest", async () => {
-    const { inbox, put, work, end } = bench(open());
+    const { inbox, put, work, end } = fixture(open());
     const id = await put();
     await work("verify", valid);
     await work("handle", endedAs("dead", "do_not_retry"));
@@ -232,7 +232,7 @@ onEachServer((server) => {
   });
 
   it("prune() deletes what its time is over for, whatever the reason", async () => {
-    const { inbox, put, work, end } = bench(
+    const { inbox, put, work, end } = fixture(
       bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
     );
     const unsigned = endedAs("held", "unsigned", { verification: "unsigned" });
@@ -254,7 +254,7 @@ onEachServer((server) => {
 
   it("queueNames() names them for BullMQ's own tools", async () => {
     const given = options();
-    const { put, work, end } = bench(bullmqInbox(given));
+    const { put, work, end } = fixture(bullmqInbox(given));
     await put();
     await put();
     await work("verify", endedAs("held", "not_verified"));

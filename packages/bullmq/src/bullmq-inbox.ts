@@ -84,13 +84,13 @@ class BullmqInbox implements Inbox {
 
   async add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { id, receiver } = delivery;
-    const kept = newStoredDelivery(delivery, arrival, null);
+    const stored = newStoredDelivery(delivery, arrival, null);
     const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("base64url");
-    const weight = backlogShareOf(kept);
+    const weight = backlogShareOf(stored);
     const adding = async (change: CountChange): Promise<AddResult> => {
       const { receivers } = await this.#session.open();
       const queues = await receivers.of(receiver);
-      const first = await queues.add({ kept, key, hop: 0, stalls: 0 });
+      const first = await queues.add({ stored, key, hop: 0, stalls: 0 });
       if (first !== id) return { status: "duplicate", id: first };
       change(noBacklog, weight);
       return { status: "added", id };
@@ -121,7 +121,7 @@ class BullmqInbox implements Inbox {
   get(id: string, receiver?: string): Promise<EntryDetails | null> {
     return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
-      return found === null ? null : detailsOf(found.jobState.kept);
+      return found === null ? null : detailsOf(found.jobState.stored);
     });
   }
 
@@ -165,7 +165,7 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
       if (found === null) throw notFound(id);
-      const { receiver: name } = found.jobState.kept;
+      const { receiver: name } = found.jobState.stored;
       await discard(receivers.look(name), this.#meter(name), found);
     });
   }

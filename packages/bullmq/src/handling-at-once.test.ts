@@ -138,7 +138,7 @@ onEachServer((server) => {
     const id = await put();
     const found = await queues.find(id);
     if (found === null) throw new Error("It is there");
-    Object.assign(found.jobState.kept, { state: "verified", stage: "handle" });
+    Object.assign(found.jobState.stored, { state: "verified", stage: "handle" });
     await verify.backend.updateData(found.job, dataOf(found.jobState));
     const worker = connection.worker(verify.name);
     await worker.startStalledCheckTimer();

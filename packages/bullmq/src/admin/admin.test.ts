@@ -20,18 +20,18 @@ import { discard, release } from "./admin.ts";
 const dead = endedAs("dead", "do_not_retry");
 let prefixes = 0;
 
-/** A bench, and the queues of receiver `a` as another process has them. */
+/** A fixture, and the queues of receiver `a` as another process has them. */
 async function openOn(address: string) {
   const options = { connection: address, prefix: `shelf_${++prefixes}`, logger: false } as const;
-  const bench = createInboxFixture(bullmqInbox(options), 60_000);
+  const fixture = createInboxFixture(bullmqInbox(options), 60_000);
   const connection = await openConnection(bullmqSettingsOf(options));
   const queues = new ReceiverQueues(connection, options.prefix, "a");
   const meter = new BacklogMeter(async () => queues);
   const end = async (): Promise<void> => {
     await connection.close();
-    await bench.end();
+    await fixture.end();
   };
-  return { ...bench, connection, queues, meter, end };
+  return { ...fixture, connection, queues, meter, end };
 }
 type Opened = Awaited<ReturnType<typeof openOn>>;
 
@@ -138,7 +138,7 @@ onEachServer((server, { kind }) => {
       const worker = connection.worker(queues.of("handle").name);
       const job = (await worker.getNextJob("parks it")) as DeliveryJob;
       const { jobState } = (await queues.find(id)) as Found;
-      Object.assign(jobState.kept, { state: "dead", reason: { code: "poison", message: "" } });
+      Object.assign(jobState.stored, { state: "dead", reason: { code: "poison", message: "" } });
       await queues.add(nextHop(jobState));
       const clear = () => removeFromQueue(queues, { place: "handle", job, token: "parks it" });
       const add = queues.add.bind(queues);
@@ -246,7 +246,7 @@ onEachServer((server, { kind }) => {
     const id = await parked(opened);
     const found = await queues.find(id);
     if (found === null) throw new Error("It is there");
-    Object.assign(found.jobState.kept, { state: "verified", released: true, attempts: 0 });
+    Object.assign(found.jobState.stored, { state: "verified", released: true, attempts: 0 });
     await queues.add(nextHop(found.jobState));
     await work("handle", endedAs("dead", "schema_mismatch"));
     const entry = await inbox.get(id);

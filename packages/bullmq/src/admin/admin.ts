@@ -53,7 +53,7 @@ async function releaseAll(
     // All ids are collected first: a delivery that is parked again meanwhile does not run twice.
     for (const id of await idsFor(queues, place, reason)) {
       const found = await queues.find(id);
-      if (found?.place !== place || found.jobState.kept.reason?.code !== reason) continue;
+      if (found?.place !== place || found.jobState.stored.reason?.code !== reason) continue;
       if (await isRun(queues, meter, found, now)) released++;
     }
   }
@@ -67,15 +67,15 @@ async function isRun(
   { jobState, job, place, state }: Found,
   now: number,
 ): Promise<boolean> {
-  const { kept } = jobState;
-  assertReleasable(kept);
+  const { stored } = jobState;
+  assertReleasable(stored);
   return meter.change(async (change) => {
-    const before = backlogShareOf(kept);
-    reopen(kept, now);
+    const before = backlogShareOf(stored);
+    reopen(stored, now);
     const isOurs = isParked(state)
       ? await isTakenOff(queues, place, jobState)
       : await isRetried(queues, place, job, jobState);
-    if (isOurs) change(before, backlogShareOf(kept));
+    if (isOurs) change(before, backlogShareOf(stored));
     return isOurs;
   });
 }
@@ -87,7 +87,7 @@ async function isRetried(
   job: DeliveryJob,
   jobState: JobState,
 ): Promise<boolean> {
-  const there = await queues.look(place, jobState.kept.id);
+  const there = await queues.look(place, jobState.stored.id);
   if (there?.state !== "handled") return false;
   jobState.stalls = job.stalledCounter;
   try {
@@ -118,8 +118,8 @@ async function isTakenOff(
   shelf: Place,
   jobState: JobState,
 ): Promise<boolean> {
-  const { id } = jobState.kept;
-  const next = placeOf(jobState.kept);
+  const { id } = jobState.stored;
+  const next = placeOf(jobState.stored);
   const released = { ...nextHop(jobState), nonce: randomUUID() };
   let [began, added] = [0, null as Found | null];
   for (let looks = 0; looks < maxLooks; looks++) {
@@ -143,12 +143,12 @@ async function isTakenOff(
 
 async function retry(found: Found, now: number): Promise<void> {
   const { jobState, job } = found;
-  const { kept } = jobState;
-  if (kept.dueAt <= now || !(await job.isDelayed())) {
-    throw notWaiting(kept.id);
+  const { stored } = jobState;
+  if (stored.dueAt <= now || !(await job.isDelayed())) {
+    throw notWaiting(stored.id);
   }
   await job.promote().catch((error: unknown) => {
-    throw isLost(error) ? notWaiting(kept.id) : error;
+    throw isLost(error) ? notWaiting(stored.id) : error;
   });
 }
 
@@ -159,15 +159,15 @@ export async function discard(
   found: Found,
 ): Promise<void> {
   const { jobState, state } = found;
-  const { kept } = jobState;
-  assertParked({ id: kept.id, state });
+  const { stored } = jobState;
+  assertParked({ id: stored.id, state });
   await meter.change(async (change) => {
-    const there = await queues.find(kept.id);
-    if (there === null) throw notFound(kept.id);
-    assertParked(there.jobState.kept);
+    const there = await queues.find(stored.id);
+    if (there === null) throw notFound(stored.id);
+    assertParked(there.jobState.stored);
     await forget(queues, found);
-    const released = await queues.find(kept.id);
-    if (released !== null) assertParked(released.jobState.kept);
-    change(backlogShareOf(kept), noBacklog);
+    const released = await queues.find(stored.id);
+    if (released !== null) assertParked(released.jobState.stored);
+    change(backlogShareOf(stored), noBacklog);
   });
 }

@@ -7,14 +7,14 @@ export async function forget(
   queues: ReceiverQueues,
   { jobState, job, place }: Found,
 ): Promise<void> {
-  const { key, kept, hop } = jobState;
+  const { key, stored, hop } = jobState;
   const verify = queues.of("verify");
-  if (key !== null && (await verify.getDeduplicationJobId(key)) === kept.id) {
+  if (key !== null && (await verify.getDeduplicationJobId(key)) === stored.id) {
     await verify.removeDeduplicationKey(key);
   }
   // It may be left by a crash, or released meanwhile.
-  const left = await queues.look("verify", kept.id);
-  if (left !== null && left.jobState.hop <= hop) await verify.remove(kept.id);
+  const left = await queues.look("verify", stored.id);
+  if (left !== null && left.jobState.hop <= hop) await verify.remove(stored.id);
   await queues.of(place).remove(job.id as string);
 }
 

@@ -49,7 +49,7 @@ async function pruneOldest(
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
       const found = job === undefined ? null : foundIn(place, job);
-      if (found !== null && found.jobState.kept.endedAt >= since) return pruned;
+      if (found !== null && found.jobState.stored.endedAt >= since) return pruned;
       // The job was lost, but its id is still there.
       if (found !== null) await forget(queues, found);
       else if ((await queues.of(place).remove(id)) > 0) tellLost(id);

@@ -100,13 +100,13 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
     const found = await Promise.all(page.map((id) => where.get(id)?.find(id)));
     for (const one of found) {
       if (one === null || one === undefined) continue;
-      const { kept } = one.jobState;
+      const { stored } = one.jobState;
       const fits =
         asked.includes(one.state) &&
-        (type === undefined || type === kept.type) &&
-        (reportId === undefined || reportId === kept.reportId) &&
-        (reason === undefined || reason === kept.reason?.code);
-      if (fits) entries.push(entryOf(kept));
+        (type === undefined || type === stored.type) &&
+        (reportId === undefined || reportId === stored.reportId) &&
+        (reason === undefined || reason === stored.reason?.code);
+      if (fits) entries.push(entryOf(stored));
     }
   }
   return entries.slice(0, limit);

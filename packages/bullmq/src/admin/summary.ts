@@ -62,6 +62,6 @@ async function addParked(
 
 async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Promise<Minute> {
   const found = await Promise.all(ids.map(([queues, id]) => queues.find(id)));
-  const ackMs = found.flatMap((one) => (one === null ? [] : [one.jobState.kept.ackMs]));
+  const ackMs = found.flatMap((one) => (one === null ? [] : [one.jobState.stored.ackMs]));
   return minuteOf(at, counts, ackMs);
 }

@@ -62,14 +62,14 @@ export class BacklogMeter {
   }
 
   /** Runs the recording of an outcome; `before` is the delivery's share before it. */
-  record(kept: StoredDelivery, before: Backlog, run: () => Promise<boolean>): Promise<boolean> {
+  record(stored: StoredDelivery, before: Backlog, run: () => Promise<boolean>): Promise<boolean> {
     return this.change(async (change) => {
       const recorded = await run();
       if (!recorded) return false;
-      const after = backlogShareOf(kept);
+      const after = backlogShareOf(stored);
       change(before, after);
-      if (after.unsignedWaiting > 0) this.#putOff.set(kept.id, kept.dueAt);
-      else this.#putOff.delete(kept.id);
+      if (after.unsignedWaiting > 0) this.#putOff.set(stored.id, stored.dueAt);
+      else this.#putOff.delete(stored.id);
       return true;
     });
   }

@@ -66,7 +66,7 @@ export class JobRun implements RunningJob {
     this.#host = host;
     this.#queues = queues;
     this.#damage = damage;
-    this.#before = backlogShareOf(held.jobState.kept);
+    this.#before = backlogShareOf(held.jobState.stored);
     const { running } = host.locks;
     running.add(this);
     this.ended = this.#work().finally(() => running.delete(this));
@@ -86,7 +86,7 @@ export class JobRun implements RunningJob {
     const { processor } = this.#host;
     const { jobState, place, job: bull } = this.held;
     const { signal } = this.#controller;
-    const job = jobOf({ ...jobState.kept, stage: place });
+    const job = jobOf({ ...jobState.stored, stage: place });
     const nothing = this.#unworkable();
     const outcome = await this.#attempt(
       job,
@@ -104,7 +104,7 @@ export class JobRun implements RunningJob {
   /** Ends work that another process had ended before it died, or lost its lock, and what only has to go on. */
   async #hasGoneOn(): Promise<boolean> {
     const { jobState, job, place } = this.held;
-    const { state, released, attempts } = jobState.kept;
+    const { state, released, attempts } = jobState.stored;
     const here = state === (place === "verify" ? "received" : "verified");
     const justReleased = released && attempts === 0;
     const stalls = job.stalledCounter - jobState.stalls;
@@ -146,7 +146,7 @@ export class JobRun implements RunningJob {
     // The verdict first, if work on it may have ended a process.
     const isFirstStart = bull.stalledCounter === jobState.stalls;
     if (isStopped() || !isFirstStart || !locks.isOwned(this)) return null;
-    const job = jobOf(jobState.kept);
+    const job = jobOf(jobState.stored);
     const { signal } = this.#controller;
     const work = options.handleAtOnce?.(job, signal, this.#isLeased) ?? null;
     return work && { job, work };
@@ -175,7 +175,7 @@ export class JobRun implements RunningJob {
     });
     const endedAt = options.clock.now();
     await this.#recordingVerdict;
-    applyOutcome(this.held.jobState.kept, outcome, startedAt, endedAt);
+    applyOutcome(this.held.jobState.stored, outcome, startedAt, endedAt);
     this.#settled.push({ job, outcome });
     return outcome;
   }
@@ -204,14 +204,14 @@ export class JobRun implements RunningJob {
 
   async #makeLasting(write: () => Promise<void>): Promise<void> {
     const { locks, meter, options } = this.#host;
-    const { kept } = this.held.jobState;
+    const { stored } = this.held.jobState;
     const insisting = (): Promise<boolean> =>
       this.#insist(async () => {
         await locks.assertOwned(this.#queues, this);
         await write();
       });
-    if (!(await meter.record(kept, this.#before, insisting))) return;
-    this.#before = backlogShareOf(kept);
+    if (!(await meter.record(stored, this.#before, insisting))) return;
+    this.#before = backlogShareOf(stored);
     for (const { job, outcome } of this.#settled.splice(0)) options.onRecorded?.(job, outcome);
   }
 

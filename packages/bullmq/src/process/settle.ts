@@ -46,12 +46,12 @@ export async function settle(
   { handledMs, verdict = null, fetchNext = false }: SettleOptions,
 ): Promise<DeliveryJob | undefined> {
   const { place, job, token, jobState } = held;
-  const { kept } = jobState;
+  const { stored } = jobState;
   const { backend } = queues.of(place);
   const id = job.id as string;
   const now = Date.now();
-  const delay = outcome === "retry" ? Math.max(0, kept.dueAt - now) : 0;
-  if (outcome === "retry" && placeOf(kept) === place) {
+  const delay = outcome === "retry" ? Math.max(0, stored.dueAt - now) : 0;
+  if (outcome === "retry" && placeOf(stored) === place) {
     jobState.stalls = job.stalledCounter;
     await backend.updateData(job, dataOf(jobState));
     const priority = priorityIn(place, jobState);
@@ -59,21 +59,21 @@ export async function settle(
     await backend.moveToDelayed(id, now, delay, token, { skipAttempt: true });
     return undefined;
   }
-  if (outcome === "handled" && placeOf(kept) === "handle") {
+  if (outcome === "handled" && placeOf(stored) === "handle") {
     const keep = { age: Math.ceil(handledMs / 1_000) };
-    const result = resultOf(kept);
+    const result = resultOf(stored);
     return completeJob(queues.of(place), job, { result, keep, token, fetchNext, data: verdict });
   }
   if (outcome === "rejected") {
     await backend.updateData(job, dataOf(jobState));
     const keep = { age: dayMs / 1_000, count: maxRejected };
-    const code: ReasonCode = kept.reason?.code ?? "invalid_signature";
+    const code: ReasonCode = stored.reason?.code ?? "invalid_signature";
     await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
     return undefined;
   }
   // It enters the next queue before it leaves this one: after a crash it is in both, never in none.
   await queues.add(nextHop(jobState), delay);
-  if (placeOf(kept) === "unsigned") await bound(queues, outcome);
+  if (placeOf(stored) === "unsigned") await bound(queues, outcome);
   return removeFromQueue(queues, held, fetchNext);
 }
 

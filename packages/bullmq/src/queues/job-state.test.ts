@@ -13,7 +13,7 @@ function retried(): JobState {
   );
   const rest = { countsAsAttempt: true, lowPriority: true, retryState: "{}" };
   applyOutcome(delivery, retryIn(1_000, "503", rest), 6, 7);
-  return { kept: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
+  return { stored: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
 }
 
 describe("The data of a job", () => {
@@ -30,6 +30,6 @@ describe("The data of a job", () => {
 
   it("is read with the history that an older version wrote", () => {
     const data = JSON.stringify(dataOf(retried())).replace('"retry"', '"again"');
-    expect(jobStateOf(JSON.parse(data))?.kept.history[0]?.outcome).toBe("retry");
+    expect(jobStateOf(JSON.parse(data))?.stored.history[0]?.outcome).toBe("retry");
   });
 });

@@ -3,7 +3,7 @@ import { attemptOutcome, type StoredDelivery, states } from "@reporthook/core/st
 
 /** The state of a delivery in a job. */
 export interface JobState {
-  readonly kept: StoredDelivery;
+  readonly stored: StoredDelivery;
   /** The dedupe key, by which the queue `verify` recognizes copies; null when unsigned. */
   readonly key: string | null;
   /** How often the delivery has moved to another queue: of two jobs of one delivery, the one with more hops counts. */
@@ -48,10 +48,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The data of a job with this state; `body` is the body as stored, if known. */
 export function dataOf(
-  { kept, key, hop, stalls, nonce }: JobState,
-  body: JobData["body"] = bodyOf(kept.body),
+  { stored, key, hop, stalls, nonce }: JobState,
+  body: JobData["body"] = bodyOf(stored.body),
 ): JobData {
-  const { slot, lowPriority, retryState, history } = kept;
+  const { slot, lowPriority, retryState, history } = stored;
   // Members added after a spread make this take ten times as long.
   const delivery = {
     key,
@@ -61,7 +61,7 @@ export function dataOf(
     memo: retryState,
     step: hop,
     losses: stalls,
-    ...kept,
+    ...stored,
     // Not stored.
     body: undefined,
     slot: undefined,
@@ -80,7 +80,7 @@ export function jobStateOf(data: unknown, result: unknown = null): JobState | nu
   const { key, nonce, step, losses, place, giveWay, memo, history, ...rest } = read;
   const bytes =
     typeof body === "object" && body !== null ? Buffer.from(body.base64, "base64") : body;
-  const kept: StoredDelivery = {
+  const stored: StoredDelivery = {
     body: typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes,
     slot: place,
     lowPriority: giveWay,
@@ -92,12 +92,12 @@ export function jobStateOf(data: unknown, result: unknown = null): JobState | nu
     })),
     ...rest,
   };
-  return { kept, key, hop: step, stalls: losses, nonce };
+  return { stored, key, hop: step, stalls: losses, nonce };
 }
 
 /** The result of a handled delivery. */
-export function resultOf(kept: StoredDelivery): HandledResult | string {
-  const { type, reportId, attempts, lastError, endedAt, history } = kept;
+export function resultOf(stored: StoredDelivery): HandledResult | string {
+  const { type, reportId, attempts, lastError, endedAt, history } = stored;
   return safe({ type, reportId, attempts, lastError, endedAt, history: history.map(written) });
 }
 

@@ -37,12 +37,12 @@ export function remainsOf({ id, receiver, state, data, timestamp }: Remains): {
     ...{ receiver, receivedAt, key: null, signature: null, url: "", context: null, ackMs: 0 },
     ...{ headers: {}, body: new TextEncoder().encode(text) },
   };
-  const kept = newStoredDelivery(delivery, { to: "received" }, null);
+  const stored = newStoredDelivery(delivery, { to: "received" }, null);
   const stage = state === "received" ? "verify" : "handle";
   const reason = { code: "not_understood", message: damage } as const;
-  Object.assign(kept, { state, stage, lastError: damage });
-  if (state === "held" || state === "dead") kept.reason = reason;
-  return { jobState: { kept, key: null, hop: -1, stalls: 0 }, damage };
+  Object.assign(stored, { state, stage, lastError: damage });
+  if (state === "held" || state === "dead") stored.reason = reason;
+  return { jobState: { stored, key: null, hop: -1, stalls: 0 }, damage };
 }
 
 /** Always the same for one job: it is parked once. */

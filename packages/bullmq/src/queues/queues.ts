@@ -76,14 +76,14 @@ export class ReceiverQueues {
    * its id, or to the id of the first one. A moved delivery may be added with a delay.
    */
   async add(jobState: JobState, delay = 0): Promise<string> {
-    const { kept, key, hop } = jobState;
-    const place = placeOf(kept);
+    const { stored, key, hop } = jobState;
+    const place = placeOf(stored);
     if (hop > 0 || key === null) return this.#put(place, jobState, delay > 0 ? { delay } : {});
     const once = { deduplication: { id: key, ttl: dayMs } };
     if (place === "verify") return this.#put("verify", jobState, once);
     // Only the queue `verify` recognizes copies: it stores the delivery, too, in case this process dies before the next step.
     const first = await this.#put("verify", jobState, { ...once, delay: arriveMs });
-    if (first !== kept.id) return first;
+    if (first !== stored.id) return first;
     return this.#put(place, { ...jobState, hop: 1 }, {});
   }
 
@@ -110,11 +110,11 @@ export class ReceiverQueues {
   }
 
   #put(place: Place, jobState: JobState, opts: Record<string, unknown>): Promise<string> {
-    const { kept } = jobState;
+    const { stored } = jobState;
     const job = {
-      name: kept.type ?? "notification",
+      name: stored.type ?? "notification",
       data: dataOf(jobState),
-      opts: { ...opts, jobId: kept.id, priority: priorityIn(place, jobState) },
+      opts: { ...opts, jobId: stored.id, priority: priorityIn(place, jobState) },
     };
     return (this.#batchers.get(place) as Batcher).add(job);
   }
@@ -124,7 +124,7 @@ export class ReceiverQueues {
 export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
   const active = await queues.of("verify").getJobs(["active"]);
   return active.flatMap((job) => {
-    const state = job && jobStateOf(job.data)?.kept.state;
+    const state = job && jobStateOf(job.data)?.stored.state;
     return state === "verified" ? [job.id as string] : [];
   });
 }
@@ -135,17 +135,17 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
   const rejected = ended && job.returnvalue === null;
   const read = jobStateOf(job.data, ended && !rejected ? job.returnvalue : null);
   const { jobState, damage } =
-    read?.kept.id === job.id && read !== null
+    read?.stored.id === job.id && read !== null
       ? { jobState: read, damage: null }
       : remainsOf({
           ...{ id: job.id ?? "", data: job.data, timestamp: job.timestamp },
           ...{ state: stateIn(place, job), receiver: receiverOf(job.queueName, place) },
         });
-  const { kept } = jobState;
-  const state = ended ? (rejected ? "rejected" : "handled") : kept.state;
-  kept.state = state;
+  const { stored } = jobState;
+  const state = ended ? (rejected ? "rejected" : "handled") : stored.state;
+  stored.state = state;
   // The delay is over, or somebody ended it with BullMQ's tools: it waits no longer.
-  if (!ended && job.delay === 0) kept.dueAt = Math.min(kept.dueAt, Date.now());
+  if (!ended && job.delay === 0) stored.dueAt = Math.min(stored.dueAt, Date.now());
   return { place, job, jobState, state, damage };
 }
 
@@ -162,18 +162,18 @@ function stateIn(place: Place, { priority }: DeliveryJob): State {
 }
 
 /** The queue of a delivery. */
-export function placeOf(kept: StoredDelivery): Place {
-  const { state } = kept;
-  if (isUnsigned(kept) && (state === "handled" || state === "dead")) return "unsigned";
+export function placeOf(stored: StoredDelivery): Place {
+  const { state } = stored;
+  if (isUnsigned(stored) && (state === "handled" || state === "dead")) return "unsigned";
   if (state === "held" || state === "dead") return state;
   return state === "received" ? "verify" : "handle";
 }
 
 /** The priority that a delivery has in a queue. */
-export function priorityIn(place: Place, { kept }: JobState): number {
-  if (place === "verify") return verifyPriority(kept.receivedAt, kept.lowPriority);
-  if (place === "handle") return handlePriority(kept.released ? null : kept.verification);
+export function priorityIn(place: Place, { stored }: JobState): number {
+  if (place === "verify") return verifyPriority(stored.receivedAt, stored.lowPriority);
+  if (place === "handle") return handlePriority(stored.released ? null : stored.verification);
   // Without a priority, they are separate from all that have one.
-  if (kept.state === "handled") return 0;
-  return parkedPriorities.get(kept.reason?.code as ReasonCode) ?? parkedPriorities.size;
+  if (stored.state === "handled") return 0;
+  return parkedPriorities.get(stored.reason?.code as ReasonCode) ?? parkedPriorities.size;
 }

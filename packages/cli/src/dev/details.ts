@@ -31,10 +31,10 @@ export async function detailLines(
 
 /** The line below all others: the notification that the keys mean. */
 export function chosenLine({ history }: Playground): string {
-  const { chosen, place, all } = history;
+  const { chosen, position, all } = history;
   if (chosen === undefined) return "No notification yet.  t test  n new report  ? keys  q quit";
   const { name, id, step } = chosen;
-  const about = [`${place}/${all.length}`, name, id?.slice(0, 10) ?? "", step];
+  const about = [`${position}/${all.length}`, name, id?.slice(0, 10) ?? "", step];
   return `${about.filter((part) => part !== "").join(" ")}  ↑↓  r again  d details  o page`;
 }
 

@@ -41,8 +41,8 @@ export class History {
     return this.all[this.#index()];
   }
 
-  /** The place of the chosen one, from 1. */
-  get place(): number {
+  /** The position of the chosen one, from 1. */
+  get position(): number {
     return this.#index() + 1;
   }
 

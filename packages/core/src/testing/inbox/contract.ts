@@ -65,15 +65,15 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
       name,
       async run() {
         const inbox = await open();
-        const bench = createInboxFixture(inbox, patienceMs, damage);
+        const fixture = createInboxFixture(inbox, patienceMs, damage);
         try {
           same(inbox.guarantees, guarantees, "What the store guarantees");
-          await patiently(run(bench), "the end of the case", 2 * patienceMs);
+          await patiently(run(fixture), "the end of the case", 2 * patienceMs);
         } catch (error) {
-          await bench.end().catch(() => {});
+          await fixture.end().catch(() => {});
           throw error;
         }
-        await bench.end();
+        await fixture.end();
       },
     };
   });

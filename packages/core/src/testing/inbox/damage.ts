@@ -7,24 +7,24 @@ export const damaged: readonly InboxCase[] = [
   {
     name: "consume() goes on with all others when a record is lost or can't be read",
     needs: ["damage"],
-    async run(bench) {
-      const { damage, put, work } = bench;
+    async run(fixture) {
+      const { damage, put, work } = fixture;
       const unverified = [await put(), await put(), await put()];
       await damage(unverified[0] ?? "");
-      await allLooks(bench, unverified.slice(1));
-      await allEnd(bench, unverified);
+      await allLooks(fixture, unverified.slice(1));
+      await allEnd(fixture, unverified);
       const verified = [await put(), await put(), await put()];
       await work("verify", valid, valid, valid);
       await damage(verified[1] ?? "");
-      await allLooks(bench, [unverified[2] ?? "", verified[0] ?? "", verified[2] ?? ""]);
-      await allEnd(bench, verified);
+      await allLooks(fixture, [unverified[2] ?? "", verified[0] ?? "", verified[2] ?? ""]);
+      await allEnd(fixture, verified);
     },
   },
   {
     name: "list(), release() and prune() go on with all others when a parked or handled record is lost or can't be read",
     needs: ["damage"],
-    async run(bench) {
-      const { inbox, clock, damage, put, work } = bench;
+    async run(fixture) {
+      const { inbox, clock, damage, put, work } = fixture;
       const parked = [await put(), await put(), await put()];
       await work("verify", ...parked.map(() => endedAs("held", "not_verified")));
       const done = [await put(), await put()];
@@ -32,14 +32,14 @@ export const damaged: readonly InboxCase[] = [
       await work("handle", handled, handled);
       await damage(parked[0] ?? "");
       await damage(done[0] ?? "");
-      await allLooks(bench, [...parked.slice(1), done[1] ?? ""]);
+      await allLooks(fixture, [...parked.slice(1), done[1] ?? ""]);
       await inbox.prune(new Date(clock.now()));
       await inbox.discard(parked[0] ?? "").catch(unlessNotFound);
       same(await inbox.get(parked[0] ?? ""), null, "The lost one when it is discarded");
       const all = { receiver: "a", reason: "not_verified", now: clock.now() } as const;
       same(await inbox.release(all), 2, "How many of the others are released");
       await inbox.prune(new Date(clock.now() + 366 * 86_400_000));
-      await allEnd(bench, parked.slice(1));
+      await allEnd(fixture, parked.slice(1));
     },
   },
 ];

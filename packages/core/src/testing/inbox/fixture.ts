@@ -14,7 +14,7 @@ export type Need = "clock" | "order" | "reuse" | "search" | "damage";
 export interface InboxCase {
   readonly name: string;
   readonly needs?: readonly Need[];
-  readonly run: (bench: InboxFixture) => Promise<void>;
+  readonly run: (fixture: InboxFixture) => Promise<void>;
 }
 
 /** The tools of a case: a fresh inbox, a clock, and the few steps that cases are made of. */
@@ -115,7 +115,7 @@ export function deferred<T = void>(): {
   return { promise, resolve };
 }
 
-/** Makes the bench of one case. */
+/** Makes the fixture of one case. */
 export function createInboxFixture(
   inbox: Inbox,
   patienceMs: number,
@@ -151,7 +151,7 @@ export function createInboxFixture(
     return { consumer, jobs, errors, recorded };
   }
 
-  const bench: InboxFixture = {
+  const fixture: InboxFixture = {
     inbox,
     clock,
     make,
@@ -170,7 +170,7 @@ export function createInboxFixture(
         if (taken === steps.length) recorded.resolve(consuming.consumer.stop());
         return typeof step === "function" ? step(job, signal) : step;
       });
-      await bench.patiently(recorded.promise, `${steps.length} jobs to ${stage}`);
+      await fixture.patiently(recorded.promise, `${steps.length} jobs to ${stage}`);
       return consuming.jobs;
     },
     consume,
@@ -178,13 +178,13 @@ export function createInboxFixture(
     patiently: (promise, what) => patiently(promise, what, patienceMs),
     damage: (id) => damage(inbox, id),
     async end() {
-      await bench.patiently(inbox.close(), "close()");
+      await fixture.patiently(inbox.close(), "close()");
       const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);
       same(running, 0, "Work still running after close()");
       same(clock.pending, 0, "Timers still set after close()");
     },
   };
-  return bench;
+  return fixture;
 }
 
 /** Makes deliveries with ids in the order of making; `now` gives their time of receipt. */

@@ -23,10 +23,10 @@ const verified: Arrival = {
 export const handlingAtOnce: readonly InboxCase[] = [
   {
     name: "handleAtOnce: verdict and result are recorded and told in their order, and handled once",
-    async run(bench) {
-      const id = await bench.put();
-      const { stages, recorded } = start(bench, async () => handled);
-      const entry = await settled(bench, id, "handled");
+    async run(fixture) {
+      const id = await fixture.put();
+      const { stages, recorded } = start(fixture, async () => handled);
+      const entry = await settled(fixture, id, "handled");
       same(
         [entry.verification, entry.type, entry.reportId, entry.attempts, entry.reason],
         ["valid", "report.complete", "r-1", 1, null],
@@ -40,7 +40,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
         ],
         "The history",
       );
-      await bench.until(() => recorded().length === 2, "both are told");
+      await fixture.until(() => recorded().length === 2, "both are told");
       same(
         recorded(),
         [
@@ -50,15 +50,15 @@ export const handlingAtOnce: readonly InboxCase[] = [
         "What was told: stage, state before, outcome",
       );
       same(stages, ["verify", "handle"], "What ran");
-      same((await bench.inbox.counts("a")).handled, 1, "How many are handled");
+      same((await fixture.inbox.counts("a")).handled, 1, "How many are handled");
     },
   },
   {
     name: "handleAtOnce: what it is given is verified, and has no signature any more",
-    async run(bench) {
-      await bench.put();
-      const { handling } = start(bench, async () => handled);
-      await bench.until(() => handling.length === 1, "it is handled");
+    async run(fixture) {
+      await fixture.put();
+      const { handling } = start(fixture, async () => handled);
+      await fixture.until(() => handling.length === 1, "it is handled");
       const [job] = handling;
       same(
         [job?.stage, job?.state, job?.verification, job?.signature, job?.type, job?.attempts],
@@ -70,79 +70,79 @@ export const handlingAtOnce: readonly InboxCase[] = [
   },
   {
     name: "handleAtOnce: the verdict is recorded while handling takes long, and nobody else is handed the delivery",
-    async run(bench) {
-      const id = await bench.put();
+    async run(fixture) {
+      const id = await fixture.put();
       const door = deferred();
-      const { handling } = start(bench, async (job) => {
+      const { handling } = start(fixture, async (job) => {
         if (job.id === id) await door.promise;
         return handled;
       });
-      await bench.until(() => handling.length === 1, "it is being handled");
-      if (bench.inbox.guarantees.clock === "given") bench.clock.advance(1_000);
-      const entry = await settled(bench, id, "verified");
+      await fixture.until(() => handling.length === 1, "it is being handled");
+      if (fixture.inbox.guarantees.clock === "given") fixture.clock.advance(1_000);
+      const entry = await settled(fixture, id, "verified");
       same(entry.verification, "valid", "The verdict");
-      const other = bench.consume("handle", handled);
-      const sentinel = await bench.put({ arrival: verified });
-      await settled(bench, sentinel, "handled");
+      const other = fixture.consume("handle", handled);
+      const sentinel = await fixture.put({ arrival: verified });
+      await settled(fixture, sentinel, "handled");
       door.resolve();
-      await settled(bench, id, "handled");
+      await settled(fixture, id, "handled");
       const times = [...handling, ...other.jobs].filter((job) => job.id === id).length;
       same(times, 1, "How often it was handled");
     },
   },
   {
     name: "handleAtOnce: what can't be handled at once is handed out for it",
-    async run(bench) {
-      const id = await bench.put();
-      const { consumer } = bench.consume("verify", valid, { atOnce: () => null });
-      await settled(bench, id, "verified");
-      await bench.patiently(consumer.stop(), "stop()");
-      const [job] = await bench.work("handle", handled);
+    async run(fixture) {
+      const id = await fixture.put();
+      const { consumer } = fixture.consume("verify", valid, { atOnce: () => null });
+      await settled(fixture, id, "verified");
+      await fixture.patiently(consumer.stop(), "stop()");
+      const [job] = await fixture.work("handle", handled);
       same(job?.id, id, "What was handed out");
     },
   },
   {
     name: "handleAtOnce: a failure is retried, and what ends there is parked",
-    async run(bench) {
-      const ids = [await bench.put(), await bench.put()];
+    async run(fixture) {
+      const ids = [await fixture.put(), await fixture.put()];
       const outcomes = new Map<string, Outcome>([
         [ids[0] ?? "", later(0, { error: "Error: 'no'" })],
         [ids[1] ?? "", endedAs("dead", "do_not_retry", { error: "never" })],
       ]);
-      start(bench, async ({ id }) => {
+      start(fixture, async ({ id }) => {
         const outcome = outcomes.get(id);
         outcomes.delete(id);
         return outcome ?? handled;
       });
-      const retried = await settled(bench, ids[0] ?? "", "handled");
+      const retried = await settled(fixture, ids[0] ?? "", "handled");
       same([retried.attempts, retried.history.length], [2, 3], "Attempts and history");
-      const dead = await settled(bench, ids[1] ?? "", "dead");
+      const dead = await settled(fixture, ids[1] ?? "", "dead");
       same([dead.reason?.code, dead.lastError], ["do_not_retry", "never"], "Why it is dead");
     },
   },
   {
     name: "handleAtOnce: stop() waits for it, abort() ends it, and the delivery waits to be handled again",
-    async run(bench) {
-      const id = await bench.put();
-      const { consumers, handling } = start(bench, (_, signal) => {
+    async run(fixture) {
+      const id = await fixture.put();
+      const { consumers, handling } = start(fixture, (_, signal) => {
         return new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve(later(0, { countsAsAttempt: false })));
         });
       });
-      await bench.until(() => handling.length === 1, "it is being handled");
+      await fixture.until(() => handling.length === 1, "it is being handled");
       let stopped = false;
       const stopping = Promise.all(consumers.map((one) => one.stop())).then(() => {
         stopped = true;
       });
-      const sentinel = await bench.put({ arrival: verified });
-      await bench.work("handle", handled);
-      same((await bench.inbox.get(sentinel))?.state, "handled", "Another one, meanwhile");
+      const sentinel = await fixture.put({ arrival: verified });
+      await fixture.work("handle", handled);
+      same((await fixture.inbox.get(sentinel))?.state, "handled", "Another one, meanwhile");
       same(stopped, false, "Whether it stopped while work was running");
-      await bench.patiently(Promise.all(consumers.map((one) => one.abort())), "abort()");
-      await bench.patiently(stopping, "stop()");
-      const entry = await settled(bench, id, "verified");
+      await fixture.patiently(Promise.all(consumers.map((one) => one.abort())), "abort()");
+      await fixture.patiently(stopping, "stop()");
+      const entry = await settled(fixture, id, "verified");
       same([entry.attempts, entry.verification], [0, "valid"], "Attempts and verdict");
-      const [job] = await bench.work("handle", handled);
+      const [job] = await fixture.work("handle", handled);
       same(job?.id, id, "What is handed out again");
     },
   },
@@ -151,7 +151,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
 type Work = (job: Job, signal: StopSignal) => Promise<Outcome>;
 
 /** Verifies and handles, at once where the inbox has it so. */
-function start(bench: InboxFixture, work: Work): Started {
+function start(fixture: InboxFixture, work: Work): Started {
   const handling: Job[] = [];
   const stages: string[] = [];
   const verify: Work = async () => {
@@ -164,8 +164,8 @@ function start(bench: InboxFixture, work: Work): Started {
     return work(job, signal);
   };
   const both = [
-    bench.consume("verify", verify, { atOnce: handle }),
-    bench.consume("handle", handle),
+    fixture.consume("verify", verify, { atOnce: handle }),
+    fixture.consume("handle", handle),
   ];
   return {
     ...{ handling, stages, consumers: both.map(({ consumer }) => consumer) },
@@ -187,10 +187,10 @@ interface Started {
   readonly recorded: () => readonly (readonly string[])[];
 }
 
-async function settled(bench: InboxFixture, id: string, state: State): Promise<EntryDetails> {
-  let entry = await bench.inbox.get(id);
-  await bench.until(async () => {
-    entry = await bench.inbox.get(id);
+async function settled(fixture: InboxFixture, id: string, state: State): Promise<EntryDetails> {
+  let entry = await fixture.inbox.get(id);
+  await fixture.until(async () => {
+    entry = await fixture.inbox.get(id);
     return entry?.state === state;
   }, `it is ${state}`);
   if (entry === null) throw new Error(`${id} is gone`);

@@ -59,11 +59,11 @@ export const querying: readonly InboxCase[] = [
   },
   {
     name: "list() chooses by time of receipt and by the beginning of the id",
-    async run(bench) {
-      const { inbox, clock } = bench;
+    async run(fixture) {
+      const { inbox, clock } = fixture;
       const now = clock.now();
       const ids = [];
-      for (const ago of [3, 2, 1]) ids.push(await addAt(bench, now - ago * minute));
+      for (const ago of [3, 2, 1]) ids.push(await addAt(fixture, now - ago * minute));
       const [first = "", second = "", third = ""] = ids;
       const found = async (query: InboxQuery): Promise<string[]> =>
         (await inbox.list(query)).map(({ id }) => id);
@@ -82,8 +82,8 @@ export const querying: readonly InboxCase[] = [
   },
   {
     name: "summary() counts what is parked by reason, and tells the oldest of each state",
-    async run(bench) {
-      const { inbox, put, work } = bench;
+    async run(fixture) {
+      const { inbox, put, work } = fixture;
       const query = { receiver: "a", from: new Date(0), until: new Date(0) };
       const nothing = Object.fromEntries(
         ["received", "verified", "handled", "held", "rejected", "dead"].map((state) => [
@@ -92,7 +92,7 @@ export const querying: readonly InboxCase[] = [
         ]),
       );
       same(await inbox.summary(query), { parked: {}, oldest: nothing, minutes: [] }, "Of nothing");
-      const { handled: done } = await oneInEachState(bench);
+      const { handled: done } = await oneInEachState(fixture);
       const rest = [await put(), await put(), await put()];
       await work(
         "verify",
@@ -115,11 +115,11 @@ export const querying: readonly InboxCase[] = [
   },
   {
     name: "summary() tells of each minute what was received, and how long acknowledging took",
-    async run(bench) {
-      const { inbox, work } = bench;
+    async run(fixture) {
+      const { inbox, work } = fixture;
       const begin = 30_000_000 * minute;
-      await addAt(bench, begin - 1, 9);
-      await addAt(bench, begin, 1);
+      await addAt(fixture, begin - 1, 9);
+      await addAt(fixture, begin, 1);
       await work("verify", valid, valid);
       for (const [at, ackMs] of [
         [begin + 1, 2],
@@ -127,7 +127,7 @@ export const querying: readonly InboxCase[] = [
         [begin + 2 * minute, 4],
         [begin + 3 * minute, 9],
       ] as const) {
-        await addAt(bench, at, ackMs);
+        await addAt(fixture, at, ackMs);
       }
       const span = { from: new Date(begin), until: new Date(begin + 3 * minute) };
       const { minutes } = await inbox.summary({ receiver: "a", ...span });
@@ -153,8 +153,8 @@ export const querying: readonly InboxCase[] = [
   },
   {
     name: "release() has what waits for its next try tried at once, its attempts counted on",
-    async run(bench) {
-      const { inbox, clock, put, work, consume, until } = bench;
+    async run(fixture) {
+      const { inbox, clock, put, work, consume, until } = fixture;
       const id = await put();
       const retry = (of: string, receiver = "a") =>
         inbox.release({ receiver, retry: of, now: clock.now() });

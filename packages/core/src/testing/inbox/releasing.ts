@@ -6,9 +6,9 @@ import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
 export const releasing: readonly InboxCase[] = [
   {
     name: "release() runs held, dead and handled ones again: the same id, attempts from zero",
-    async run(bench) {
-      const { inbox, clock, work } = bench;
-      const ids = await oneInEachState(bench);
+    async run(fixture) {
+      const { inbox, clock, work } = fixture;
+      const ids = await oneInEachState(fixture);
       for (const state of ["held", "dead", "handled"] as const) {
         const id = ids[state];
         const released = await inbox.release({ receiver: "a", id, now: clock.now() });
@@ -148,9 +148,9 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "release() and discard() refuse what is unfinished or not there",
-    async run(bench) {
-      const { inbox, clock, put, consume, until } = bench;
-      const ids = await oneInEachState(bench);
+    async run(fixture) {
+      const { inbox, clock, put, consume, until } = fixture;
+      const ids = await oneInEachState(fixture);
       const release = (id: string, receiver = "a") =>
         inbox.release({ receiver, id, now: clock.now() });
       for (const state of ["received", "verified", "rejected"] as const) {

@@ -32,9 +32,9 @@ export const unsignedTest: Parts = {
 export const retaining: readonly InboxCase[] = [
   {
     name: "list() chooses by state and receiver, oldest first",
-    async run(bench) {
-      const { inbox, put } = bench;
-      const ids = await oneInEachState(bench);
+    async run(fixture) {
+      const { inbox, put } = fixture;
+      const ids = await oneInEachState(fixture);
       const other = await put({ receiver: "b" });
       for (const state of states) {
         const found = await inbox.list({ receiver: "a", state });
@@ -83,20 +83,20 @@ export const retaining: readonly InboxCase[] = [
   },
   {
     name: "counts(), load() and oldestWaiting() follow the entries",
-    async run(bench) {
-      const { inbox, clock, put, work } = bench;
+    async run(fixture) {
+      const { inbox, clock, put, work } = fixture;
       same(await inbox.oldestWaiting("a"), null, "The oldest when there is none");
       const nothing = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
       same(inbox.backlog("a"), nothing, "The load when there is none");
-      await oneInEachState(bench);
+      await oneInEachState(fixture);
       const one = { received: 1, verified: 1, handled: 1, held: 1, rejected: 1, dead: 1 };
       same(await inbox.counts("a"), one, "The counts");
       same(inbox.backlog("a"), { ...nothing, waiting: 2, unverified: 1 }, "The load");
       const old = clock.now() - 20_000;
       await put({ at: old, receiver: "b" });
       same(await inbox.oldestWaiting("b"), new Date(old), "The oldest of b");
-      await bench.put({ signature: null, arrival: unsigned, receiver: "b" });
-      await bench.put({
+      await fixture.put({ signature: null, arrival: unsigned, receiver: "b" });
+      await fixture.put({
         ...{ signature: null, receiver: "b" },
         arrival: { to: "verified", verification: "unsigned", type: null, reportId: null },
       });
@@ -112,13 +112,13 @@ export const retaining: readonly InboxCase[] = [
   {
     name: "prune() deletes what its retention no longer keeps, counted from the end of its way",
     needs: ["clock"],
-    async run(bench) {
-      const { inbox, clock, put } = bench;
+    async run(fixture) {
+      const { inbox, clock, put } = fixture;
       await put({ signature: null, arrival: unsigned });
       const held = { to: "held", reason: { code: "no_handler", message: "!" } } as const;
       await put({ arrival: held });
       clock.advance(hourMs);
-      await oneInEachState(bench);
+      await oneInEachState(fixture);
       const prune = async (ms: number): Promise<unknown> => {
         clock.advance(ms);
         const pruned = await inbox.prune(new Date(clock.now()));

@@ -54,17 +54,17 @@ export const aheadCases: readonly Definition[] = [
   {
     name: "the body is stored where its bytes are of another realm",
     run: (host) =>
-      withMountFixture(host, {}, async (bench) => {
+      withMountFixture(host, {}, async (fixture) => {
         const bytes = foreign(completeReport);
         if (bytes === null) return;
-        if (host.raw === undefined) await takesForeign(bench, bytes);
+        if (host.raw === undefined) await takesForeign(fixture, bytes);
         else {
           await onRequests(
             (req) => void Object.assign(req, { rawBody: bytes }),
-            (headers) => bench.takes("accepted", { headers }),
+            (headers) => fixture.takes("accepted", { headers }),
           );
         }
-        same(textOf(bench.stored[0]?.body), completeReport, "the stored body");
+        same(textOf(fixture.stored[0]?.body), completeReport, "the stored body");
       }),
   },
 ];

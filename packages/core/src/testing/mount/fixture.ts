@@ -79,7 +79,7 @@ const stubService: Authorizer = {
 export async function withMountFixture(
   host: MountHost,
   options: MountFixtureOptions,
-  run: (bench: MountFixture) => Promise<void>,
+  run: (fixture: MountFixture) => Promise<void>,
 ): Promise<void> {
   const stored: NewDelivery[] = [];
   const { multiplexed = false } = host;

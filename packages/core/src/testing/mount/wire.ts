@@ -17,10 +17,10 @@ export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large while a body of unknown length is read",
     run: (host) =>
-      withMountFixture(host, { receiver: { limits: { bodyBytes: 100 } } }, async (bench) => {
+      withMountFixture(host, { receiver: { limits: { bodyBytes: 100 } } }, async (fixture) => {
         const chunk = "x".repeat(80);
         const chunked = `50\r\n${chunk}\r\n50\r\n${chunk}\r\n`;
-        await refusesPart(bench, "body_too_large", "Transfer-Encoding: chunked", chunked, {
+        await refusesPart(fixture, "body_too_large", "Transfer-Encoding: chunked", chunked, {
           body: streamOf(chunk, chunk),
         });
       }),
@@ -28,9 +28,9 @@ export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large by content-length reaches a sender that goes on sending",
     run: (host) =>
-      withMountFixture(host, { receiver: { limits: { bodyBytes: 100 } } }, async (bench) => {
+      withMountFixture(host, { receiver: { limits: { bodyBytes: 100 } } }, async (fixture) => {
         const body = "x".repeat(1_000_000);
-        await refusesPart(bench, "body_too_large", `Content-Length: ${body.length}`, body, {
+        await refusesPart(fixture, "body_too_large", `Content-Length: ${body.length}`, body, {
           body,
         });
       }),
@@ -38,8 +38,8 @@ export const wireCases: readonly Definition[] = [
   {
     name: "408 body_timeout for a body that stops half-way",
     run: (host) =>
-      withMountFixture(host, { receiver: { limits: { bodyMs: 50 } } }, async (bench) => {
-        await refusesPart(bench, "body_timeout", "Content-Length: 100", '{"status":', {
+      withMountFixture(host, { receiver: { limits: { bodyMs: 50 } } }, async (fixture) => {
+        await refusesPart(fixture, "body_timeout", "Content-Length: 100", '{"status":', {
           body: streamOf('{"status":'),
         });
       }),
@@ -47,18 +47,18 @@ export const wireCases: readonly Definition[] = [
   {
     name: "413 body_too_large reaches the sender of an unsigned chunked body, and the next request is answered",
     run: (host) =>
-      withMountFixture(host, {}, async (bench) => {
+      withMountFixture(host, {}, async (fixture) => {
         const body = "x".repeat(20_000);
         const chunked = `4e20\r\n${body}\r\n0\r\n\r\n`;
         const inProcess = { signature: null, body: streamOf(body) };
         await refusesPart(
-          bench,
+          fixture,
           "body_too_large",
           "Transfer-Encoding: chunked",
           chunked,
           inProcess,
         );
-        await bench.takes("accepted");
+        await fixture.takes("accepted");
       }),
   },
   {
@@ -68,8 +68,8 @@ export const wireCases: readonly Definition[] = [
       const arrived = new Promise<void>((resolve) => {
         reached = resolve;
       });
-      await withMountFixture(host, { onRequest: () => reached() }, async (bench) => {
-        const { send, takes, stored, receiver } = bench;
+      await withMountFixture(host, { onRequest: () => reached() }, async (fixture) => {
+        const { send, takes, stored, receiver } = fixture;
         const body = cutOff(
           completeReport.slice(0, 20),
           patiently(arrived, "the receiver is called before the body has come", 60_000),
