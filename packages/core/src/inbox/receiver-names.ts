@@ -17,17 +17,17 @@ export interface ReservedName<Of extends Holder> {
   release(): void;
 }
 
-interface Place<Of extends Holder> {
+interface Slot<Of extends Holder> {
   readonly holder: Of;
   successor: Of | undefined;
 }
 
 const key = Symbol.for("reporthook.receivers");
 const shared = globalThis as {
-  [key: symbol]: Map<unknown, Map<string, Place<Holder>>> | undefined;
+  [key: symbol]: Map<unknown, Map<string, Slot<Holder>>> | undefined;
 };
 // One registry for all copies of this package in the process.
-const registry = shared[key] ?? new Map<unknown, Map<string, Place<Holder>>>();
+const registry = shared[key] ?? new Map<unknown, Map<string, Slot<Holder>>>();
 shared[key] = registry;
 // Not an inbox, but the process.
 const everywhere = key;
@@ -48,7 +48,7 @@ export function reserveName<Of extends Holder>(
   const scopes = isChosen ? [identity, everywhere] : [identity];
   const earlier = scopes
     .map((scope) => registry.get(scope)?.get(name))
-    .find((place) => place !== undefined);
+    .find((slot) => slot !== undefined);
   if (earlier !== undefined && !(isDevelopment() && isSameStore(earlier.holder, holder))) {
     throw new TypeError(
       `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make(), where make() calls createReceiver and on`,
@@ -62,23 +62,23 @@ export function reserveName<Of extends Holder>(
       logger.error({ error: describe(error) }, messages.earlierNotClosed);
     });
   }
-  const place: Place<Of> = { holder, successor: undefined };
+  const slot: Slot<Of> = { holder, successor: undefined };
   for (const scope of scopes) {
-    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, place));
+    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, slot));
   }
   return {
     get successor() {
-      return place.successor;
+      return slot.successor;
     },
-    release: () => forget(name, place),
+    release: () => forget(name, slot),
   };
 }
 
-function forget(name: string, place: Place<Holder>): void {
-  const { identity } = place.holder.inbox;
+function forget(name: string, slot: Slot<Holder>): void {
+  const { identity } = slot.holder.inbox;
   for (const scope of [identity, everywhere]) {
     const names = registry.get(scope);
-    if (names?.get(name) === place) names.delete(name);
+    if (names?.get(name) === slot) names.delete(name);
     if (names?.size === 0) registry.delete(scope);
   }
 }

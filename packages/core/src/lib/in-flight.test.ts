@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { InFlight } from "./in-flight.ts";
 
 describe("InFlight", () => {
-  it("has what was added and not deleted, and gives a place again", () => {
+  it("has what was added and not deleted, and gives a slot again", () => {
     const running = new InFlight<string>();
     const [one, two] = [running.add("one"), running.add("two")];
     running.delete(one);

@@ -3,19 +3,19 @@
  * old table keeps its entries alive until the next major collection.
  */
 export class InFlight<T> {
-  /** Each at its place; undefined where one has ended. */
+  /** Each at its slot; undefined where one has ended. */
   readonly items: (T | undefined)[] = [];
   readonly #free: number[] = [];
 
-  /** Takes one in; returns its place, which belongs to it until {@link delete} is called with it, once. */
+  /** Takes one in; returns its slot, which belongs to it until {@link delete} is called with it, once. */
   add(item: T): number {
-    const place = this.#free.pop() ?? this.items.length;
-    this.items[place] = item;
-    return place;
+    const slot = this.#free.pop() ?? this.items.length;
+    this.items[slot] = item;
+    return slot;
   }
 
-  delete(place: number): void {
-    this.items[place] = undefined;
-    this.#free.push(place);
+  delete(slot: number): void {
+    this.items[slot] = undefined;
+    this.#free.push(slot);
   }
 }

@@ -57,7 +57,7 @@ export class Requests {
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const pending = this.#begin(incoming, id, deadline, context);
-    const place = this.#running.add(pending);
+    const slot = this.#running.add(pending);
     let decision: ReceiveResult;
     try {
       decision = await pending;
@@ -65,7 +65,7 @@ export class Requests {
       decision = this.#unexpected(error);
     }
     deadline.end();
-    this.#running.delete(place);
+    this.#running.delete(slot);
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
     if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);
