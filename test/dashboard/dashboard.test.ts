@@ -44,7 +44,10 @@ describe("the five minutes of a delivery", () => {
         await page.getByRole("link", { name: "Overview" }).click();
         await page.getByRole("heading", { name: "1 delivery needs a person" }).waitFor();
         await page.locator(".stuck").getByRole("link").click();
-        await page.getByText("2 attempts failed. Last: Error: The warehouse is away").waitFor();
+        await page.getByText("2 attempts failed.", { exact: true }).waitFor();
+        const verdict = page.getByRole("region", { name: "State" });
+        expect(await verdict.getByText("The warehouse is away").count()).toBe(1);
+        await page.getByText("Attempt 2: parked as dead").waitFor();
         await page.getByRole("button", { name: "Release", exact: true }).click();
         // It is said for some seconds only.
         const said = page.getByText("1 delivery released.").waitFor();

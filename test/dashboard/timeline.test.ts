@@ -66,6 +66,33 @@ describe("timelineOf()", () => {
       expect((await wayOf(stage, id)).slice(1)).toEqual([released, "Next: your handlers run"]);
     }));
 
+  test("tells attempts in a row that are alike as one, with the details of the last", () =>
+    withStage({ handlers: handleAll }, async (stage) => {
+      const id = await stage.send("report.complete");
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      const response = await fetch(`${stage.url}api/deliveries/${id}`);
+      const { delivery } = (await response.json()) as WireOne;
+      const verified = delivery?.history.find(({ stage }) => stage === "verify");
+      if (!delivery || !verified) throw new Error(`${id} was not verified`);
+      const silent = (minute: number, error: string) =>
+        ({ ...verified, at: `2026-01-01T00:0${minute}:00Z`, outcome: "retry", error }) as const;
+      const history = [
+        silent(1, "Error: 503\n    at a.js:1"),
+        silent(2, "Error: 503\n    at a.js:2"),
+        silent(3, "Error: timeout"),
+        verified,
+      ];
+      const [first, second, third, ...rest] = timelineOf({ ...delivery, history }).slice(2);
+      expect(first).toMatchObject({
+        ...{ title: "Asked the service: no verdict", at: "2026-01-01T00:01:00Z" },
+        ...{ alike: 2, until: "2026-01-01T00:02:00Z", detail: "Error: 503\n    at a.js:2" },
+      });
+      expect(second).not.toHaveProperty("until");
+      expect(second?.detail).toBe("Error: timeout");
+      expect(third?.title).toBe("Asked the service: valid");
+      expect(rest).toEqual([]);
+    }));
+
   test("counts no attempt that a shutdown cut off, and any other that failed", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const id = await stage.send("report.complete");
@@ -99,20 +126,12 @@ describe("timelineOf()", () => {
       const id = await stage.send("report.complete");
       await expect.poll(async () => (await stage.receiver.inbox.get(id))?.state).toBe("dead");
       const way = await wayOf(stage, id);
-      expect(way.slice(1, 4)).toEqual([
-        "Attempt 1 failed",
-        "Attempt 2 failed",
-        "Attempt 3: parked as dead",
-      ]);
+      expect(way.slice(1, 3)).toEqual(["Attempts 1 to 2 failed", "Attempt 3: parked as dead"]);
       failures = 100;
       await stage.receiver.inbox.release(id);
       await expect.poll(async () => (await stage.receiver.inbox.get(id))?.state).toBe("dead");
       const numbers = (await wayOf(stage, id)).slice(1, -1);
-      expect(numbers).toHaveLength(20);
-      expect([numbers.at(0), numbers.at(-1)]).toEqual([
-        "Attempt 4 failed",
-        "Attempt 23: parked as dead",
-      ]);
+      expect(numbers).toEqual(["Attempts 4 to 22 failed", "Attempt 23: parked as dead"]);
     });
   });
 });

@@ -86,11 +86,14 @@ function Reason({
   readonly delivery: WireDelivery;
   readonly reason: NonNullable<WireDelivery["reason"]>;
 }): JSX.Element {
+  const error = errorOf(delivery);
+  // It ends with the error, which stands above.
+  const message = reason.message.replace(` Last: ${error}`, "");
   const parked = delivery.state === "rejected" ? {} : { state: "parked" };
   return (
     <>
       <p class="why-title">
-        <bdi>{errorOf(delivery)}</bdi>
+        <bdi>{error}</bdi>
       </p>
       <p>
         {stateLabels[delivery.state].name}:{" "}
@@ -99,9 +102,9 @@ function Reason({
         </To>{" "}
         <Code of={reason.code} />
       </p>
-      {reason.message !== errorOf(delivery) && (
+      {message !== error && (
         <p>
-          <bdi>{reason.message}</bdi>
+          <bdi>{message}</bdi>
         </p>
       )}
       <p class="hint">{reasonHint(reason.code)}</p>
@@ -114,12 +117,18 @@ function History({ delivery }: { readonly delivery: WireDelivery }): JSX.Element
     <section aria-labelledby="way">
       <h2 id="way">History</h2>
       <ol class="way">
-        {timelineOf(delivery).map(({ at, title, tone, ms, detail }, index) => (
+        {timelineOf(delivery).map(({ at, title, tone, ms, detail, alike, until }, index) => (
           <li key={index} class={`is-${tone}`}>
             <span class="when">{at === null ? "" : <Moment at={at} />}</span>
             <div>
               <span class="step">{title}</span>
               {ms !== null && <span class="took"> {durationText(ms)}</span>}
+              {until !== undefined && (
+                <span class="took">
+                  {" "}
+                  {alike} alike, until <Moment at={until} />
+                </span>
+              )}
               {detail !== null && (
                 <pre class="error">
                   <bdi>{detail}</bdi>

@@ -10,6 +10,10 @@ export interface TimelineStep {
   /** How long it took, in milliseconds. */
   readonly ms: number | null;
   readonly detail: string | null;
+  /** How many attempts in a row were alike: they are one step, with the details of the last. */
+  readonly alike?: number;
+  /** When the last of them began. */
+  readonly until?: string;
 }
 
 type Attempt = WireDelivery["history"][number];
@@ -35,9 +39,17 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   runs.forEach((run, index) => {
     if (index > 0) steps.push({ ...plain, at: null, title: "Released by a person" });
     let number = index === runs.length - 1 ? triedBefore(run, delivery) : 0;
-    for (const attempt of run) {
-      if (isTry(attempt)) number++;
-      steps.push(stepOf(attempt, number, delivery));
+    for (const [first, ...others] of alikeIn(run)) {
+      const before = number + 1;
+      const last = others.at(-1) ?? first;
+      number += isTry(first) ? others.length + 1 : 0;
+      const name = others.length === 0 ? `Attempt ${number}` : `Attempts ${before} to ${number}`;
+      const step = stepOf(last, name, delivery);
+      steps.push(
+        others.length === 0
+          ? step
+          : { ...step, at: first.at, ms: null, alike: others.length + 1, until: last.at },
+      );
     }
   });
   return [...steps, ...nextOf(delivery)];
@@ -62,6 +74,19 @@ function runsOf({ state, type, verification, history }: WireDelivery): readonly 
 
 const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"]);
 
+/** Attempts in a row with the same result and the same first line of the error: an outage may leave twenty. */
+function alikeIn(run: readonly Attempt[]): readonly [Attempt, ...Attempt[]][] {
+  const groups: [Attempt, ...Attempt[]][] = [];
+  const kind = ({ stage, outcome, error }: Attempt): string =>
+    `${stage} ${outcome} ${error?.split("\n", 1)}`;
+  for (const attempt of run) {
+    const group = groups.at(-1);
+    if (group !== undefined && kind(group[0]) === kind(attempt)) group.push(attempt);
+    else groups.push([attempt]);
+  }
+  return groups;
+}
+
 /** Whether the handlers ran: an attempt cut off by a shutdown does not count. */
 function isTry({ stage, outcome, error }: Attempt): boolean {
   return stage === "handle" && !(outcome === "retry" && error === "stopped");
@@ -74,7 +99,7 @@ function triedBefore(run: readonly Attempt[], { attempts }: WireDelivery): numbe
 
 function stepOf(
   attempt: Attempt,
-  number: number,
+  name: string,
   { verification, reason }: WireDelivery,
 ): TimelineStep {
   const { stage, at, ms, outcome, error } = attempt;
@@ -96,11 +121,11 @@ function stepOf(
   }
   if (outcome === "handled") {
     if (error !== null) return { ...titled(`Handled: ${error}`, "plain"), detail: null };
-    return titled(`Handled at attempt ${number}`, "good");
+    return titled(`Handled at ${name.toLowerCase()}`, "good");
   }
   if (!isTry(attempt)) return titled("Cut off by a shutdown", "plain");
-  if (outcome === "retry") return titled(`Attempt ${number} failed`, "bad");
-  return titled(`Attempt ${number}: parked as ${outcome}`, "bad");
+  if (outcome === "retry") return titled(`${name} failed`, "bad");
+  return titled(`${name}: parked as ${outcome}`, "bad");
 }
 
 function nextOf({ state, nextAttemptAt, reason }: WireDelivery): TimelineStep[] {
