@@ -1,7 +1,7 @@
 import type { ConsumeOptions, Processor, ReporthookError, Stage } from "@reporthook/core";
 import type { Claims, ConsumerState } from "../protocol/protocol.ts";
-import type { Leased } from "../protocol/results.ts";
 import { SqliteConsumer } from "./consumer.ts";
+import type { Leased } from "./prefetch.ts";
 import type { ConsumerSource } from "./recording.ts";
 
 /** The consumers of one inbox, by number. */

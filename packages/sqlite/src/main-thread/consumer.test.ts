@@ -3,8 +3,8 @@ import { newStoredDelivery } from "@reporthook/core/store";
 import { expect, it, vi } from "vitest";
 import { handled, valid } from "../../../core/src/testing/inbox/fixture.ts";
 import { manualClock } from "../../../core/src/testing/manual-clock.ts";
-import type { Leased } from "../protocol/results.ts";
 import { SqliteConsumer } from "./consumer.ts";
+import type { Leased } from "./prefetch.ts";
 import type { Recording } from "./recording.ts";
 
 function leased(seq: number): Leased {

@@ -2,8 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage, StopSignal } from "@reporthook/core";
 import { jobOf, park, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
 import type { ConsumerState } from "../protocol/protocol.ts";
-import type { Leased } from "../protocol/results.ts";
-import { PrefetchBuffer } from "./prefetch.ts";
+import { type Leased, PrefetchBuffer } from "./prefetch.ts";
 import type { ConsumerSource } from "./recording.ts";
 import { Run, type RunHost } from "./run.ts";
 import { SlowHandling } from "./slow-handling.ts";
@@ -150,7 +149,6 @@ export class SqliteConsumer implements Consumer, RunHost {
   ended(run: Run): void {
     this.#running.delete(run);
     if (this.#running.size > 0) return;
-    this.#slowHandling.stop();
     for (const end of this.#whenEnded.splice(0)) end();
   }
 

@@ -1,8 +1,7 @@
 import { newStoredDelivery } from "@reporthook/core/store";
 import { describe, expect, it, vi } from "vitest";
 import { manualClock } from "../../../core/src/testing/manual-clock.ts";
-import type { Leased } from "../protocol/results.ts";
-import { PrefetchBuffer } from "./prefetch.ts";
+import { type Leased, PrefetchBuffer } from "./prefetch.ts";
 
 const onOverdue = vi.fn();
 

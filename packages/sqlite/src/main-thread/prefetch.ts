@@ -1,7 +1,15 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
-import { setUnrefTimeout } from "@reporthook/core/store";
-import type { Leased } from "../protocol/results.ts";
+import { type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
+
+/** A delivery in memory that is leased to a consumer of this process. */
+export interface Leased {
+  readonly seq: number;
+  readonly workerId: number;
+  readonly kept: StoredDelivery;
+  /** Whether no process has ended since work on it began for the first time. */
+  readonly isFirstStart: boolean;
+}
 
 interface Waiting {
   readonly leased: Leased;

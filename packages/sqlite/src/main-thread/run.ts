@@ -2,8 +2,8 @@ import type { ConsumeOptions, Job, Outcome, Processor, Stage, StopSignal } from 
 import { applyOutcome, describe, jobOf, retryIn, stopped } from "@reporthook/core/store";
 import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
-import type { Leased } from "../protocol/results.ts";
 import { changesOf } from "../protocol/row.ts";
+import type { Leased } from "./prefetch.ts";
 import { type Recorder, Recording } from "./recording.ts";
 
 /** The consumer that a run belongs to. */

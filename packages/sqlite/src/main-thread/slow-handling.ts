@@ -1,4 +1,4 @@
-import { clearTimeout, setTimeout } from "node:timers";
+import { setTimeout } from "node:timers";
 import type { Run } from "./run.ts";
 
 /** A verdict waits for the result of handling for one or two of these times, in milliseconds: a crash until then loses the verdict. */
@@ -18,12 +18,6 @@ export class SlowHandling {
   /** Watches the runs, after the handling of one has begun. */
   watch(): void {
     this.#timer ??= setTimeout(() => this.#check(), momentMs).unref();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#seen = new Set();
   }
 
   #check(): void {

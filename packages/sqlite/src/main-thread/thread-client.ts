@@ -13,7 +13,7 @@ import {
   type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { RequestBatch } from "../protocol/request-batch.ts";
-import { addResultOf, errorOfFailure, leasedOf, seqOf, unlessFailed } from "../protocol/results.ts";
+import { addResultOf, errorOfFailure, seqOf, unlessFailed } from "../protocol/results.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import type { Recording } from "./recording.ts";
@@ -210,8 +210,11 @@ export class ThreadClient {
     }
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
     if (lost) this.#consumers.loseLeases();
-    for (const one of claimed) {
-      this.#consumers.lease(one.consumer, leasedOf(one, workerId ?? 0, inMemory), one.cost);
+    for (const { consumer, seq, kept, isFirstStart, cost } of claimed) {
+      const delivery = kept ?? inMemory.get(seq);
+      if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
+      const leased = { seq, workerId: workerId ?? 0, kept: delivery, isFirstStart };
+      this.#consumers.lease(consumer, leased, cost);
     }
     this.#consumers.claimed(reply, asOf);
     if (error !== null) this.#consumers.failed(errorOfFailure(error));

@@ -1,15 +1,5 @@
 import { type AddResult, type ErrorCode, ReporthookError } from "@reporthook/core";
-import type { StoredDelivery } from "@reporthook/core/store";
-import { type Claimed, isFailure, type StoredResult, type ThreadFailure } from "./protocol.ts";
-
-/** A delivery in memory that is leased to a consumer of this process. */
-export interface Leased {
-  readonly seq: number;
-  readonly workerId: number;
-  readonly kept: StoredDelivery;
-  /** Whether no process has ended since work on it began for the first time. */
-  readonly isFirstStart: boolean;
-}
+import { isFailure, type StoredResult, type ThreadFailure } from "./protocol.ts";
 
 type Stored = Exclude<StoredResult, ThreadFailure>;
 
@@ -24,17 +14,6 @@ export function addResultOf(id: string, result: Stored): AddResult {
   if (typeof result === "number") return { status: "added", id };
   if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
   return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
-}
-
-/** A claimed delivery, as it came or from memory. */
-export function leasedOf(
-  { seq, isFirstStart, kept }: Claimed,
-  workerId: number,
-  inMemory: ReadonlyMap<number, StoredDelivery>,
-): Leased {
-  const delivery = kept ?? inMemory.get(seq);
-  if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not in memory`);
-  return { seq, workerId, kept: delivery, isFirstStart };
 }
 
 /** The result of what succeeded; throws the error of a failure. */

@@ -1,4 +1,4 @@
-import { HashTable } from "./hash-table.ts";
+import { type Hash, HashTable } from "./hash-table.ts";
 
 /** The number of bytes of a key that are from the signature. */
 export const signatureBytes = 12;
@@ -12,22 +12,23 @@ export interface Generation {
   /** The others, by the whole key. */
   readonly others: HashTable;
   /** The previous key with the same signature, by number. */
-  readonly before: HashTable;
+  readonly before: Map<number, number>;
 }
 
 /** An empty generation, for numbers above `after`. */
 export function newGeneration(after: number): Generation {
-  const keys = (): HashTable => new HashTable(after);
-  return { after, newest: keys(), others: keys(), before: keys() };
+  return {
+    after,
+    newest: new HashTable(after),
+    others: new HashTable(after),
+    before: new Map(),
+  };
 }
 
 /** The entries of a generation in memory. */
 export function generationSize({ newest, others, before }: Generation): number {
   return newest.size + others.size + before.size;
 }
-
-/** A hash of 64 bits. */
-export type Hash = readonly [high: number, low: number];
 
 /** The hashes of a key, and of the half of it that is made of the signature. */
 export function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly signature: Hash } {
@@ -36,9 +37,4 @@ export function hashesOf(key: Uint8Array): { readonly whole: Hash; readonly sign
   // All words of the signature go into the first one, too: signatures with the same beginning differ.
   const whole: Hash = [(word(0) ^ word(3)) >>> 0, (word(1) ^ word(2) ^ word(4)) >>> 0];
   return { whole, signature: [word(0), word(1)] };
-}
-
-/** The hash of a number. */
-export function hashOfNumber(seq: number): Hash {
-  return [seq >>> 0, Math.floor(seq / 2 ** 32)];
 }

@@ -15,14 +15,13 @@ describe("HashTable", () => {
         const base = 2 ** 40;
         const keys = new HashTable(base);
         const map = new Map<string, number>();
-        for (const [index, [high, low]] of entries.entries()) {
-          expect(keys.get(high, low)).toBe(map.get(`${high} ${low}`) ?? null);
-          keys.set(high, low, base + index + 1);
-          map.set(`${high} ${low}`, base + index + 1);
+        for (const [index, hash] of entries.entries()) {
+          expect(keys.get(hash)).toBe(map.get(hash.join()) ?? null);
+          keys.set(hash, base + index + 1);
+          map.set(hash.join(), base + index + 1);
         }
         expect(keys.size).toBe(map.size);
-        for (const [high, low] of entries)
-          expect(keys.get(high, low)).toBe(map.get(`${high} ${low}`));
+        for (const hash of entries) expect(keys.get(hash)).toBe(map.get(hash.join()));
       }),
       { numRuns: 20 },
     );

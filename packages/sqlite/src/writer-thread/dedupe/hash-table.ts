@@ -3,6 +3,9 @@ import { getRandomValues } from "node:crypto";
 const wordsOfSlot = 3;
 const firstSlots = 1_024;
 
+/** A hash of 64 bits. */
+export type Hash = readonly [high: number, low: number];
+
 /**
  * A number for each hash of 64 bits: twelve bytes an entry in one typed array, where a Map would take a hundred. The
  * numbers have to be confirmed: two keys may have the same hash.
@@ -22,13 +25,13 @@ export class HashTable {
   }
 
   /** The number stored for a hash, or null. */
-  get(high: number, low: number): number | null {
+  get([high, low]: Hash): number | null {
     const number = this.#words[this.#find(high, low) + 2] ?? 0;
     return number === 0 ? null : this.#base + number;
   }
 
   /** Replaces the number that the hash had. */
-  set(high: number, low: number, number: number): void {
+  set([high, low]: Hash, number: number): void {
     const at = this.#find(high, low);
     if (this.#words[at + 2] === 0) this.#size++;
     this.#words[at] = high;

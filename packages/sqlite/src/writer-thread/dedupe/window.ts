@@ -4,12 +4,11 @@ import { lastNumber } from "../counters.ts";
 import {
   type Generation,
   generationSize,
-  type Hash,
   hashesOf,
-  hashOfNumber,
   newGeneration,
   signatureBytes,
 } from "./generation.ts";
+import type { Hash } from "./hash-table.ts";
 import { KeyIndex } from "./key-index.ts";
 import { type KeysAround, KeyTable, type StoredKey } from "./key-table.ts";
 
@@ -84,12 +83,12 @@ export class DedupeWindow {
     this.#memory = this.#before;
     this.#unwritten = new Map();
     for (const { generation, signature, before } of this.#displaced.reverse()) {
-      generation.newest.set(...signature, before);
+      generation.newest.set(signature, before);
     }
     // Its copy may have replaced it.
     for (const { seq, key } of this.#forgotten.values()) {
       const generation = this.#generations().find(({ after }) => after < seq);
-      generation?.others.set(...hashesOf(key).whole, seq);
+      generation?.others.set(hashesOf(key).whole, seq);
     }
     this.begin();
   }
@@ -123,7 +122,7 @@ export class DedupeWindow {
     for (const generation of this.#generations()) {
       const newest = this.#newest(generation, signature, key);
       if (newest === undefined) continue;
-      for (const stored of [newest, this.#confirm(generation.others.get(...whole))]) {
+      for (const stored of [newest, this.#confirm(generation.others.get(whole))]) {
         if (within(stored) && equal(stored.key, key, key.length)) return { duplicateOf: stored.id };
       }
       if (within(newest)) sibling ??= newest;
@@ -173,14 +172,14 @@ export class DedupeWindow {
     const generation = this.#memory.young;
     const { newest, others, before } = generation;
     const { signature } = hashesOf(key);
-    const displaced = newest.get(...signature);
+    const displaced = newest.get(signature);
     if (displaced !== null) {
       const stored = this.#confirm(displaced);
-      if (stored !== undefined) others.set(...hashesOf(stored.key).whole, displaced);
-      before.set(...hashOfNumber(seq), displaced);
+      if (stored !== undefined) others.set(hashesOf(stored.key).whole, displaced);
+      before.set(seq, displaced);
       this.#displaced.push({ generation, signature, before: displaced });
     }
-    newest.set(...signature, seq);
+    newest.set(signature, seq);
     this.#memory.last = Math.max(this.#memory.last, seq);
   }
 
@@ -213,7 +212,7 @@ export class DedupeWindow {
 
   /** The newest existing key with the signature of `key`. Deleted ones after it are skipped from now on. */
   #newest({ newest, before }: Generation, signature: Hash, key: Uint8Array): StoredKey | undefined {
-    let seq = newest.get(...signature);
+    let seq = newest.get(signature);
     let around: KeysAround | undefined;
     let isHead = true;
     while (seq !== null) {
@@ -221,12 +220,12 @@ export class DedupeWindow {
       if (around === undefined || seq <= around.after) around = this.#table.around(seq);
       const stored = this.#unwritten.get(seq) ?? around.keys.find((one) => one.seq === seq);
       if (stored !== undefined && equal(stored.key, key, signatureBytes)) return stored;
-      const next = before.get(...hashOfNumber(seq));
+      const next = before.get(seq);
       // A number that was rolled back belongs to another delivery now.
-      if (next === null || next >= seq) return undefined;
+      if (next === undefined || next >= seq) return undefined;
       // A deletion of this transaction may be rolled back, and another signature may begin like this one.
       isHead &&= stored === undefined && !this.#forgotten.has(seq);
-      if (isHead) newest.set(...signature, next);
+      if (isHead) newest.set(signature, next);
       seq = next;
     }
     return undefined;
