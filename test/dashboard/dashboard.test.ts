@@ -143,6 +143,10 @@ describe("releasing", () => {
       await page.getByRole("button", { name: "Release all 3" }).click();
       await page.getByRole("button", { name: "Release 3 deliveries" }).click();
       await page.getByText("The server is unreachable.").waitFor();
+      // It is not about the next screen.
+      await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+      await page.getByRole("heading", { name: "Deliveries", exact: true }).waitFor();
+      expect(await page.getByText("The server is unreachable.").count()).toBe(0);
       faults(page).length = 0;
     }),
   );

@@ -52,11 +52,13 @@ describe("the overview", () => {
         expect(await page.getByText("Nothing is parked").count()).toBe(0);
         await page.getByText(/asked about again by itself, at the latest in \d/).waitFor();
         await page.getByText("npx reporthook inbox retry --all").waitFor();
+        await page.getByText("set the right API key (option apiKey)").waitFor();
         await page
           .locator(".stuck li", { hasText: "Received" })
           .first()
-          .getByText("next in")
+          .getByText("asked again in")
           .waitFor();
+        await page.getByText("When last asked, the service refused the API key").first().waitFor();
       }),
   );
 

@@ -1,5 +1,5 @@
 import { createContext, type JSX } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { focusMain } from "./frame.tsx";
 import { Copy } from "./parts.tsx";
 
@@ -39,12 +39,16 @@ export function Confirming({
   const [asked, setAsked] = useState<{ readonly at: string; readonly question: Question } | null>(
     null,
   );
-  useEffect(() => setAsked(null), [place]);
   const question = asked?.at === place ? asked.question : null;
   const ask = (question: Question): void => setAsked({ at: place, question });
   const [said, setSaid] = useState<{ readonly text: string; readonly failed: boolean } | null>(
     null,
   );
+  // What an action says after it has gone to another screen stays: layout effects come before it.
+  useLayoutEffect(() => {
+    setAsked(null);
+    setSaid(null);
+  }, [place]);
   useEffect(() => {
     if (said === null || said.failed) return;
     const timer = setTimeout(() => setSaid(null), 6_000);

@@ -86,9 +86,10 @@ function Reason({
   readonly delivery: WireDelivery;
   readonly reason: NonNullable<WireDelivery["reason"]>;
 }): JSX.Element {
+  const { lastError } = delivery;
   const error = errorOf(delivery);
   // It ends with the error, which stands above.
-  const message = reason.message.replace(` Last: ${error}`, "");
+  const message = reason.message.replace(` Last: ${lastError?.split("\n", 1)}`, "");
   const parked = delivery.state === "rejected" ? {} : { state: "parked" };
   return (
     <>
@@ -180,7 +181,7 @@ function Standing({ delivery }: { readonly delivery: WireDelivery }): JSX.Elemen
       )}
       {nextAttemptAt !== null && lastError !== null && (
         <p>
-          <bdi>{lastError.split("\n", 1)}</bdi>
+          <bdi>{errorOf(delivery)}</bdi>
         </p>
       )}
     </>

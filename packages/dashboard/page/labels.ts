@@ -8,7 +8,7 @@ export const stateLabels: Readonly<
   verified: { name: "Verified", meaning: "waits for your handlers", sign: "◐" },
   handled: { name: "Handled", meaning: "your handlers succeeded", sign: "✓" },
   held: { name: "Held", meaning: "waits for a decision", sign: "‖" },
-  dead: { name: "Dead", meaning: "failed for good until released", sign: "✕" },
+  dead: { name: "Dead", meaning: "not retried until released", sign: "✕" },
   rejected: { name: "Rejected", meaning: "not from the service", sign: "⊘" },
 };
 

@@ -43,7 +43,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
   return (
     <>
       <h1 class={isSilent(overview) ? "alarm" : undefined}>{headline(overview)}</h1>
-      <p class="service">{service(overview)}</p>
+      {overview.service !== "unknown" && <p class="service">{services[overview.service]}</p>}
       <AskedAgain entries={overview.stuck} />
       {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
       <Parked overview={overview} />
@@ -197,14 +197,11 @@ function headline({ counts, service: state }: WireOverview): string {
   return total(counts) === 0 ? "The inbox is empty" : "All is handled";
 }
 
-function service({ service: state }: WireOverview): string {
-  const texts = {
-    ok: "The service answers.",
-    unknown: "The service was not asked yet, as far as is known here.",
-    unreachable:
-      "Nothing is verified until it does: each delivery is stored, and asked about again automatically.",
-    refused:
-      "Nothing is verified, and so nothing handled, until the app has the right key: check apiKey.",
-  };
-  return texts[state];
-}
+// Before the first call of the service nothing is known, and nothing is wrong.
+const services: Readonly<Record<Exclude<WireOverview["service"], "unknown">, string>> = {
+  ok: "The service answers.",
+  unreachable:
+    "Nothing is verified until it does: each delivery is stored, and asked about again automatically.",
+  refused:
+    "Nothing is verified, and so nothing handled: set the right API key (option apiKey) and restart the app.",
+};

@@ -63,7 +63,8 @@ export function Why({ entry }: { readonly entry: WireEntry }): JSX.Element {
       )}
       {nextAttemptAt !== null && (attempts > 0 || error !== null) && (
         <span class="reason">
-          {attempts > 0 && `${attempts} tried, `}next <Ago at={nextAttemptAt} />
+          {attempts > 0 && `${attempts} tried, `}
+          {state === "received" ? "asked again" : "next"} <Ago at={nextAttemptAt} />
         </span>
       )}
     </span>

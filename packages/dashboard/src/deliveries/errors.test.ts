@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { keyRefused } from "../../../core/src/inbox/delivery.ts";
 import { commonErrorsOf, errorOf } from "./errors.ts";
 
 const message = "2 attempts failed";
@@ -11,6 +12,13 @@ describe("errorOf()", () => {
   it("is the first line of the last error", () => {
     const thrown = "Error: ENOSPC\n    at write (a.js:1:2)\n  caused by Error: disk";
     expect(errorOf(failed("a", thrown))).toBe("Error: ENOSPC");
+  });
+
+  it("says of a refused API key that it was so when the service was last asked", () => {
+    const error = `${keyRefused}: ServiceError: POST /authorize answered 401`;
+    expect(errorOf(failed("a", error))).toBe(
+      "When last asked, the service refused the API key: ServiceError: POST /authorize answered 401",
+    );
   });
 
   it("is the reason's message where no attempt failed", () => {
