@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { testWith } from "../../packages/core/test-support/needs.ts";
 import { missingForBrowser } from "./browser.ts";
-import { settled } from "./look.ts";
+import { rows, settled } from "./look.ts";
 import { onStage } from "./on-stage.ts";
 import type { Stage } from "./stage.ts";
 
@@ -123,6 +123,18 @@ describe("an error", () => {
           await page.getByRole("button", { name: "Cancel" }).click();
         }
       }
+    }),
+  );
+
+  testInBrowser("of more than are listed as stuck leads to all of them", () =>
+    onStage({ handlers }, async (page, stage) => {
+      await sendNine(stage);
+      await page.goto(stage.url);
+      await expect.poll(() => page.locator(".stuck li").count()).toBe(5);
+      await settled(page);
+      await page.getByRole("link", { name: "all 10 parked" }).click();
+      await rows(page, 10);
+      await page.getByText("Newest first, 10 shown").waitFor();
     }),
   );
 

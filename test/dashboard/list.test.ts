@@ -251,6 +251,7 @@ describe("the list", () => {
   testInBrowser("holds older ones that were asked for as it holds the others", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 110);
+      await page.getByText("Newest first, 50 of 110 shown").waitFor();
       await page.getByRole("button", { name: "Show older ones" }).click();
       await rows(page, 100);
       const last = page.locator(".list a").last();

@@ -9,7 +9,7 @@ import {
 import { AllOf } from "./actions.tsx";
 import { Filtering } from "./filtering.tsx";
 import { Frame } from "./frame.tsx";
-import { eventLabel } from "./labels.ts";
+import { count, eventLabel } from "./labels.ts";
 import { useLive } from "./live.ts";
 import { Empty, Loading, Moment, StateBadge, To, Why } from "./parts.tsx";
 import { usePausedList } from "./paused-list.ts";
@@ -77,10 +77,10 @@ function Found({
             {fresh === list.entries.length && list.more ? "+" : ""} new: show
           </button>
         ) : (
-          <span>{shown.length === 0 ? "" : `Newest first, ${shown.length} shown`}</span>
+          <span>{shown.length > 0 && `Newest first, ${shownOf(shown.length, list.total)}`}</span>
         )}
-        {list.viewer.may === "act" && areAll && list.sameReason > 0 && (
-          <AllOf reason={reason} number={list.sameReason} errors={list.errors} />
+        {list.viewer.may === "act" && areAll && list.total !== null && list.total > 0 && (
+          <AllOf reason={reason} number={list.total} errors={list.errors} />
         )}
       </div>
       {shown.length === 0 ? (
@@ -99,6 +99,11 @@ function Found({
       )}
     </div>
   );
+}
+
+/** It was counted at another moment: fewer than those that are shown would be no number of all. */
+function shownOf(shown: number, total: number | null): string {
+  return total !== null && total > shown ? `${shown} of ${count(total)} shown` : `${shown} shown`;
 }
 
 function Row({ entry }: { readonly entry: WireEntry }): JSX.Element {

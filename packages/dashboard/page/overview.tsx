@@ -1,5 +1,5 @@
-import type { ReasonCode, State } from "@reporthook/core";
-import type { JSX } from "preact";
+import type { Counts, ReasonCode, State } from "@reporthook/core";
+import { Fragment, type JSX } from "preact";
 import type { CommonError } from "../src/deliveries/errors.ts";
 import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
 import { AllOf } from "./actions.tsx";
@@ -47,7 +47,7 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       <AskedAgain entries={overview.stuck} />
       {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
       <Parked overview={overview} />
-      {overview.stuck.length > 0 && <Stuck entries={overview.stuck} />}
+      {overview.stuck.length > 0 && <Stuck entries={overview.stuck} counts={counts} />}
       <section aria-labelledby="states">
         <h2 id="states">All deliveries</h2>
         <ul class="counts">
@@ -160,7 +160,13 @@ function Common({
   );
 }
 
-function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Element {
+function Stuck({
+  entries,
+  counts,
+}: {
+  readonly entries: readonly WireEntry[];
+  readonly counts: Counts;
+}): JSX.Element {
   return (
     <section aria-labelledby="stuck">
       <h2 id="stuck">Stuck deliveries</h2>
@@ -178,7 +184,36 @@ function Stuck({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Ele
           </li>
         ))}
       </ul>
+      <NotShown entries={entries} counts={counts} />
     </section>
+  );
+}
+
+/** Where all are of which only some are listed as stuck. */
+function NotShown({ entries, counts }: Parameters<typeof Stuck>[0]): JSX.Element | null {
+  const groups = [
+    { state: "parked", of: ["held", "dead"] },
+    { state: "verified", of: ["verified"] },
+    { state: "received", of: ["received"] },
+  ] as const;
+  const links = groups.flatMap(({ state, of }) => {
+    const listed = entries.filter((entry) => of.some((one) => one === entry.state)).length;
+    const all = of.reduce((sum, one) => sum + counts[one], 0);
+    return listed === 0 || all <= listed ? [] : [{ state, all }];
+  });
+  if (links.length === 0) return null;
+  return (
+    <p class="hint">
+      These are not all: see
+      {links.map(({ state, all }, place) => (
+        <Fragment key={state}>
+          {place === 0 ? " " : ", "}
+          <To route={{ screen: "deliveries", filters: { state } }}>
+            all {count(all)} {state}
+          </To>
+        </Fragment>
+      ))}
+    </p>
   );
 }
 

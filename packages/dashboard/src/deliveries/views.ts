@@ -19,6 +19,8 @@ const stuckLength = 5;
 const sampled = 100;
 const noTime = { from: new Date(0), until: new Date(0) };
 
+type ListQuery = Omit<InboxQuery, "receiver">;
+
 /** Reads the current data of a view, as JSON for all viewers. */
 export type Look = () => Promise<string>;
 
@@ -42,6 +44,7 @@ export function createViews({ inbox, health }: Source): Views {
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(async () => (await inbox.summary(noTime)).parked);
+  const totalOf = createTotals(inbox, parkedNow);
   const errorsNow = throttle(async () => {
     const reasons = Object.keys((await summed()).parked) as ReasonCode[];
     const found = reasons.map(async (reason) => {
@@ -70,14 +73,15 @@ export function createViews({ inbox, health }: Source): Views {
     },
     list(query) {
       const length = lengthOf(query);
-      const asked = { ...inboxQuery(query), newestFirst: true, limit: length + 1 };
+      const asked = inboxQuery(query);
       return async () => {
-        const found = await inbox.list(asked);
+        const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
+        const total = await totalOf(asked);
         const { reason } = asked;
-        const sameReason = reason === undefined ? 0 : ((await parkedNow())[reason] ?? 0);
-        const errors = sameReason === 0 ? [] : ((await errorsNow())[reason ?? ""] ?? []);
+        const isCounted = reason !== undefined && total !== null;
+        const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        return JSON.stringify({ entries, more: found.length > length, sameReason, errors });
+        return JSON.stringify({ entries, more: found.length > length, total, errors });
       };
     },
     one(id) {
@@ -98,6 +102,22 @@ export function createViews({ inbox, health }: Source): Views {
   };
 }
 
+/** Makes what tells how many fit a query; null where the inbox does not count that. */
+function createTotals(
+  inbox: Source["inbox"],
+  parkedNow: () => Promise<WireOverview["parked"]>,
+): (query: ListQuery) => Promise<number | null> {
+  const countsNow = throttle(() => inbox.counts());
+  return async ({ state, reason, ...others }) => {
+    if (Object.keys(others).length > 0) return null;
+    if (reason !== undefined) return state === "parked" ? ((await parkedNow())[reason] ?? 0) : null;
+    const counts = await countsNow();
+    if (state === "parked") return counts.held + counts.dead;
+    if (state !== undefined) return counts[state];
+    return states.reduce((sum, one) => sum + counts[one], 0);
+  };
+}
+
 const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
@@ -109,7 +129,7 @@ const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
 };
 
 /** The query in the page's address, without parts that it does not understand. */
-function inboxQuery(query: URLSearchParams): Omit<InboxQuery, "receiver"> {
+function inboxQuery(query: URLSearchParams): ListQuery {
   const text = (name: string): string | undefined => query.get(name)?.trim() || undefined;
   const [state, type, reason] = [text("state"), text("event"), text("reason")];
   const [reportId, idPrefix] = [text("report"), text("id")];

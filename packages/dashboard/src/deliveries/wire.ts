@@ -43,9 +43,9 @@ export interface WireList {
   readonly entries: readonly WireEntry[];
   /** Whether there are more. */
   readonly more: boolean;
-  /** How many are parked for the reason asked for; 0 when none was. */
-  readonly sameReason: number;
-  /** Their three most frequent errors. */
+  /** How many fit; null where the inbox does not count that. */
+  readonly total: number | null;
+  /** The three most frequent errors of all that are parked for the reason asked for. */
   readonly errors: readonly CommonError[];
 }
 
