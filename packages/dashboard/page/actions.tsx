@@ -69,6 +69,7 @@ function ReleaseAll(all: OfReason): JSX.Element {
 }
 
 const forGood = "Its body and history can't be restored.";
+const allForGood = "Their bodies and histories can't be restored.";
 
 function DiscardAll(all: OfReason): JSX.Element {
   const { reason, number } = all;
@@ -81,7 +82,7 @@ function DiscardAll(all: OfReason): JSX.Element {
       onClick={() =>
         ask({
           title: `Discard ${deliveries(most)}?`,
-          text: `This deletes ${number > 1 ? which : "the one"} parked with the reason ${reasonWithCode(reason)}. ${forGood}`,
+          text: `This deletes ${number > 1 ? which : "the one"} parked with the reason ${reasonWithCode(reason)}. ${most > 1 ? allForGood : forGood}`,
           more: <Errors {...all} />,
           verb: `Discard ${deliveries(most)}`,
           isFinal: true,
