@@ -25,7 +25,10 @@ interface Run<T> {
   readonly startedAt: number;
 }
 
-/** Claims due deliveries, up to the concurrency of the options. */
+/**
+ * Claims due deliveries, up to the concurrency of the options. It does not use `handleAtOnce`: there are no records to save, and
+ * a queue in memory costs less than a wait for a slot.
+ */
 export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   readonly #queue: MemoryQueue<T>;
   readonly #deliveries: DeliveryChanges<T>;
@@ -38,8 +41,6 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   #stopped = false;
   #pumping = false;
   #claimedInARow = 0;
-  /** The number of running jobs, without those handled right after their verdict. */
-  #claimed = 0;
   #due: { readonly at: number; readonly timer: unknown } | undefined;
 
   constructor(
@@ -87,7 +88,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     // Without a limit on the concurrency, a backlog is claimed in one tick.
     const inARowMax = Number.isFinite(this.#concurrency) ? inARow : this.#concurrency;
     const { clock } = this.#options;
-    while (!this.#stopped && this.#claimed < this.#concurrency) {
+    while (!this.#stopped && this.#running.size < this.#concurrency) {
       if (this.#claimedInARow === inARowMax) {
         this.#claimedInARow = 0;
         // A real turn of the event loop: a backlog must let it breathe on a virtual clock too.
@@ -97,12 +98,11 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
       const stored = this.#queue.pop(clock.now());
       if (stored === undefined) break;
       this.#claimedInARow++;
-      this.#claimed++;
-      this.#run(stored, jobOf(stored), this.#processor);
+      this.#run(stored);
     }
     this.#pumping = false;
     // At full concurrency the next one to end wakes it.
-    if (!this.#stopped && this.#claimed < this.#concurrency)
+    if (!this.#stopped && this.#running.size < this.#concurrency)
       this.#sleepUntil(this.#queue.nextDueAt);
   };
 
@@ -118,16 +118,16 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
       at === undefined ? undefined : { at, timer: setUnrefTimeout(clock, onDue, at - clock.now()) };
   }
 
-  #run(stored: T, job: Job, process: Processor): void {
-    const run = { stored, job, startedAt: this.#options.clock.now() };
+  #run(stored: T): void {
+    const run = { stored, job: jobOf(stored), startedAt: this.#options.clock.now() };
     this.#running.add(run);
-    void this.#attempt(job, process).then((outcome) => this.#end(run, outcome));
+    void this.#attempt(run.job).then((outcome) => this.#end(run, outcome));
   }
 
-  async #attempt(job: Job, process: Processor): Promise<Outcome> {
+  async #attempt(job: Job): Promise<Outcome> {
     const { signal } = this.#controller;
     try {
-      return await process(job, signal);
+      return await this.#processor(job, signal);
     } catch (error) {
       if (!signal.aborted) this.#options.onError(error);
       return retryIn(1_000, describe(error), { countsAsAttempt: true });
@@ -135,29 +135,15 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   }
 
   #end(run: Run<T>, outcome: Outcome): void {
-    // Already aborted.
-    if (!this.#running.has(run)) return;
+    // False once it is aborted.
+    if (!this.#running.delete(run)) return;
     const { stored, job, startedAt } = run;
-    if (job.stage === this.#queue.stage) this.#claimed--;
     const now = this.#options.clock.now();
     this.#deliveries.change(stored, () => applyOutcome(stored, outcome, startedAt, now));
-    const isVerified = outcome.to === "verified";
     // Before it is told: who is told of a parked one may release it at once.
-    if (!isVerified) this.#deliveries.place(stored, now);
+    this.#deliveries.place(stored, now);
     this.#options.onRecorded?.(job, outcome);
-    if (isVerified && !this.#handleAtOnce(stored)) this.#deliveries.place(stored, now);
-    // Not before: a handler that begins at once may close the receiver, and is waited for.
-    this.#running.delete(run);
     if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
     this.#wake();
-  }
-
-  #handleAtOnce(stored: T): boolean {
-    if (this.#stopped) return false;
-    const job = jobOf(stored);
-    const handling = this.#options.handleAtOnce?.(job, this.#controller.signal);
-    if (!handling) return false;
-    this.#run(stored, job, () => handling);
-    return true;
   }
 }
