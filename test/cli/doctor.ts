@@ -1,13 +1,18 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { reporthook } from "@reporthook/express";
 import { sqliteEngine } from "@reporthook/sqlite";
 import express, { type RequestHandler } from "express";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Check, Times } from "../../packages/cli/src/doctor/checks.ts";
+import { checkIgnored } from "../../packages/cli/src/doctor/ignored.ts";
 import { checkKey } from "../../packages/cli/src/doctor/signed.ts";
 import { checkEngine } from "../../packages/cli/src/doctor/sqlite.ts";
 import { cli, cliJson, widest } from "./process.ts";
@@ -165,6 +170,20 @@ describe("reporthook doctor", () => {
     expect(check).toEqual(checkEngine(engine));
     expect(check?.says).toContain(`${engine.version} here (${engine.driver}, `);
   });
+
+  it.skipIf(spawnSync("git", ["--version"]).status !== 0)(
+    "warns of an inbox file that git does not ignore",
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), "reporthook-git-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      writeFileSync(join(folder, "inbox.db"), "");
+      expect(checkIgnored(folder)).toBe(null);
+      spawnSync("git", ["init", "--quiet"], { cwd: folder });
+      expect(checkIgnored(folder)).toMatchObject({ name: "git", result: "warn" });
+      spawnSync(checkIgnored(folder)?.type ?? "", { cwd: folder, shell: true });
+      expect(checkIgnored(folder)).toBe(null);
+    },
+  );
 
   it.each([
     [false, "pass", undefined],

@@ -11,6 +11,7 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
+import { checkIgnored } from "../doctor/ignored.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
 import { checkSqlite } from "../doctor/sqlite.ts";
@@ -104,6 +105,8 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     }
   }
   note(checkSqlite());
+  const ignored = checkIgnored(process.cwd());
+  if (ignored !== null) note(ignored);
   report(terminal, { to, checks, times });
   if (service === null) {
     const text = `Not checked: whether the app has the right API key. ${program()} doctor --help explains --signed.`;

@@ -1,0 +1,23 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { Check } from "./checks.ts";
+
+const file = "inbox.db";
+const notIgnored = 1;
+
+/** Warns if git may take the inbox file of this folder into a commit; else null. */
+export function checkIgnored(folder: string): Check | null {
+  if (!existsSync(`${folder}/${file}`)) return null;
+  const { status } = spawnSync("git", ["check-ignore", "--quiet", file], { cwd: folder });
+  // It is another status if there is no repository, or no git.
+  if (status !== notIgnored) return null;
+  return {
+    ...{
+      name: "git",
+      result: "warn",
+      says: `git does not ignore ${file}, which contains notifications`,
+    },
+    fix: "Keep it out of commits.",
+    type: `echo '${file}*' >> .gitignore`,
+  };
+}
