@@ -124,16 +124,16 @@ export const mutations: readonly Mutation[] = [
     file: `${sqlite}/main-thread/run.ts`,
     of: "#completion",
     becomes: `
-      const { seq, workerId, kept } = this.#leased;
+      const { seq, workerId, stored } = this.#leased;
       return {
         seq,
         stage: this.#leasedFor,
         leasedTo: workerId,
         receiver: this.#host.options.receiver,
         kindBefore: this.#kindBefore,
-        kindAfter: kindOf(kept),
+        kindAfter: kindOf(stored),
         keepsLease: false,
-        changes: changesOf(kept, this.#now()),
+        changes: changesOf(stored, this.#now()),
       };`,
   },
   {

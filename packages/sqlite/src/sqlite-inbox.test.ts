@@ -49,7 +49,7 @@ const options = { open, guarantees, patienceMs, damage };
 // Concurrently: most of their time is spent waiting, for the disk and for leases.
 for (const { name, run } of inboxContract(options)) test.concurrent(name, run);
 
-const bench = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
+const fixture = (inbox: Inbox) => createInboxFixture(inbox, patienceMs);
 
 /** Opens one file several times, as several processes would. */
 function several(count: number): Inbox[] {
@@ -62,7 +62,7 @@ async function opened(): Promise<InboxFixture & { readonly path: string }> {
   const path = join(folder, `${++files}.db`);
   const inbox = sqliteInbox(path);
   await inbox.open();
-  return { ...bench(inbox), path };
+  return { ...fixture(inbox), path };
 }
 
 /** Changes the file, as another process does. */
@@ -146,7 +146,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("two on one file see each other's deliveries, and store a copy once", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
-    const [left, right] = [bench(one), bench(other)];
+    const [left, right] = [fixture(one), fixture(other)];
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
     await other.open();
@@ -165,12 +165,12 @@ describe.concurrent("sqliteInbox", () => {
 
   it("gives no number twice, so that no copy is taken for one that is gone", async () => {
     const [app, tool] = several(2) as [Inbox, Inbox];
-    const [left, right] = [bench(app), bench(tool)];
+    const [left, right] = [fixture(app), fixture(tool)];
     const held = { signature: null, arrival: arrivals["held"] as Arrival };
     for (let count = 0; count < 3; count++) await tool.discard(await left.put(held), "a");
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
-    const again = bench(sqliteInbox(pathOf(app)));
+    const again = fixture(sqliteInbox(pathOf(app)));
     for (const { add, make, end } of [left, right, again]) {
       expect(await add(await make(parts))).toEqual({ status: "duplicate", id });
       await end();
@@ -179,7 +179,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("a release on one file is noticed by whoever else works on it", async () => {
     const [app, tool] = several(2) as [Inbox, Inbox];
-    const [working, looking] = [bench(app), bench(tool)];
+    const [working, looking] = [fixture(app), fixture(tool)];
     const id = await working.put();
     await working.work("verify", valid);
     await working.work("handle", endedAs("held", "no_handler"));
@@ -194,7 +194,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("many workers on one file do each delivery once", async () => {
     const inboxes = several(3);
-    const benches = inboxes.map(bench);
+    const benches = inboxes.map(fixture);
     const total = 300;
     const adding = benches.flatMap(({ put }, which) =>
       Array.from({ length: total / 3 }, (_, index) => put({ signature: `${which} ${index}` })),
@@ -214,7 +214,7 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("a release of all for a reason runs each once, although they are parked again meanwhile", async () => {
-    const { inbox, clock, put, consume, end } = bench(open());
+    const { inbox, clock, put, consume, end } = fixture(open());
     const count = 1_200;
     const unsigned = { signature: null, arrival: arrivals["held"] as Arrival };
     await Promise.all(Array.from({ length: count }, () => put(unsigned)));
@@ -227,7 +227,7 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("a release in the turn in which it is stored finds it, and hands it out as it is then", async () => {
-    const { inbox, clock, make, consume, until, end } = bench(open());
+    const { inbox, clock, make, consume, until, end } = fixture(open());
     const { jobs } = consume("handle", handled);
     const adding = inbox.add(await make({ signature: null }), arrivals["held"] as Arrival);
     const all = { receiver: "a", reason: "unsigned", now: clock.now() } as const;
@@ -280,7 +280,7 @@ describe.concurrent("sqliteInbox", () => {
     ["is a link to itself", (own: string) => symlinkSync(own, own)],
   ])("stores nothing that it refuses, when its folder %s", async (_what, replace) => {
     const own = mkdtempSync(join(folder, "own-"));
-    const { inbox, put, end } = bench(sqliteInbox(join(own, "inbox.db")));
+    const { inbox, put, end } = fixture(sqliteInbox(join(own, "inbox.db")));
     const ids = [await put()];
     renameSync(own, `${own}-away`);
     replace(own);
@@ -301,7 +301,7 @@ describe.concurrent("sqliteInbox", () => {
     symlinkSync("link.db", chain);
     const inboxes = [sqliteInbox(chain), sqliteInbox(target)];
     expect(new Set(inboxes.map(({ identity }) => identity)).size).toBe(1);
-    const [one, other] = inboxes.map(bench) as [InboxFixture, InboxFixture];
+    const [one, other] = inboxes.map(fixture) as [InboxFixture, InboxFixture];
     const id = await one.put();
     expect(statSync(target).mode & 0o777).toBe(0o600);
     expect((await other.inbox.get(id))?.id).toBe(id);
@@ -312,13 +312,13 @@ describe.concurrent("sqliteInbox", () => {
   it("works on nothing once it is closed, although it could not be opened then", async () => {
     const late = join(folder, "late");
     const path = join(late, "inbox.db");
-    const closed = bench(sqliteInbox(path));
+    const closed = fixture(sqliteInbox(path));
     await expect(closed.inbox.open()).rejects.toThrow(/is not there: create it/);
     const { jobs, errors } = closed.consume("verify", valid);
     await closed.until(() => errors.length > 0, "it fails");
     await closed.inbox.close();
     mkdirSync(late);
-    const { inbox, put, end } = bench(sqliteInbox(path));
+    const { inbox, put, end } = fixture(sqliteInbox(path));
     await put();
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect((await inbox.counts()).received).toBe(1);
@@ -328,7 +328,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("abort() does not wait for a locked file, and gives the lease back once it can", async () => {
     const path = join(folder, `${++files}.db`);
-    const { inbox, put, consume, until, end } = bench(sqliteInbox(path));
+    const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
     const id = await put();
     const first = consume("verify", () => new Promise(() => {}));
     await until(() => first.jobs.length === 1, "it runs");
@@ -347,7 +347,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("works on what it leases in the turn in which it learns that its leases are lost", async () => {
     const path = join(folder, `${++files}.db`);
-    const { inbox, put, consume, until, end } = bench(sqliteInbox(path));
+    const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
     let blocked = false;
     let unblock = (): void => {};
     const opened = new Promise<void>((resolve) => {
@@ -378,7 +378,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("leaves to others what it leased ahead, once its work takes long", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
-    const [left, right] = [bench(one), bench(other)];
+    const [left, right] = [fixture(one), fixture(other)];
     const { jobs, goOn } = await hanging(left);
     await Promise.all(Array.from({ length: 99 }, () => left.put()));
     right.consume("verify", valid);
@@ -392,7 +392,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("does not lease again what it gave back while its work hangs", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
-    const [left, right] = [bench(one), bench(other)];
+    const [left, right] = [fixture(one), fixture(other)];
     const { goOn } = await hanging(left);
     const idle = right.consume("verify", valid);
     const id = await left.put();
@@ -405,7 +405,7 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("hands out all there is where a consumer has no limit", async () => {
-    const { inbox, clock, put, until, end } = bench(open());
+    const { inbox, clock, put, until, end } = fixture(open());
     const opened = deferred();
     const putMany = () => Promise.all(Array.from({ length: 300 }, () => put()));
     await putMany();
@@ -425,7 +425,7 @@ describe.concurrent("sqliteInbox", () => {
 
   it("who works on the stage that ended the process is told what is parked as poison", async () => {
     const path = join(folder, `${++files}.db`);
-    const { inbox, clock, put, work, until, end } = bench(sqliteInbox(path));
+    const { inbox, clock, put, work, until, end } = fixture(sqliteInbox(path));
     const id = await put();
     await work("verify", valid);
     const dead = loadDriver().open(path);
@@ -451,7 +451,7 @@ describe.concurrent("sqliteInbox", () => {
   it("lets go of a consumer that has stopped, while others work on", async () => {
     const { gc: collect } = globalThis;
     if (collect === undefined) throw new Error("Node has to be started with --expose-gc");
-    const { inbox, clock, put, consume, until, end } = bench(open());
+    const { inbox, clock, put, consume, until, end } = fixture(open());
     const { jobs } = consume("handle", handled);
     const work = await (async () => {
       const verify = async () => valid;
@@ -471,7 +471,7 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("refuses a question that can't be asked of its thread, and keeps nothing else from it", async () => {
-    const { inbox, put, end } = bench(open());
+    const { inbox, put, end } = fixture(open());
     await inbox.open();
     const from = { getTime: () => 0 } as Date;
     const [refused, ...ids] = await Promise.allSettled([inbox.list({ from }), put(), put()]);
@@ -484,7 +484,7 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("takes no answer for another's when something can't be sent, and goes on", async () => {
-    const { inbox, make, add, put, consume, clock, until, end } = bench(open());
+    const { inbox, make, add, put, consume, clock, until, end } = fixture(open());
     const { consumer, errors } = consume("verify", valid);
     const first = await put();
     await until(async () => (await inbox.counts()).verified === 1, "the first one is done");
@@ -529,7 +529,7 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("keeps neither path nor signature of what is rejected", async () => {
-    const { inbox, put, work, end } = bench(open());
+    const { inbox, put, work, end } = fixture(open());
     await put({ url: "/hook?rejected" });
     await work("verify", endedAs("rejected", "invalid_signature"));
     await put({ url: "/hook?held" });
@@ -558,7 +558,7 @@ describe.concurrent("sqliteInbox", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
         const [inbox] = several(1) as [Inbox];
-        const { clock, put, work, end } = bench(inbox);
+        const { clock, put, work, end } = fixture(inbox);
         const ids: string[] = [];
         for (const one of steps) {
           if ("add" in one) {

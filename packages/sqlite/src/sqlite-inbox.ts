@@ -95,8 +95,8 @@ class SqliteInbox implements Inbox {
     loadDriver(driver);
     checkThread();
     const file = realPath(resolve(path));
-    const kept = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver, migrate, retention: kept };
+    const stored = retentionOf("sqliteInbox", retention);
+    this.#options = { path: file, driver, migrate, retention: stored };
     this.identity = `sqlite:${file}`;
     this.#consumers = new ConsumerGroup({
       holdsLeases: () => this.#connect().holdsLeases(),

@@ -26,15 +26,15 @@ export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery):
   const { receiver, state, type, reportId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   const found: StoredDelivery[] = [];
-  for (const kept of all) {
+  for (const stored of all) {
     const fits =
-      isChosen(kept.state, state) &&
-      (receiver === undefined || receiver === kept.receiver) &&
-      (type === undefined || type === kept.type) &&
-      (reportId === undefined || reportId === kept.reportId) &&
-      (reason === undefined || reason === kept.reason?.code);
-    if (!fits || kept.id < first || kept.id >= below) continue;
-    found.push(kept);
+      isChosen(stored.state, state) &&
+      (receiver === undefined || receiver === stored.receiver) &&
+      (type === undefined || type === stored.type) &&
+      (reportId === undefined || reportId === stored.reportId) &&
+      (reason === undefined || reason === stored.reason?.code);
+    if (!fits || stored.id < first || stored.id >= below) continue;
+    found.push(stored);
   }
   // Nearly always they are in order already: that costs no more than to have looked.
   found.sort((one, other) => (one.id < other.id ? -1 : 1));

@@ -37,22 +37,22 @@ export function receiverInbox(
     if (!status.closed) return query();
     throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
   };
-  const kept = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
+  const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
   return {
     list: async (query = {}) => {
       checkList(query);
-      return kept(() => inbox.list({ ...query, receiver: name }));
+      return afterPrune(() => inbox.list({ ...query, receiver: name }));
     },
     get: async (id) => {
       checkText("get: id", id);
-      return kept(() => inbox.get(id, name));
+      return afterPrune(() => inbox.get(id, name));
     },
-    counts: () => kept(() => inbox.counts(name)),
+    counts: () => afterPrune(() => inbox.counts(name)),
     summary: async (query) => {
       assertKnownKeys("summary", query, ["from", "until"]);
       checkDate("summary: from", query.from);
       checkDate("summary: until", query.until);
-      return kept(() => inbox.summary({ ...query, receiver: name }));
+      return afterPrune(() => inbox.summary({ ...query, receiver: name }));
     },
     release: async (id) => {
       checkText("release: id", id);

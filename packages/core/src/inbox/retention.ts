@@ -39,13 +39,13 @@ export interface Retention {
 
 /** Whether a delivery is kept no longer. */
 export function isOver(
-  kept: StoredDelivery,
+  stored: StoredDelivery,
   { handledMs, parkedMs }: Retention,
   now: number,
 ): boolean {
-  const { state, endedAt } = kept;
+  const { state, endedAt } = stored;
   if (isWaiting(state)) return false;
-  const short = state === "rejected" || isUnsigned(kept);
+  const short = state === "rejected" || isUnsigned(stored);
   return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
 }
 

@@ -87,54 +87,54 @@ export function attemptOutcome(stored: string): Attempt["outcome"] {
 }
 
 /** Projects a stored delivery to a list entry. */
-export function entryOf(kept: StoredDelivery): Entry {
+export function entryOf(stored: StoredDelivery): Entry {
   return {
-    id: kept.id,
-    state: kept.state,
-    reason: kept.reason,
-    type: kept.type,
-    reportId: kept.reportId,
-    receivedAt: new Date(kept.receivedAt),
-    attempts: kept.attempts,
-    nextAttemptAt: isWaiting(kept.state) ? new Date(kept.dueAt) : null,
-    lastError: kept.lastError,
-    ackMs: kept.ackMs,
+    id: stored.id,
+    state: stored.state,
+    reason: stored.reason,
+    type: stored.type,
+    reportId: stored.reportId,
+    receivedAt: new Date(stored.receivedAt),
+    attempts: stored.attempts,
+    nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
+    lastError: stored.lastError,
+    ackMs: stored.ackMs,
   };
 }
 
 /** Projects a stored delivery to its details. */
-export function detailsOf(kept: StoredDelivery): EntryDetails {
-  const { body, headers, history, verification } = kept;
+export function detailsOf(stored: StoredDelivery): EntryDetails {
+  const { body, headers, history, verification } = stored;
   return {
-    ...entryOf(kept),
+    ...entryOf(stored),
     ...{ headers, verification, history: [...history] },
     body: body === null ? null : new TextDecoder().decode(body),
   };
 }
 
 /** Projects a stored delivery to a job. */
-export function jobOf(kept: StoredDelivery): Job {
+export function jobOf(stored: StoredDelivery): Job {
   return {
-    id: kept.id,
-    signature: kept.signature,
-    url: kept.url,
-    context: kept.context,
-    headers: kept.headers,
-    body: kept.body ?? emptyBytes,
-    receivedAt: new Date(kept.receivedAt),
-    state: kept.state,
-    stage: kept.stage,
-    reason: kept.reason,
-    type: kept.type,
-    reportId: kept.reportId,
-    attempts: kept.attempts,
-    nextAttemptAt: isWaiting(kept.state) ? new Date(kept.dueAt) : null,
-    lastError: kept.lastError,
-    ackMs: kept.ackMs,
-    verification: kept.verification,
-    released: kept.released,
-    retryState: kept.retryState,
-    sameSignatureAs: kept.sameSignatureAs,
+    id: stored.id,
+    signature: stored.signature,
+    url: stored.url,
+    context: stored.context,
+    headers: stored.headers,
+    body: stored.body ?? emptyBytes,
+    receivedAt: new Date(stored.receivedAt),
+    state: stored.state,
+    stage: stored.stage,
+    reason: stored.reason,
+    type: stored.type,
+    reportId: stored.reportId,
+    attempts: stored.attempts,
+    nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
+    lastError: stored.lastError,
+    ackMs: stored.ackMs,
+    verification: stored.verification,
+    released: stored.released,
+    retryState: stored.retryState,
+    sameSignatureAs: stored.sameSignatureAs,
   };
 }
 

@@ -25,16 +25,16 @@ describe("applyOutcome()", () => {
     ["what was handled", signed, { to: "handled" }, all],
     ["what is dead without a signature", unsigned, dead, all],
   ] as const)("says what is kept of %s", (_what, arrival, outcome, expected) => {
-    const kept = newStoredDelivery(delivery, arrival, null);
-    applyOutcome(kept, outcome, 1_000, 1_000);
-    expect(kept).toMatchObject(expected);
+    const stored = newStoredDelivery(delivery, arrival, null);
+    applyOutcome(stored, outcome, 1_000, 1_000);
+    expect(stored).toMatchObject(expected);
   });
 
   it("keeps all of what was handled because somebody released it", () => {
-    const kept = newStoredDelivery(delivery, unsigned, null);
-    kept.released = true;
-    applyOutcome(kept, { to: "handled" }, 1_000, 1_000);
-    expect(kept).toMatchObject(all);
+    const stored = newStoredDelivery(delivery, unsigned, null);
+    stored.released = true;
+    applyOutcome(stored, { to: "handled" }, 1_000, 1_000);
+    expect(stored).toMatchObject(all);
   });
 });
 
@@ -62,8 +62,14 @@ describe("a state", () => {
       "verified",
     ],
   ])("is %s after reopen()", (_what, arrival, state) => {
-    const kept = newStoredDelivery(delivery, arrival, null);
-    reopen(kept, 5_000);
-    expect(kept).toMatchObject({ state, released: true, reason: null, attempts: 0, dueAt: 5_000 });
+    const stored = newStoredDelivery(delivery, arrival, null);
+    reopen(stored, 5_000);
+    expect(stored).toMatchObject({
+      state,
+      released: true,
+      reason: null,
+      attempts: 0,
+      dueAt: 5_000,
+    });
   });
 });

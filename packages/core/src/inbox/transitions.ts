@@ -20,59 +20,59 @@ const historyOfStage = 20;
  * Applies the outcome of an attempt. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
  */
 export function applyOutcome(
-  kept: StoredDelivery,
+  stored: StoredDelivery,
   outcome: Outcome,
   startedAt: number,
   now: number,
 ): void {
-  const { stage } = kept;
+  const { stage } = stored;
   const error = ("error" in outcome && outcome.error) || null;
   const at = new Date(startedAt);
-  remember(kept, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
-  kept.type = outcome.type ?? kept.type;
-  kept.reportId = outcome.reportId ?? kept.reportId;
-  kept.lastError = error;
-  kept.endedAt = now;
+  remember(stored, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
+  stored.type = outcome.type ?? stored.type;
+  stored.reportId = outcome.reportId ?? stored.reportId;
+  stored.lastError = error;
+  stored.endedAt = now;
   if (outcome.to === "retry") {
-    kept.attempts += outcome.countsAsAttempt ? 1 : 0;
-    kept.dueAt = now + outcome.afterMs;
-    kept.lowPriority = outcome.lowPriority ?? kept.lowPriority;
-    kept.retryState = outcome.retryState ?? kept.retryState;
+    stored.attempts += outcome.countsAsAttempt ? 1 : 0;
+    stored.dueAt = now + outcome.afterMs;
+    stored.lowPriority = outcome.lowPriority ?? stored.lowPriority;
+    stored.retryState = outcome.retryState ?? stored.retryState;
     return;
   }
-  kept.attempts = outcome.to === "verified" ? 0 : kept.attempts + 1;
-  kept.state = outcome.to;
-  kept.stage = outcome.to === "verified" ? "handle" : stage;
-  kept.reason = "reason" in outcome ? outcome.reason : null;
-  kept.verification = ("verification" in outcome && outcome.verification) || kept.verification;
-  kept.dueAt = now;
-  kept.lowPriority = false;
-  kept.retryState = null;
-  const isOver = kept.state === "rejected" || kept.state === "handled";
-  if (kept.verification !== null || isOver) kept.signature = null;
-  if (kept.state === "rejected" || (kept.state === "handled" && isUnsigned(kept))) {
-    kept.body = null;
-    kept.url = "";
+  stored.attempts = outcome.to === "verified" ? 0 : stored.attempts + 1;
+  stored.state = outcome.to;
+  stored.stage = outcome.to === "verified" ? "handle" : stage;
+  stored.reason = "reason" in outcome ? outcome.reason : null;
+  stored.verification = ("verification" in outcome && outcome.verification) || stored.verification;
+  stored.dueAt = now;
+  stored.lowPriority = false;
+  stored.retryState = null;
+  const isOver = stored.state === "rejected" || stored.state === "handled";
+  if (stored.verification !== null || isOver) stored.signature = null;
+  if (stored.state === "rejected" || (stored.state === "handled" && isUnsigned(stored))) {
+    stored.body = null;
+    stored.url = "";
   }
 }
 
 /** Reopens a delivery: to be verified while its signature is kept and has no verdict, else to be handled. */
-export function reopen(kept: StoredDelivery, now: number): void {
-  const unverified = kept.verification === null && kept.signature !== null;
-  kept.state = unverified ? "received" : "verified";
-  kept.stage = unverified ? "verify" : "handle";
-  kept.reason = null;
-  kept.released = true;
-  kept.attempts = 0;
-  kept.dueAt = now;
-  kept.lowPriority = false;
-  kept.retryState = null;
+export function reopen(stored: StoredDelivery, now: number): void {
+  const unverified = stored.verification === null && stored.signature !== null;
+  stored.state = unverified ? "received" : "verified";
+  stored.stage = unverified ? "verify" : "handle";
+  stored.reason = null;
+  stored.released = true;
+  stored.attempts = 0;
+  stored.dueAt = now;
+  stored.lowPriority = false;
+  stored.retryState = null;
 }
 
-function remember(kept: StoredDelivery, attempt: Attempt): void {
-  const ofStage = kept.history.filter(({ stage }) => stage === attempt.stage);
+function remember(stored: StoredDelivery, attempt: Attempt): void {
+  const ofStage = stored.history.filter(({ stage }) => stage === attempt.stage);
   const dropped = ofStage.length === historyOfStage ? ofStage[0] : undefined;
-  kept.history = [...kept.history.filter((one) => one !== dropped), attempt];
+  stored.history = [...stored.history.filter((one) => one !== dropped), attempt];
 }
 
 /** A delivery to release, retry or discard. */

@@ -128,7 +128,7 @@ describe("receive() finds the signature", () => {
     ["/hook?a=1&signature=a%2Fb+c%3D&b=2", "/hook?a=1&signature=[signature]&b=2"],
     ["/hook?signature=%20a%2fb%20c%3d", "/hook?signature=[signature]"],
     ["/hook?a=1&signature=none&b=s-3", "/hook?a=1&signature=none&b=[signature]"],
-  ])("in the address %s, which is kept without it", async (at, kept) => {
+  ])("in the address %s, which is kept without it", async (at, stored) => {
     const { url: found, signature } = await accepted(
       {},
       {
@@ -140,7 +140,7 @@ describe("receive() finds the signature", () => {
       },
     );
     expect(["s-3", "a/b c="]).toContain(signature);
-    expect(found).toBe(kept);
+    expect(found).toBe(stored);
   });
 
   it("in the body, when the address stays as it is", async () => {

@@ -78,7 +78,7 @@ export async function receive(
     url: keptUrl(
       typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
     ),
-    headers: kept(incoming),
+    headers: stored(incoming),
     body,
     signature,
     claims: null,
@@ -145,7 +145,7 @@ function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undef
   }
 }
 
-function kept({ headers }: Incoming): KeptHeaders {
+function stored({ headers }: Incoming): KeptHeaders {
   const given = (name: string) => {
     const value = headerOf(headers, name);
     return value === null ? undefined : cut(value, headerLength);

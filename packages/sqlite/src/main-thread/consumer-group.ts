@@ -42,10 +42,10 @@ export class ConsumerGroup {
       if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
-    for (const kept of poisoned) {
+    for (const stored of poisoned) {
       this.#active()
-        .find(({ receiver, stage }) => receiver === kept.receiver && stage === kept.stage)
-        ?.poisoned(kept);
+        .find(({ receiver, stage }) => receiver === stored.receiver && stage === stored.stage)
+        ?.poisoned(stored);
     }
   }
 

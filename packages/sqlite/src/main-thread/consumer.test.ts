@@ -12,8 +12,8 @@ function leased(seq: number): Leased {
     ...{ id: `id-${seq}`, receiver: "a", receivedAt: 0, key: null, signature: "s", url: "/" },
     ...{ context: null, headers: {}, body: new Uint8Array(), ackMs: 0 },
   };
-  const kept = newStoredDelivery(delivery, { to: "received" }, null);
-  return { seq, workerId: 1, kept, isFirstStart: true };
+  const stored = newStoredDelivery(delivery, { to: "received" }, null);
+  return { seq, workerId: 1, stored, isFirstStart: true };
 }
 
 it("a verdict that can't be recorded, because the lease is lost, is sent once while its handler runs", async () => {

@@ -125,10 +125,10 @@ export class SqliteConsumer implements Consumer, RunHost {
   }
 
   /** A delivery was parked, because work on it ended the process too often. */
-  poisoned(kept: StoredDelivery): void {
-    const { code = "poison", message = "" } = kept.reason ?? {};
+  poisoned(stored: StoredDelivery): void {
+    const { code = "poison", message = "" } = stored.reason ?? {};
     // Its state before that was recorded.
-    const before = { ...kept, attempts: kept.attempts - 1 };
+    const before = { ...stored, attempts: stored.attempts - 1 };
     this.options.onRecorded?.(jobOf(before), park("dead", code, message));
   }
 

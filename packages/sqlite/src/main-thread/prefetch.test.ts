@@ -24,7 +24,7 @@ function leased(bytes = 10): Leased {
     seq,
     isFirstStart: true,
     workerId: 1,
-    kept: newStoredDelivery(delivery, { to: "received" }, null),
+    stored: newStoredDelivery(delivery, { to: "received" }, null),
   };
 }
 

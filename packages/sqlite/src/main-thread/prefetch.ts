@@ -6,7 +6,7 @@ import { type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
 export interface Leased {
   readonly seq: number;
   readonly workerId: number;
-  readonly kept: StoredDelivery;
+  readonly stored: StoredDelivery;
   /** Whether no process has ended since work on it began for the first time. */
   readonly isFirstStart: boolean;
 }
@@ -104,6 +104,6 @@ export class PrefetchBuffer {
   }
 }
 
-function bytesOf({ kept }: Leased): number {
-  return kept.body?.byteLength ?? 0;
+function bytesOf({ stored }: Leased): number {
+  return stored.body?.byteLength ?? 0;
 }

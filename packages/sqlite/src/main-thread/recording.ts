@@ -26,19 +26,19 @@ export interface Recorder {
 /** One completion, which is sent until it is recorded or the lease is lost; then `done` is told which. */
 export class Recording {
   readonly completion: Completion;
-  readonly kept: StoredDelivery;
+  readonly stored: StoredDelivery;
   readonly #recorder: Recorder;
   #done: ((isRecorded: boolean) => void) | null;
 
   constructor(
     recorder: Recorder,
     completion: Completion,
-    kept: StoredDelivery,
+    stored: StoredDelivery,
     done: (isRecorded: boolean) => void,
   ) {
     this.#recorder = recorder;
     this.completion = completion;
-    this.kept = kept;
+    this.stored = stored;
     this.#done = done;
   }
 

@@ -48,8 +48,8 @@ export class Run {
     this.#host = host;
     this.#leased = leased;
     this.#signal = host.signal;
-    this.#leasedFor = leased.kept.stage;
-    this.#kindBefore = kindOf(leased.kept);
+    this.#leasedFor = leased.stored.stage;
+    this.#kindBefore = kindOf(leased.stored);
     this.#startedAt = this.#now();
   }
 
@@ -59,7 +59,7 @@ export class Run {
   }
 
   start(): void {
-    const job = jobOf(this.#leased.kept);
+    const job = jobOf(this.#leased.stored);
     this.#attempt(job, this.#work(job), (settled) => {
       this.#host.worked(performance.now() - this.#began);
       const handling = settled.outcome.to === "verified" ? this.#handleAtOnce(settled) : false;
@@ -120,7 +120,7 @@ export class Run {
     // If the lease is uncertain, the verdict is recorded or refused first; also if work on it may have ended a process.
     const isSure = this.#leased.isFirstStart && this.#isLeased() === true && !this.#signal.aborted;
     if (stopped || !isSure || options.handleAtOnce === undefined) return false;
-    const job = jobOf(this.#leased.kept);
+    const job = jobOf(this.#leased.stored);
     const startedAt = this.#now();
     const handling = options.handleAtOnce(job, this.#signal, () => this.#isLeased());
     if (handling === null) return false;
@@ -141,7 +141,7 @@ export class Run {
     const end = (outcome: Outcome): void => {
       if (this.#endEarly !== endEarly) return;
       this.#endEarly = null;
-      applyOutcome(this.#leased.kept, outcome, this.#startedAt, this.#now());
+      applyOutcome(this.#leased.stored, outcome, this.#startedAt, this.#now());
       then({ job, outcome });
     };
     const endEarly = (): void => end(stopped);
@@ -163,7 +163,7 @@ export class Run {
     then: (isRecorded: boolean) => void,
   ): void {
     const { options } = this.#host;
-    new Recording(this.#host, completion, this.#leased.kept, (isRecorded) => {
+    new Recording(this.#host, completion, this.#leased.stored, (isRecorded) => {
       if (isRecorded) {
         for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
       }
@@ -172,16 +172,16 @@ export class Run {
   }
 
   #completion(keepsLease: boolean): Completion {
-    const { seq, workerId, kept } = this.#leased;
+    const { seq, workerId, stored } = this.#leased;
     return {
       seq,
       stage: this.#leasedFor,
       leasedTo: workerId,
       receiver: this.#host.options.receiver,
       kindBefore: this.#kindBefore,
-      kindAfter: kindOf(kept),
+      kindAfter: kindOf(stored),
       keepsLease,
-      changes: changesOf(kept, this.#now()),
+      changes: changesOf(stored, this.#now()),
     };
   }
 

@@ -191,7 +191,7 @@ export class ThreadClient {
     if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
     if (counts !== null) this.#listener.counted(counts);
     const inMemory = new Map<number, StoredDelivery>();
-    const wanted = new Set(claimed.filter(({ kept }) => kept === null).map(({ seq }) => seq));
+    const wanted = new Set(claimed.filter(({ stored }) => stored === null).map(({ seq }) => seq));
     this.#adding.settle(adds, (result, adding) => {
       const { delivery, arrival } = adding;
       this.pending.remove(adding);
@@ -204,16 +204,16 @@ export class ThreadClient {
       return added;
     });
     for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
-      const { completion, kept } = recording;
-      if (wanted.has(completion.seq)) inMemory.set(completion.seq, kept);
+      const { completion, stored } = recording;
+      if (wanted.has(completion.seq)) inMemory.set(completion.seq, stored);
       recording.resolve(completions[index] as CompletionResult);
     }
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
     if (lost) this.#consumers.loseLeases();
-    for (const { consumer, seq, kept, isFirstStart, cost } of claimed) {
-      const delivery = kept ?? inMemory.get(seq);
+    for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
+      const delivery = stored ?? inMemory.get(seq);
       if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
-      const leased = { seq, workerId: workerId ?? 0, kept: delivery, isFirstStart };
+      const leased = { seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
       this.#consumers.lease(consumer, leased, cost);
     }
     this.#consumers.claimed(reply, asOf);

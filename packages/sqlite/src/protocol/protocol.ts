@@ -129,7 +129,7 @@ export interface Claimed {
   readonly consumer: number;
   readonly seq: number;
   /** Null for a delivery that was just added or recorded: the main thread still has it in memory. */
-  readonly kept: StoredDelivery | null;
+  readonly stored: StoredDelivery | null;
   /** Whether no process has ended since work on it began for the first time. */
   readonly isFirstStart: boolean;
   /** The credit that it uses up. */

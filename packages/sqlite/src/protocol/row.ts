@@ -11,7 +11,7 @@ import { attemptOutcome, isUnsigned, type StoredDelivery, states } from "@report
 import type { Row, Value } from "../database/driver.ts";
 import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./queues.ts";
 
-type Encoder = (kept: StoredDelivery, position: QueuePosition) => Value;
+type Encoder = (stored: StoredDelivery, position: QueuePosition) => Value;
 
 /** The columns that change during the work on a delivery, each with its value of a delivery in memory. */
 const encoders: Readonly<Record<string, Encoder>> = {
@@ -30,7 +30,7 @@ const encoders: Readonly<Record<string, Encoder>> = {
   memo: ({ retryState }) => retryState,
   last_error: ({ lastError }) => lastError,
   ended_at: ({ endedAt }, { queue }) => (queue === null ? endedAt : null),
-  kept_as: (kept, { queue }) => (queue === null ? retentionClassOf(kept) : null),
+  kept_as: (stored, { queue }) => (queue === null ? retentionClassOf(stored) : null),
   history: ({ history }) => historyText(history),
   signature: ({ signature }) => signature,
 };
@@ -42,9 +42,9 @@ export const changedColumns: readonly string[] = Object.keys(encoders);
 export type Changes = readonly Value[];
 
 /** The changes that store a delivery in memory. */
-export function changesOf(kept: StoredDelivery, now: number): Changes {
-  const position = positionOf(kept, now);
-  return inOrder.map((encode) => encode(kept, position));
+export function changesOf(stored: StoredDelivery, now: number): Changes {
+  const position = positionOf(stored, now);
+  return inOrder.map((encode) => encode(stored, position));
 }
 
 const inOrder = Object.values(encoders);
@@ -72,8 +72,8 @@ export function retentionClassAfter(changes: Changes): Value {
 
 /** Whether the delivery keeps neither body, path nor query. */
 export function dropsBody(changes: Changes): boolean {
-  const kept = changes[retentionClassAt];
-  return kept === retentionClass.rejected || kept === retentionClass.unsignedHandled;
+  const stored = changes[retentionClassAt];
+  return stored === retentionClass.rejected || stored === retentionClass.unsignedHandled;
 }
 
 /** The retention of a delivery at the end of its way: an index of the times in maintenance.ts. `unsigned` is held. */
@@ -95,9 +95,9 @@ function historyText(history: StoredDelivery["history"]): string | null {
   return stored.length === 0 ? null : JSON.stringify(stored);
 }
 
-function retentionClassOf(kept: StoredDelivery): number {
-  const { state } = kept;
-  const unsigned = isUnsigned(kept);
+function retentionClassOf(stored: StoredDelivery): number {
+  const { state } = stored;
+  const unsigned = isUnsigned(stored);
   if (state === "rejected") return retentionClass.rejected;
   if (state === "handled")
     return unsigned ? retentionClass.unsignedHandled : retentionClass.handled;

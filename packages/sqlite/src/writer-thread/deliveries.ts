@@ -110,13 +110,13 @@ export class Deliveries {
   }
 
   /** Changes a delivery without a lease; returns it. */
-  edit(row: Row, now: number, change: (kept: StoredDelivery) => void): StoredDelivery {
-    const kept = this.storedDeliveryOf(row);
-    const kindBefore = kindOf(kept);
-    change(kept);
-    this.#change.run(...changesOf(kept, now), Number(row["seq"]));
-    this.#recount(Number(row["receiver"]), kindBefore, kindOf(kept));
-    return kept;
+  edit(row: Row, now: number, change: (stored: StoredDelivery) => void): StoredDelivery {
+    const stored = this.storedDeliveryOf(row);
+    const kindBefore = kindOf(stored);
+    change(stored);
+    this.#change.run(...changesOf(stored, now), Number(row["seq"]));
+    this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
+    return stored;
   }
 
   /** Deletes a delivery; of its row, the columns seq, receiver, state and verification are needed. */

@@ -103,20 +103,20 @@ const consumer = (credit: number): ConsumerState => ({
   ...{ consumer: 1, receiver: "a", stage: "verify", now, credit },
 });
 
-function verified({ seq, kept: claimed }: Claimed, workerId: number | null): Completion {
-  const kept = { ...claimed } as StoredDelivery;
-  const kindBefore = kindOf(kept);
+function verified({ seq, stored: claimed }: Claimed, workerId: number | null): Completion {
+  const stored = { ...claimed } as StoredDelivery;
+  const kindBefore = kindOf(stored);
   const found = { type: "report.complete", reportId: "r" } as const;
-  applyOutcome(kept, { to: "verified", verification: "valid", ...found }, now, now);
+  applyOutcome(stored, { to: "verified", verification: "valid", ...found }, now, now);
   return {
     ...{ seq, stage: "verify", leasedTo: workerId ?? 0, receiver: "a" },
     keepsLease: false,
-    ...{ kindBefore, kindAfter: kindOf(kept), changes: changesOf(kept, now) },
+    ...{ kindBefore, kindAfter: kindOf(stored), changes: changesOf(stored, now) },
   };
 }
 
 const idsOf = (reply: Pick<Reply, "claimed">): unknown[] =>
-  reply.claimed.map(({ kept }) => kept?.id);
+  reply.claimed.map(({ stored }) => stored?.id);
 
 describe("Writer", () => {
   it("commitBatch() claims a part of a backlog, the oldest first, and tells that more is due", () => {
@@ -237,7 +237,7 @@ describe("Writer", () => {
     one.writer.close();
     const other = open(path);
     const [claimed] = other.commit({ consumers: [consumer(1)] }).claimed;
-    expect(claimed).toMatchObject({ kept: { id: "1", attempts: 0 }, isFirstStart: true });
+    expect(claimed).toMatchObject({ stored: { id: "1", attempts: 0 }, isFirstStart: true });
     other.writer.close();
   });
 

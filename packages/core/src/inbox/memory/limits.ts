@@ -19,16 +19,16 @@ export class Ended<T extends StoredDelivery> {
   );
 
   /** Adds a delivery; calls `drop` with the oldest of its kind if there are too many. */
-  add(kept: T, drop: (oldest: T) => void): void {
-    const kind = kindOf(kept);
-    const all = kind && this.#kinds.get(kind)?.add(kept);
+  add(stored: T, drop: (oldest: T) => void): void {
+    const kind = kindOf(stored);
+    const all = kind && this.#kinds.get(kind)?.add(stored);
     if (!all || all.size <= endedMax[kind]) return;
     const [oldest] = all;
     if (oldest !== undefined) drop(oldest);
   }
 
-  delete(kept: T): void {
-    for (const kind of this.#kinds.values()) kind.delete(kept);
+  delete(stored: T): void {
+    for (const kind of this.#kinds.values()) kind.delete(stored);
   }
 
   /** The deliveries that may be dropped to make room. Rejected ones have no bytes. */
@@ -37,11 +37,11 @@ export class Ended<T extends StoredDelivery> {
   }
 }
 
-function kindOf(kept: StoredDelivery): keyof typeof endedMax | null {
-  const { state, verification, released } = kept;
+function kindOf(stored: StoredDelivery): keyof typeof endedMax | null {
+  const { state, verification, released } = stored;
   if (state === "rejected") return "rejected";
-  if (state === "handled") return isUnsigned(kept) ? "unsignedHandled" : "handled";
-  if (state === "dead" && isUnsigned(kept)) return "unsignedDead";
+  if (state === "handled") return isUnsigned(stored) ? "unsignedHandled" : "handled";
+  if (state === "dead" && isUnsigned(stored)) return "unsignedDead";
   return verification === "valid" || released ? null : "notVerified";
 }
 

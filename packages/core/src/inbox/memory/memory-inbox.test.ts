@@ -18,7 +18,7 @@ const { guarantees } = memoryInbox();
 for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantees }))
   test(name, run);
 
-const bench = (options?: Parameters<typeof memoryInbox>[0]) =>
+const fixture = (options?: Parameters<typeof memoryInbox>[0]) =>
   createInboxFixture(memoryInbox(options), 60_000);
 
 describe("memoryInbox", () => {
@@ -31,7 +31,7 @@ describe("memoryInbox", () => {
   });
 
   it("add() rejects when the bodies are over maxBytes, after the oldest handled made room", async () => {
-    const { inbox, put, work } = bench({ maxBytes: 100 });
+    const { inbox, put, work } = fixture({ maxBytes: 100 });
     const body = (character: string) => character.repeat(40);
     const first = await put({ body: body("a") });
     await work("verify", valid);
@@ -46,7 +46,7 @@ describe("memoryInbox", () => {
   });
 
   it("add() counts long addresses, signatures and headers, and rejected ones keep none of them", async () => {
-    const { inbox, make, add, work } = bench({ maxBytes: 10_000 });
+    const { inbox, make, add, work } = fixture({ maxBytes: 10_000 });
     const long = (number: number) =>
       make({ url: "/".padEnd(2_000, `${number}`), signature: `${number}`.repeat(3_000) });
     await add(await long(1));
@@ -61,7 +61,7 @@ describe("memoryInbox", () => {
   });
 
   it("keeps the last 1,000 handled", async () => {
-    const { inbox, put, consume, until } = bench();
+    const { inbox, put, consume, until } = fixture();
     for (let count = 0; count < 1_100; count++) await put();
     consume("verify", valid, { concurrency: 100 });
     consume("handle", handled, { concurrency: 100 });
@@ -73,7 +73,7 @@ describe("memoryInbox", () => {
   });
 
   it("is bounded when a flood of 50,000 forged deliveries comes", async () => {
-    const { inbox, clock, consume, until, end } = bench({ maxBytes: 5_000_000 });
+    const { inbox, clock, consume, until, end } = fixture({ maxBytes: 5_000_000 });
     const body = new Uint8Array(1_000);
     const { jobs } = consume("verify", endedAs("rejected", "invalid_signature"), {
       concurrency: 64,
@@ -109,7 +109,7 @@ describe("memoryInbox", () => {
   });
 
   it("holds at most 10,000 that never got a verdict", async () => {
-    const { inbox, clock, consume, until, end } = bench();
+    const { inbox, clock, consume, until, end } = fixture();
     consume("verify", endedAs("held", "not_verified"), { concurrency: 64 });
     for (let count = 0; count < 10_100; count++) {
       const key = new Uint8Array(24);
@@ -135,7 +135,7 @@ describe("memoryInbox", () => {
   });
 
   it("consume() lets the event loop breathe while it works off a backlog", async () => {
-    const { inbox, put, consume, until, end } = bench();
+    const { inbox, put, consume, until, end } = fixture();
     for (let count = 0; count < 1_000; count++) await put();
     let atFirstTurn = -1;
     setTimeout(async () => {
@@ -148,7 +148,7 @@ describe("memoryInbox", () => {
   });
 
   it("consume() sets no timer for what is due while all its places are taken", async () => {
-    const { clock, put, work, consume, until, end } = bench();
+    const { clock, put, work, consume, until, end } = fixture();
     await put();
     await work("verify", later(1_000));
     await put();
@@ -169,7 +169,7 @@ describe("memoryInbox", () => {
   });
 
   it("consume() goes on for the other worker when one stops while something is not due", async () => {
-    const { clock, put, work, consume, until, end } = bench();
+    const { clock, put, work, consume, until, end } = fixture();
     await put();
     await work("verify", later(1_000));
     const [one, other] = [consume("verify", valid), consume("verify", valid)];
@@ -222,7 +222,7 @@ describe("memoryInbox", () => {
     const maxBytes = 300;
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
-        const { inbox, clock, make, add, consume, end } = bench({ maxBytes });
+        const { inbox, clock, make, add, consume, end } = fixture({ maxBytes });
         const errors: unknown[] = [];
         const tolerated = (error: { code?: unknown }): void => void errors.push(error.code);
         const run = async (stage: "verify" | "handle", step: Step, stop: "stop" | "abort") => {

@@ -51,7 +51,7 @@ class MemoryInbox implements Inbox {
   readonly guarantees: Inbox["guarantees"];
   readonly #retention: Retention;
   readonly #maxBytes: number;
-  readonly #kept = new Map<string, Slot>();
+  readonly #stored = new Map<string, Slot>();
   readonly #ended = new Ended<Slot>();
   readonly #window = new MemoryDedupeWindow();
   readonly #waiting = new Map<string, Waiting>();
@@ -87,14 +87,14 @@ class MemoryInbox implements Inbox {
     const { duplicateOf, sameSignatureAs = null } = this.#window.look(key, receivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
     this.#makeRoom(bytesOf(delivery));
-    const kept: Slot = newStoredDelivery(delivery, arrival, sameSignatureAs);
-    if (key !== null) kept.knownKey = this.#window.add(key, id, receivedAt);
-    this.#kept.set(id, kept);
-    this.#count(kept, 1);
-    const waits = isWaiting(kept.state);
-    if (!waits) this.#place(kept, receivedAt);
+    const stored: Slot = newStoredDelivery(delivery, arrival, sameSignatureAs);
+    if (key !== null) stored.knownKey = this.#window.add(key, id, receivedAt);
+    this.#stored.set(id, stored);
+    this.#count(stored, 1);
+    const waits = isWaiting(stored.state);
+    if (!waits) this.#place(stored, receivedAt);
     await endOfTick();
-    if (waits) this.#place(kept, receivedAt);
+    if (waits) this.#place(stored, receivedAt);
     return sameSignatureAs === null
       ? { status: "added", id }
       : { status: "added", id, sameSignatureAs };
@@ -103,8 +103,8 @@ class MemoryInbox implements Inbox {
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
     const queue = this.#waitingOf(policy.receiver)[stage];
     const deliveries: DeliveryChanges<Slot> = {
-      change: (kept, change) => this.#change(kept, change),
-      place: (kept, now) => this.#place(kept, now),
+      change: (stored, change) => this.#change(stored, change),
+      place: (stored, now) => this.#place(stored, now),
     };
     const consumer = new MemoryConsumer(queue, deliveries, work, policy);
     this.#consumers.push(consumer);
@@ -112,13 +112,13 @@ class MemoryInbox implements Inbox {
   };
 
   readonly get: Inbox["get"] = async (id, receiver) => {
-    const kept = this.#find(id, receiver);
-    return kept === undefined ? null : detailsOf(kept);
+    const stored = this.#find(id, receiver);
+    return stored === undefined ? null : detailsOf(stored);
   };
 
   readonly list: Inbox["list"] = async (query = {}) =>
-    filterEntries(this.#kept.values(), query).map(entryOf);
-  readonly summary: Inbox["summary"] = async (query) => summarize(this.#kept.values(), query);
+    filterEntries(this.#stored.values(), query).map(entryOf);
+  readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
   readonly backlog: Inbox["backlog"] = (receiver) => ({ ...this.#waitingOf(receiver).load });
 
   readonly counts: Inbox["counts"] = async (receiver) => {
@@ -141,68 +141,69 @@ class MemoryInbox implements Inbox {
       const parked = [...this.#of(receiver)].filter(
         ({ state, reason }) => isParked(state) && reason?.code === query.reason,
       );
-      for (const kept of parked) this.#reopen(kept, now);
+      for (const stored of parked) this.#reopen(stored, now);
       return parked.length;
     }
-    const kept = this.#mustFind("id" in query ? query.id : query.retry, receiver);
+    const stored = this.#mustFind("id" in query ? query.id : query.retry, receiver);
     if ("id" in query) {
-      assertReleasable(kept);
-      this.#reopen(kept, now);
+      assertReleasable(stored);
+      this.#reopen(stored, now);
       return 1;
     }
-    const isLater = isWaiting(kept.state) && kept.dueAt > now;
-    if (!isLater || !this.#waitingOf(receiver)[kept.stage].remove(kept)) throw notWaiting(kept.id);
-    kept.dueAt = now;
-    this.#place(kept, now);
+    const isLater = isWaiting(stored.state) && stored.dueAt > now;
+    if (!isLater || !this.#waitingOf(receiver)[stored.stage].remove(stored))
+      throw notWaiting(stored.id);
+    stored.dueAt = now;
+    this.#place(stored, now);
     return 1;
   };
 
   readonly discard: Inbox["discard"] = async (id, receiver) => {
-    const kept = this.#mustFind(id, receiver);
-    assertParked(kept);
-    this.#delete(kept);
+    const stored = this.#mustFind(id, receiver);
+    assertParked(stored);
+    this.#delete(stored);
   };
 
   readonly prune: Inbox["prune"] = async (now) => {
-    const before = this.#kept.size;
+    const before = this.#stored.size;
     this.#window.prune(now.getTime());
-    for (const kept of this.#kept.values()) {
-      if (isOver(kept, this.#retention, now.getTime())) this.#delete(kept);
+    for (const stored of this.#stored.values()) {
+      if (isOver(stored, this.#retention, now.getTime())) this.#delete(stored);
     }
-    return before - this.#kept.size;
+    return before - this.#stored.size;
   };
 
-  #reopen(kept: Slot, now: number): void {
-    this.#change(kept, () => reopen(kept, now));
-    this.#place(kept, now);
+  #reopen(stored: Slot, now: number): void {
+    this.#change(stored, () => reopen(stored, now));
+    this.#place(stored, now);
   }
 
-  #change(kept: Slot, change: () => void): void {
-    this.#count(kept, -1);
-    if (!isWaiting(kept.state)) this.#ended.delete(kept);
+  #change(stored: Slot, change: () => void): void {
+    this.#count(stored, -1);
+    if (!isWaiting(stored.state)) this.#ended.delete(stored);
     change();
-    this.#count(kept, 1);
+    this.#count(stored, 1);
   }
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
-  #place(kept: Slot, now: number): void {
-    if (isWaiting(kept.state)) this.#waitingOf(kept.receiver)[kept.stage].push(kept, now);
-    else this.#ended.add(kept, (oldest) => this.#delete(oldest));
+  #place(stored: Slot, now: number): void {
+    if (isWaiting(stored.state)) this.#waitingOf(stored.receiver)[stored.stage].push(stored, now);
+    else this.#ended.add(stored, (oldest) => this.#delete(oldest));
   }
 
-  #delete(kept: Slot): void {
-    this.#count(kept, -1);
-    this.#ended.delete(kept);
+  #delete(stored: Slot): void {
+    this.#count(stored, -1);
+    this.#ended.delete(stored);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
-    if (kept.state !== "handled") this.#window.forget(kept.knownKey);
-    this.#kept.delete(kept.id);
+    if (stored.state !== "handled") this.#window.forget(stored.knownKey);
+    this.#stored.delete(stored.id);
   }
 
   #makeRoom(bytes: number): void {
     const fits = (): boolean => this.#bytes + bytes <= this.#maxBytes;
     if (fits()) return;
-    for (const kept of this.#ended.oldest()) {
-      this.#delete(kept);
+    for (const stored of this.#ended.oldest()) {
+      this.#delete(stored);
       if (fits()) return;
     }
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
@@ -210,10 +211,10 @@ class MemoryInbox implements Inbox {
   }
 
   /** Adds it to the numbers that limits are compared with, or takes it out. */
-  #count(kept: Slot, by: 1 | -1): void {
-    const { receiver, state, verification, lowPriority } = kept;
+  #count(stored: Slot, by: 1 | -1): void {
+    const { receiver, state, verification, lowPriority } = stored;
     const { load } = this.#waitingOf(receiver);
-    this.#bytes += by * bytesOf(kept);
+    this.#bytes += by * bytesOf(stored);
     if (isWaiting(state)) load.waiting += by;
     if (state === "received" && !lowPriority) load.unverified += by;
     if (state === "verified" && verification === "unsigned") load.unsignedWaiting += by;
@@ -231,19 +232,19 @@ class MemoryInbox implements Inbox {
   }
 
   *#of(receiver: string | undefined): Generator<Slot> {
-    for (const kept of this.#kept.values()) {
-      if (receiver === undefined || kept.receiver === receiver) yield kept;
+    for (const stored of this.#stored.values()) {
+      if (receiver === undefined || stored.receiver === receiver) yield stored;
     }
   }
 
   #find(id: string, receiver: string | undefined): Slot | undefined {
-    const kept = this.#kept.get(id);
-    return receiver === undefined || kept?.receiver === receiver ? kept : undefined;
+    const stored = this.#stored.get(id);
+    return receiver === undefined || stored?.receiver === receiver ? stored : undefined;
   }
 
   #mustFind(id: string, receiver: string | undefined): Slot {
-    const kept = this.#find(id, receiver);
-    if (kept !== undefined) return kept;
+    const stored = this.#find(id, receiver);
+    if (stored !== undefined) return stored;
     throw notFound(id);
   }
 }

@@ -125,18 +125,18 @@ export const retaining: readonly InboxCase[] = [
         const left = Object.entries(await inbox.counts("a")).filter(([, count]) => count > 0);
         return { pruned, ...Object.fromEntries(left) };
       };
-      const kept = { received: 1, verified: 1 };
-      const all = { handled: 1, rejected: 1, dead: 1, ...kept };
+      const stored = { received: 1, verified: 1 };
+      const all = { handled: 1, rejected: 1, dead: 1, ...stored };
       same(await prune(22 * hourMs), { pruned: 0, ...all, held: 3 }, "After 23 hours");
       same(await prune(1.5 * hourMs), { pruned: 1, ...all, held: 2 }, "After 24.5 hours");
       const { rejected, ...rest } = all;
       same(await prune(hourMs), { pruned: rejected, ...rest, held: 2 }, "After 25.5 hours");
       same(await prune(5 * dayMs), { pruned: 0, ...rest, held: 2 }, "After 6 days");
-      const parked = { dead: 1, ...kept };
+      const parked = { dead: 1, ...stored };
       same(await prune(dayMs), { pruned: 1, ...parked, held: 2 }, "After 7 days");
       same(await prune(22 * dayMs), { pruned: 0, ...parked, held: 2 }, "After 29 days");
-      same(await prune(dayMs), { pruned: 3, ...kept }, "After 30 days");
-      same(await prune(365 * dayMs), { pruned: 0, ...kept }, "After more than a year");
+      same(await prune(dayMs), { pruned: 3, ...stored }, "After 30 days");
+      same(await prune(365 * dayMs), { pruned: 0, ...stored }, "After more than a year");
     },
   },
   {

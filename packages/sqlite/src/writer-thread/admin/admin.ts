@@ -62,14 +62,14 @@ export class Admin {
     if (row["queue"] !== queues.verify.later && row["queue"] !== queues.handle.later) {
       throw notWaiting(id);
     }
-    this.#deliveries.edit(row, now, (kept) => {
-      kept.dueAt = now;
+    this.#deliveries.edit(row, now, (stored) => {
+      stored.dueAt = now;
     });
     return { released: 1, last: id };
   }
 
   #reopen(row: Row, now: number): void {
-    this.#deliveries.edit(row, now, (kept) => reopen(kept, now));
+    this.#deliveries.edit(row, now, (stored) => reopen(stored, now));
   }
 
   #mustFind(id: string, receiver: string | undefined): Row {

@@ -35,8 +35,8 @@ export class Maintenance {
   /** Deletes one step of deliveries whose retention is over. */
   prune(now: number): PruneStep {
     let left = rowsPerStep;
-    for (const [kept, ms] of this.#retention.entries()) {
-      const rows = left > 0 ? this.#over.all(kept, now - ms, left) : [];
+    for (const [stored, ms] of this.#retention.entries()) {
+      const rows = left > 0 ? this.#over.all(stored, now - ms, left) : [];
       for (const row of rows) this.#deliveries.remove(row);
       left -= rows.length;
     }
@@ -45,10 +45,10 @@ export class Maintenance {
   }
 
   /** Deletes the oldest deliveries of this retention class beyond its maximum. */
-  bound(kept: Value): void {
-    if (kept === retentionClass.rejected) this.#boundRejected();
-    if (kept !== retentionClass.unsignedHandled && kept !== retentionClass.unsignedDead) return;
-    for (const row of this.#beyond.all(kept, maxUnsigned)) this.#deliveries.remove(row);
+  bound(stored: Value): void {
+    if (stored === retentionClass.rejected) this.#boundRejected();
+    if (stored !== retentionClass.unsignedHandled && stored !== retentionClass.unsignedDead) return;
+    for (const row of this.#beyond.all(stored, maxUnsigned)) this.#deliveries.remove(row);
   }
 
   #boundRejected(): void {
@@ -68,10 +68,10 @@ export class Maintenance {
       const now = nowOf(this.#receiverOf(row));
       const starts = Number(row["starts"]);
       const isPoison = starts >= maxStarts;
-      const edited = this.#deliveries.edit(row, now, (kept) => {
-        if (isPoison) applyOutcome(kept, poison(starts), now, now);
+      const edited = this.#deliveries.edit(row, now, (stored) => {
+        if (isPoison) applyOutcome(stored, poison(starts), now, now);
         // Each at another time, so that none runs beside the one that crashes the process.
-        else if (starts > 1) kept.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
+        else if (starts > 1) stored.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
       return isPoison ? [edited] : [];
     });

@@ -124,20 +124,20 @@ export class Claimer {
       return;
     }
     const row = this.#queue.leaseAndRead(seq, consumer.stage, workerId);
-    const kept = storedDeliveryOf(row, consumer.receiver);
-    this.#take(consumer, seq, kept, kept.body?.byteLength ?? 0, Number(row["starts"]) <= 1);
+    const stored = storedDeliveryOf(row, consumer.receiver);
+    this.#take(consumer, seq, stored, stored.body?.byteLength ?? 0, Number(row["starts"]) <= 1);
   }
 
   #take(
     to: ActiveConsumer,
     seq: number,
-    kept: StoredDelivery | null,
+    stored: StoredDelivery | null,
     bytes: number,
     isFirstStart = true,
   ): void {
     const cost = 1 + Math.floor(bytes / bytesPerCredit);
     to.spent += cost;
     this.#leases.held++;
-    this.#claimed.push({ consumer: to.consumer, seq, kept, isFirstStart, cost });
+    this.#claimed.push({ consumer: to.consumer, seq, stored, isFirstStart, cost });
   }
 }
