@@ -6,11 +6,22 @@ import { type Stage, withStage } from "./stage.ts";
 
 const released = "Released by a person";
 
-/** What the page says of a delivery's way, after "Passed to the inbox after". */
-async function wayOf({ url }: Stage, id: string): Promise<string[]> {
+async function deliveryOf({ url }: Stage, id: string): Promise<NonNullable<WireOne["delivery"]>> {
   const { delivery } = (await (await fetch(`${url}api/deliveries/${id}`)).json()) as WireOne;
   if (delivery === null) throw new Error(`There is no delivery ${id}`);
-  return timelineOf(delivery)
+  return delivery;
+}
+
+/** A report that was sent and handled. */
+async function handledIn(stage: Stage): Promise<NonNullable<WireOne["delivery"]>> {
+  const id = await stage.send("report.complete");
+  await stage.receiver.idle({ timeoutMs: 60_000 });
+  return deliveryOf(stage, id);
+}
+
+/** What the page says of a delivery's way, after "Passed to the inbox after". */
+async function wayOf(stage: Stage, id: string): Promise<string[]> {
+  return timelineOf(await deliveryOf(stage, id))
     .map(({ title }) => title)
     .slice(2);
 }
@@ -68,12 +79,9 @@ describe("timelineOf()", () => {
 
   test("tells attempts in a row that are alike as one, with the details of the last", () =>
     withStage({ handlers: handleAll }, async (stage) => {
-      const id = await stage.send("report.complete");
-      await stage.receiver.idle({ timeoutMs: 60_000 });
-      const response = await fetch(`${stage.url}api/deliveries/${id}`);
-      const { delivery } = (await response.json()) as WireOne;
-      const verified = delivery?.history.find(({ stage }) => stage === "verify");
-      if (!delivery || !verified) throw new Error(`${id} was not verified`);
+      const delivery = await handledIn(stage);
+      const verified = delivery.history.find(({ stage }) => stage === "verify");
+      if (verified === undefined) throw new Error(`${delivery.id} was not verified`);
       const silent = (minute: number, error: string) =>
         ({ ...verified, at: `2026-01-01T00:0${minute}:00Z`, outcome: "retry", error }) as const;
       const history = [
@@ -95,13 +103,9 @@ describe("timelineOf()", () => {
 
   test("counts no attempt that a shutdown cut off, and any other that failed", () =>
     withStage({ handlers: handleAll }, async (stage) => {
-      const id = await stage.send("report.complete");
-      await stage.receiver.idle({ timeoutMs: 60_000 });
-      const response = await fetch(`${stage.url}api/deliveries/${id}`);
-      const { delivery } = (await response.json()) as WireOne;
-      if (delivery === null) throw new Error(`There is no delivery ${id}`);
+      const delivery = await handledIn(stage);
       const handled = delivery.history.find(({ stage }) => stage === "handle");
-      if (handled === undefined) throw new Error(`${id} was not handled`);
+      if (handled === undefined) throw new Error(`${delivery.id} was not handled`);
       const wayAfter = (...before: Partial<typeof handled>[]): string[] => {
         const history = [...before.map((part) => ({ ...handled, ...part })), handled];
         const attempts = before.filter(({ error }) => error !== "stopped").length + 1;
