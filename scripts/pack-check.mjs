@@ -3,7 +3,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { lint, packAll, run } from "./pack.mjs";
+import { lint, lintLinks, packAll, run } from "./pack.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const { node } = JSON.parse(readFileSync(join(root, "package.json"))).engines;
@@ -50,7 +50,8 @@ try {
   const packages = await packAll(folder);
   await install(packages);
   await Promise.all(packages.map(lint));
-  console.log(`${packages.length} tarballs pass publint and attw`);
+  for (const one of packages) lintLinks(one, join(folder, "plain", "node_modules"));
+  console.log(`${packages.length} tarballs pass publint and attw, and their links lead somewhere`);
   const entries = readdirSync(join(root, "test", "consumers"), { withFileTypes: true });
   const consumers = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   for (const name of wanted.length > 0 ? wanted : consumers) {

@@ -1,8 +1,16 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, posix, resolve } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { linksOf, packedReadme } from "./pack-readme.mjs";
+import { linksOf, packedMarkdown, placeInCore } from "./pack-links.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -22,63 +30,89 @@ export async function run(command, args, options) {
 
 /** Packs every public package as it would be published into `folder`; resolves to what is known of each. */
 export async function packAll(folder) {
-  return (await Promise.all(readdirSync(join(root, "packages")).map((name) => pack(name)))).flat();
+  const names = readdirSync(join(root, "packages"));
+  const packages = (await Promise.all(names.map((name) => pack(name, folder)))).flat();
+  const all = new Map(packages.map((one) => [one.name, one]));
+  await Promise.all(packages.map((one) => carryDocs(one, all)));
+  return packages;
+}
 
-  async function pack(name) {
-    const cwd = join(root, "packages", name);
-    const manifest = JSON.parse(readFileSync(join(cwd, "package.json")));
-    if (manifest.private) return [];
-    const packed = await run(
-      "pnpm",
-      ["--config.ignore-scripts=true", "pack", "--json", "--pack-destination", folder],
-      { cwd },
+async function pack(name, folder) {
+  const cwd = join(root, "packages", name);
+  const manifest = JSON.parse(readFileSync(join(cwd, "package.json")));
+  if (manifest.private) return [];
+  const packed = await run(
+    "pnpm",
+    ["--config.ignore-scripts=true", "pack", "--json", "--pack-destination", folder],
+    { cwd },
+  );
+  const { filename: tarball, files } = JSON.parse(packed);
+  const { version, dependencies = {} } = manifest;
+  const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
+  const isCore = manifest.name === "@reporthook/core";
+  const docs = isCore ? docsOfCore() : [];
+  return [
+    {
+      name: manifest.name,
+      version,
+      /** Those of ours that it depends on. */
+      needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
+      tarball,
+      files: new Set([...files.map(({ path }) => path), ...docs.map(({ place }) => place)]),
+      /** The Markdown that it carries: its place in the package, and in the repository. */
+      markdown: [{ place: "README.md", path: `packages/${name}/README.md` }, ...docs],
+      entries: entries.map((entry) => manifest.name + entry.slice(1)),
+    },
+  ];
+}
+
+function docsOfCore() {
+  const paths = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
+  return ["README.md", "SECURITY.md", ...paths].flatMap((path) => {
+    const place = placeInCore(path);
+    return place === undefined ? [] : [{ place, path }];
+  });
+}
+
+/** Tells whether a path below `node_modules` is there wherever `one` is installed. */
+function beside(one, all) {
+  return (path) =>
+    [one.name, ...one.needs].some(
+      (name) => path.startsWith(`${name}/`) && all.get(name).files.has(path.slice(name.length + 1)),
     );
-    const tarball = JSON.parse(packed).filename;
-    await replaceReadme(tarball, name);
-    const { version, dependencies = {} } = manifest;
-    const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
-    return [
-      {
-        name: manifest.name,
-        version,
-        /** Those of ours that it depends on. */
-        needs: Object.keys(dependencies).filter((other) => other.startsWith("@reporthook/")),
-        tarball,
-        entries: entries.map((entry) => manifest.name + entry.slice(1)),
-      },
-    ];
-  }
 }
 
-/** The files of a tarball, by their paths in the package. */
-async function filesIn(tarball) {
-  const listed = await run("tar", ["-tzf", tarball]);
-  return new Set(listed.split("\n").map((path) => path.replace(/^package\//, "")));
-}
-
-async function replaceReadme(tarball, name) {
-  const files = await filesIn(tarball);
+async function carryDocs(one, all) {
+  const { tarball, markdown } = one;
   const folder = mkdtempSync(`${tarball}-`);
   try {
     await run("tar", ["-xzf", tarball, "-C", folder]);
-    const file = join(folder, "package", "README.md");
-    const readme = readFileSync(file, "utf8");
-    writeFileSync(
-      file,
-      packedReadme(readme, name, (path) => files.has(path)),
-    );
+    for (const { place, path } of markdown) {
+      const file = join(folder, "package", place);
+      mkdirSync(dirname(file), { recursive: true });
+      const text = readFileSync(join(root, path), "utf8");
+      writeFileSync(file, packedMarkdown(text, path, beside(one, all)));
+    }
     await run("tar", ["-czf", tarball, "-C", folder, "package"]);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** Rejects when a link of a README leads nowhere, or when publint or attw finds anything in a tarball. */
+/** Rejects when a link of an installed package leads nowhere: `modules` is the `node_modules` that it is in. */
+export function lintLinks({ name, markdown }, modules) {
+  const dead = markdown.flatMap(({ place }) => {
+    const file = join(modules, name, place);
+    const targets = linksOf(readFileSync(file, "utf8"));
+    return targets
+      .filter((target) => !existsSync(join(dirname(file), target)))
+      .map((target) => `${name}/${place}: ${target}`);
+  });
+  if (dead.length > 0) throw new Error(`Links that lead nowhere:\n${dead.join("\n")}`);
+}
+
+/** Rejects when publint or attw finds anything in a tarball. */
 export async function lint({ tarball, entries }) {
-  const files = await filesIn(tarball);
-  const readme = await run("tar", ["-xzOf", tarball, "package/README.md"]);
-  const dead = linksOf(readme).filter((target) => !files.has(posix.normalize(target)));
-  if (dead.length > 0) throw new Error(`${tarball}: README.md links to ${dead.join(", ")}`);
   await run("publint", ["run", tarball, "--strict"]);
   // A program has nothing to import.
   if (entries.length === 0) return;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-const { linksOf, packedReadme } = await import(
-  String(new URL("../../scripts/pack-readme.mjs", import.meta.url))
+const { linksOf, packedMarkdown } = await import(
+  String(new URL("../../scripts/pack-links.mjs", import.meta.url))
 );
 
 interface Manifest {
@@ -44,23 +44,34 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
   });
 });
 
-describe("packedReadme()", () => {
-  const packed = (text: string): string =>
-    packedReadme(text, "sqlite", (path: string) => path === "schema.sql");
+describe("packedMarkdown()", () => {
+  const there = ["sqlite/schema.sql", "core/docs/a.md", "core/docs/README.md", "core/README.md"];
+  const packed = (text: string, path = "packages/sqlite/README.md"): string =>
+    packedMarkdown(text, path, (to: string) => there.includes(to.replace("@reporthook/", "")));
 
   it.each([
     ["[tables](schema.sql#x), [own](#own), [web](https://a.example/b)", null],
-    ["see [restore](../../docs/a.md#b).", "see restore (`docs/a.md` in the repository)."],
-    ["[docs/a.md](../../docs/a.md)", "`docs/a.md` in the repository"],
-    ["[`@a/b`](../b/README.md)", "`@a/b` (`packages/b/README.md` in the repository)"],
-    ["[reporthook](../../README.md)", "reporthook"],
+    ["see [restore](../../docs/a.md#b).", "see [restore](../core/docs/a.md#b)."],
+    ["[reporthook](../../README.md)", "[reporthook](../core/docs/README.md)"],
+    ["[`hono`](../hono/README.md)", "`hono` (`@reporthook/hono/README.md`)"],
+    ["[bench/a.md](../../bench/a.md)", "`bench/a.md` in the repository"],
     ["![A picture](pictures/a.png)", ""],
-  ])("of %s", (text, expected) => {
+  ])("of %s in a package", (text, expected) => {
     expect(packed(text)).toBe(expected ?? text);
   });
 
+  it.each([
+    ["[a](a.md)", null],
+    ["[core](../packages/core/README.md)", "[core](../README.md)"],
+    ["[reporthook](../README.md)", "[reporthook](README.md)"],
+    ["[app](../examples/fastify/app.js)", "app (`examples/fastify/app.js` in the repository)"],
+  ])("of %s in the docs, which core carries", (text, expected) => {
+    expect(packed(text, "docs/b.md")).toBe(expected ?? text);
+  });
+
   it.each(readdirSync(join(root, "packages")))("leaves no dead link in that of %s", (name) => {
-    const readme = readFileSync(join(root, "packages", name, "README.md"), "utf8");
-    expect(linksOf(packedReadme(readme, name, () => false))).toEqual([]);
+    const path = `packages/${name}/README.md`;
+    const readme = readFileSync(join(root, path), "utf8");
+    expect(linksOf(packedMarkdown(readme, path, () => false))).toEqual([]);
   });
 });

@@ -1,0 +1,50 @@
+// Markdown in packages: what it links to is elsewhere there than in the repository. The docs are in @reporthook/core.
+import { posix } from "node:path";
+
+const link = /!?\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;
+
+/** The relative links of a text to files, without their anchors. */
+export function linksOf(markdown) {
+  return [...markdown.matchAll(link)]
+    .map(([, , target]) => target.split("#")[0])
+    .filter((target) => target !== "" && !/^[a-z]+:/.test(target));
+}
+
+const forMaintainers = ["docs/releasing.md"];
+
+/** Whether core carries a file of the repository, and where: `docs/events.md` for `docs/events.md`. */
+export function placeInCore(path) {
+  if (path === "README.md" || path === "SECURITY.md") return `docs/${path}`;
+  return /^docs\/[^/]+\.md$/.test(path) && !forMaintainers.includes(path) ? path : undefined;
+}
+
+const nameOf = (folder) => (folder === "cli" ? "reporthook" : `@reporthook/${folder}`);
+
+/** Where a file of the repository is below `node_modules`; undefined when no package carries it. */
+function installed(path) {
+  const inCore = placeInCore(path);
+  if (inCore !== undefined) return posix.join(nameOf("core"), inCore);
+  const [, folder, rest] = /^packages\/([^/]+)\/(.+)$/.exec(path) ?? [];
+  return folder === undefined ? undefined : posix.join(nameOf(folder), rest);
+}
+
+/**
+ * A text of the repository as a package carries it, with links that lead somewhere there: `path` is its place in the
+ * repository, and `has` tells whether a path below `node_modules` is certainly there. Other links become words.
+ */
+export function packedMarkdown(markdown, path, has) {
+  const from = posix.dirname(installed(path));
+  return markdown.replace(link, (whole, text, target) => {
+    if (linksOf(whole).length === 0) return whole;
+    const [file, anchor] = target.split("#");
+    const wanted = posix.join(posix.dirname(path), file);
+    const to = installed(wanted);
+    if (to !== undefined && has(to)) {
+      const shown = whole.slice(0, whole.lastIndexOf("("));
+      return `${shown}(${posix.relative(from, to)}${anchor === undefined ? "" : `#${anchor}`})`;
+    }
+    if (whole.startsWith("!")) return "";
+    const place = to === undefined ? `\`${wanted}\` in the repository` : `\`${to}\``;
+    return text === wanted ? place : `${text} (${place})`;
+  });
+}
