@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { expect, test } from "vitest";
-import { messages as coreMessages } from "../../packages/core/src/messages.ts";
+import { messages as coreMessages } from "../../packages/core/src/log-messages.ts";
 import { refusalWarnings } from "../../packages/core/src/observe/refusals.ts";
 import { doneToAll, doneToOne } from "../../packages/dashboard/src/actions.ts";
 
@@ -13,10 +13,10 @@ const docs = join(root, "docs/logs.md");
 
 /** The tables of messages, in the order of their sections. */
 const tables = [
-  "core/src/messages.ts",
-  "bullmq/src/messages.ts",
+  "core/src/log-messages.ts",
+  "bullmq/src/log-messages.ts",
   "core/src/observe/alert-messages.ts",
-  "dashboard/src/messages.ts",
+  "dashboard/src/log-messages.ts",
 ];
 
 interface Message {

@@ -19,9 +19,9 @@ const others = {
   ),
   ...of(
     "client/call-service-broken,client/call-service-time,client/client,client/report-request",
-    ...["client/call-service", "client/read-body"],
+    ...["client/call-service", "client/read-response"],
   ),
-  ...of("client/client,client/call-service", "client/options", "client/untraced"),
+  ...of("client/client,client/call-service", "client/client-options", "client/untraced"),
   ...of(`lib/timeout,lib/deadline,process/runner,${life}`, "lib/clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),
   ...of("process/handlers,process/to-event,receiver-handle", "events/events"),
@@ -36,12 +36,16 @@ const others = {
     ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/end-of-tick"],
   ),
   ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
-  ...of("test/mutation/mount.test.ts,receiver,receiver-limits", "http/answer", "receive/read"),
+  ...of(
+    "test/mutation/mount.test.ts,receiver,receiver-limits",
+    "http/answer",
+    "receive/read-request",
+  ),
   ...of(
     "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts",
     "http/incoming",
   ),
-  ...of(`receiver-handle,${life},receiver`, "process/register", "inbox/receiver-inbox"),
+  ...of(`receiver-handle,${life},receiver`, "process/register-handler", "inbox/receiver-inbox"),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,

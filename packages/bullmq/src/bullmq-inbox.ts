@@ -22,7 +22,7 @@ import { discard, release } from "./admin/admin.ts";
 import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
-import { bullmqMessages } from "./messages.ts";
+import { bullmqMessages } from "./log-messages.ts";
 import {
   BacklogMeter,
   backlogShareOf,

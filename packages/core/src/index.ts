@@ -11,8 +11,8 @@ export {
   type ServiceAnswer,
   type Verdict,
 } from "./client/client.ts";
-export type { ReportAuth } from "./client/options.ts";
-export type { FetchResponse } from "./client/read-body.ts";
+export type { ReportAuth } from "./client/client-options.ts";
+export type { FetchResponse } from "./client/read-response.ts";
 export type { Metric } from "./client/report-request.ts";
 export {
   DoNotRetry,
@@ -98,6 +98,11 @@ export type { Logger } from "./lib/log.ts";
 export type { Alert, AlertKind } from "./observe/alert.ts";
 export { type AlertsOptions, alerts } from "./observe/alerts.ts";
 export type { Observe } from "./observe/hooks.ts";
-export type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options/options.ts";
+export type {
+  Limits,
+  ReceiverOptions,
+  RetryOptions,
+  SignatureSource,
+} from "./options/receiver-options.ts";
 export { createReceiver } from "./receiver.ts";
 export type { Receiver } from "./receiver-type.ts";

@@ -3,7 +3,7 @@ import { type Setup, setUp, turns } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";
-import type { ReceiverOptions } from "./options/options.ts";
+import type { ReceiverOptions } from "./options/receiver-options.ts";
 
 const second = 1_000;
 const minute = 60 * second;

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { setUp, turns } from "../test-support/receiver-setup.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
-import { messages } from "./messages.ts";
+import { messages } from "./log-messages.ts";
 import { createReceiver } from "./receiver.ts";
 import { manualClock } from "./testing/manual-clock.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { gate, setUp, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
-import { messages } from "./messages.ts";
+import { messages } from "./log-messages.ts";
 
 describe("createReceiver()", () => {
   it("acknowledges before authorize has answered, and handles after it, once", async () => {

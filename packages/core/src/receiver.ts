@@ -1,6 +1,7 @@
 import { createCallbacks } from "./callback-urls/callback-url.ts";
-import { overHttpOf } from "./client/options.ts";
+import { overHttpOf } from "./client/client-options.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
+import { Recognizer } from "./events/recognizer.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./http/fetch.ts";
 import type { Answer, Incoming } from "./http/incoming.ts";
 import { newStatus, watchHealth } from "./inbox/health.ts";
@@ -8,10 +9,10 @@ import { referenceCountOf } from "./inbox/inbox-reference-count.ts";
 import { receiverInbox } from "./inbox/receiver-inbox.ts";
 import { reserveName } from "./inbox/receiver-names.ts";
 import { assertMs } from "./lib/validate.ts";
-import { messages } from "./messages.ts";
+import { messages } from "./log-messages.ts";
 import { Reporter } from "./observe/reporter.ts";
 import { watch } from "./observe/watcher.ts";
-import type { ReceiverOptions } from "./options/options.ts";
+import type { ReceiverOptions } from "./options/receiver-options.ts";
 import { type ReceiverSettings, receiverSettingsOf } from "./options/receiver-settings.ts";
 import { FirstAttempts } from "./process/first-attempts.ts";
 import { HandleStage } from "./process/handle-stage.ts";
@@ -19,7 +20,7 @@ import type { AnyHandler, Registration } from "./process/handlers.ts";
 import { untilIdle } from "./process/idle.ts";
 import { isInsideHandler } from "./process/inside-handler.ts";
 import { Pruner } from "./process/pruner.ts";
-import { register } from "./process/register.ts";
+import { register } from "./process/register-handler.ts";
 import { Runner } from "./process/runner.ts";
 import { VerifyStage } from "./process/verify-stage.ts";
 import { Admission } from "./receive/admission.ts";
@@ -105,9 +106,10 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
   const instrumentation = settings.instrument?.({ name, health, redact });
   const watcher = settings.observe[watch]?.({ ...settings, health });
   const reporter = new Reporter(settings, instrumentation, watcher);
+  const recognizer = new Recognizer(settings.parse);
   const stages = {
-    verify: new VerifyStage({ ...settings, instrumentation, status }),
-    handle: new HandleStage({ ...settings, instrumentation, registrations }),
+    verify: new VerifyStage({ ...settings, recognizer, instrumentation, status }),
+    handle: new HandleStage({ ...settings, recognizer, instrumentation, registrations }),
   };
   const pruner = new Pruner(settings);
   const firstAttempts = new FirstAttempts();

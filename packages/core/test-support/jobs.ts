@@ -1,4 +1,6 @@
 import { createEmulator } from "@reporthook/emulator";
+import type { Parse } from "../src/events/recognize.ts";
+import { Recognizer } from "../src/events/recognizer.ts";
 import type { Job } from "../src/inbox/delivery.ts";
 import { newStatus, type Status } from "../src/inbox/health.ts";
 import { loggerOf } from "../src/lib/log.ts";
@@ -20,7 +22,7 @@ export interface TestStages {
 /** Makes the stages with the given options. */
 export function testStages(
   authorize: () => unknown,
-  rest: Partial<VerifyOptions & HandleOptions> = {},
+  { parse, ...rest }: Partial<VerifyOptions & HandleOptions> & { readonly parse?: Parse } = {},
 ): TestStages {
   const { clock } = createEmulator();
   const registrations: Registration[] = [];
@@ -30,6 +32,7 @@ export function testStages(
     clock,
     logger: loggerOf("reports", {}),
     redact: (text) => text.replaceAll("canary", "[api key]"),
+    recognizer: new Recognizer(parse),
     registrations,
     status,
     expired: "hold",

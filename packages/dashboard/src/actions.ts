@@ -3,8 +3,8 @@ import type { Source } from "./deliveries/source.ts";
 import { maxDiscarded, type Viewer, type WireDone } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
+import { dashboardMessages } from "./log-messages.ts";
 import type { DashboardLogger } from "./logger.ts";
-import { dashboardMessages } from "./messages.ts";
 
 /** A requested action. */
 type Action = Extract<RouteMatch, { readonly action: string }>;

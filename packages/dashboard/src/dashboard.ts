@@ -10,8 +10,8 @@ import { assetOf, pageOf } from "./http/assets.ts";
 import { isLocal, isSameOrigin } from "./http/guard.ts";
 import { matchRoute, type RouteMatch } from "./http/route.ts";
 import { createLive } from "./live.ts";
+import { dashboardMessages } from "./log-messages.ts";
 import type { DashboardLogger } from "./logger.ts";
-import { dashboardMessages } from "./messages.ts";
 
 /** A user of the dashboard, and whether they may release, retry and discard. */
 export type Person = Viewer;

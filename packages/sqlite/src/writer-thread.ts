@@ -3,9 +3,9 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import { ReporthookError } from "@reporthook/core";
 import { type Database, loadDriver } from "./database/driver.ts";
 import { FileGuard } from "./database/file-guard.ts";
-import { LogFile } from "./database/log-file.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import { sqliteCode } from "./database/result-code.ts";
+import { WalFile } from "./database/wal-file.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
 import { failureOf } from "./writer-thread/errors.ts";
 import { Writer } from "./writer-thread/writer.ts";
@@ -40,19 +40,19 @@ function post(message: FromThread): void {
 
 interface Opened {
   readonly writer: Writer;
-  readonly log: LogFile;
+  readonly log: WalFile;
 }
 
 function open(): Opened {
   if (!existsSync(options.path)) create();
   const driver = loadDriver(options.driver);
   const database = driver.open(options.path);
-  let log: LogFile | undefined;
+  let log: WalFile | undefined;
   try {
     database.exec("PRAGMA busy_timeout = 3000");
     checkSchema(database, options.path, options.migrate);
     database.exec(settings);
-    log = new LogFile(database, driver, options.path);
+    log = new WalFile(database, driver, options.path);
     prepareSchema(database, options.path, options.migrate);
     if (options.migrate) checkWritable(database);
     return { writer: new Writer(database, new FileGuard(options.path), options), log };

@@ -6,7 +6,7 @@ import type { Authorizer } from "../client/authorizer.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { systemClock } from "../lib/clock.ts";
 import { loggerOf } from "../lib/log.ts";
-import type { ReceiverOptions } from "../options/options.ts";
+import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { createCallbacks } from "./callback-url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import { type CallbackTokens, createCallbackTokens } from "./token.ts";
 
 declare const contextType: unique symbol;

@@ -1,7 +1,7 @@
 import { ServiceError, type ServiceErrorCode } from "../errors.ts";
 import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
 import { shownError } from "../lib/thrown.ts";
-import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-body.ts";
+import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-response.ts";
 import { untraced } from "./untraced.ts";
 
 /** The second argument of a call to `fetch`. */

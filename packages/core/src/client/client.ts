@@ -11,7 +11,7 @@ import {
   checkReportAuth,
   checkTimeoutMs,
   type ReportAuth,
-} from "./options.ts";
+} from "./client-options.ts";
 import { type ReportRequest, reportBody, webhookTestBody } from "./report-request.ts";
 
 export type { Fetch } from "./call-service.ts";

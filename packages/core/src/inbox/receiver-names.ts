@@ -1,7 +1,7 @@
 import { describe } from "../lib/describe.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** A receiver, as its successor sees it. */

@@ -70,9 +70,11 @@ export function reopen(stored: StoredDelivery, now: number): void {
 }
 
 function remember(stored: StoredDelivery, attempt: Attempt): void {
-  const ofStage = stored.history.filter(({ stage }) => stage === attempt.stage);
-  const dropped = ofStage.length === historyOfStage ? ofStage[0] : undefined;
-  stored.history = [...stored.history.filter((one) => one !== dropped), attempt];
+  const { history } = stored;
+  const ofStage = history.filter(({ stage }) => stage === attempt.stage);
+  const kept =
+    ofStage.length < historyOfStage ? history : history.filter((one) => one !== ofStage[0]);
+  stored.history = [...kept, attempt];
 }
 
 /** A delivery to release, retry or discard. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { setUp } from "../../test-support/receiver-setup.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
 import { withError } from "../lib/thrown.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import { logAnswer, logOutcome } from "./log-lines.ts";
 
 type LogFields = Readonly<Record<string, unknown>>;

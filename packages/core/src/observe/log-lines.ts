@@ -3,7 +3,7 @@ import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../lib/log.ts";
 import { errField } from "../lib/thrown.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 
 /** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */
 export function logAnswer(

@@ -1,7 +1,7 @@
 import type { Arrival, Entry, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { entryOf, jobAt, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import { shownFields } from "../lib/thrown.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import { callHook, notifyHooks, type Observe } from "./hooks.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import { logOutcome } from "./log-lines.ts";

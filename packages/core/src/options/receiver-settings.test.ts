@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { ReceiverOptions } from "./options.ts";
+import type { ReceiverOptions } from "./receiver-options.ts";
 import { receiverSettingsOf } from "./receiver-settings.ts";
 
 const client = { authorize: async () => "valid" as const };

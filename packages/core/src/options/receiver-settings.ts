@@ -16,7 +16,7 @@ import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.t
 import type { Observe } from "../observe/hooks.ts";
 import { type Instrument, instrumentation } from "../observe/instrumentation.ts";
 import { watch } from "../observe/watcher.ts";
-import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./options.ts";
+import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
 type WithDefault =
   | ("client" | "inbox" | "name" | "ack" | "verify" | "signature" | "unsignedTests" | "unsigned")

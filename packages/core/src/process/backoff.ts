@@ -1,5 +1,5 @@
 import { signatureLifetimeMs } from "../inbox/delivery.ts";
-import type { RetryOptions } from "../options/options.ts";
+import type { RetryOptions } from "../options/receiver-options.ts";
 
 /** Milliseconds until a handler's next attempt, after `attempts` have failed: exponential, less up to a quarter. */
 export function handlerBackoffMs(attempts: number, { minMs, maxMs }: RetryOptions): number {

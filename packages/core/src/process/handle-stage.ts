@@ -1,5 +1,6 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
+import type { Recognizer } from "../events/recognizer.ts";
 import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
 import type { Processor } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
@@ -16,7 +17,7 @@ import { createNoHandler, type NoHandler } from "./no-handler.ts";
 import { toEvent } from "./to-event.ts";
 
 type Needed =
-  | ("clock" | "logger" | "parse" | "schemas" | "reusedSignature" | "retry")
+  | ("clock" | "logger" | "schemas" | "reusedSignature" | "retry")
   | ("concurrency" | "handlerTimeoutMs" | "redact");
 
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
@@ -28,6 +29,7 @@ const shortMs = 5;
 
 /** The options of {@link HandleStage}. */
 export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
+  readonly recognizer: Recognizer;
   readonly registrations: readonly Registration[];
   readonly instrumentation?: Instrumentation | undefined;
 }

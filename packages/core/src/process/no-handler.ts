@@ -1,7 +1,7 @@
 import { toObject } from "../events/recognize.ts";
 import { type Job, type Outcome, park, type Recognized } from "../inbox/delivery.ts";
 import { oncePerMinuteEach } from "../lib/log.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Registration } from "./handlers.ts";
 

@@ -1,6 +1,6 @@
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** Prunes the inbox. */

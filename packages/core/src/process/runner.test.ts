@@ -3,7 +3,7 @@ import { gate, setUp, turns, turnUntil } from "../../test-support/receiver-setup
 import { DoNotRetry } from "../errors.ts";
 import type { ConsumeOptions, Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 
 const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);

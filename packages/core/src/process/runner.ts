@@ -8,7 +8,7 @@ import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { settlesWithin } from "../lib/timeout.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Watcher } from "../observe/watcher.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SchemaResult, Schemas } from "../events/events.ts";
+import type { Parse } from "../events/recognize.ts";
+import { Recognizer } from "../events/recognizer.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { toEvent } from "./to-event.ts";
 
@@ -31,47 +33,51 @@ function schema(
   return { "~standard": { version: 1, vendor: "test", validate } } as const;
 }
 
+function make(job: Job, options: { parse?: Parse; schemas?: Schemas } = {}) {
+  return toEvent(job, { ...options, recognizer: new Recognizer(options.parse) });
+}
+
 const common = { id: "1", receivedAt: new Date(5), verification: "valid" };
 const report = { status: "complete", report_id: "r" };
 
 describe("toEvent", () => {
   it("toEvent() gives a report event its status and report id", async () => {
     const event = { ...common, type: "report.complete", status: "complete", reportId: "r" };
-    expect(await toEvent(jobOf(report), {})).toEqual({ ...event, eventType: null, body: report });
+    expect(await make(jobOf(report))).toEqual({ ...event, eventType: null, body: report });
   });
 
   it("toEvent() gives a test event its payload, and no report id", async () => {
     const body = { event_type: "test_webhook_endpoint", payload: "hello" };
     const event = { ...common, type: "test_webhook_endpoint", payload: "hello" };
     const expected = { ...event, eventType: "test_webhook_endpoint", body };
-    expect(await toEvent(jobOf(body), {})).toStrictEqual(expected);
+    expect(await make(jobOf(body))).toStrictEqual(expected);
   });
 
   it("toEvent() gives an unknown event what every event has", async () => {
     const body = { event_type: "new" };
     const expected = { ...common, type: "unknown", eventType: "new", body };
-    expect(await toEvent(jobOf(body), {})).toStrictEqual(expected);
+    expect(await make(jobOf(body))).toStrictEqual(expected);
   });
 
   it("toEvent() says how far the origin is known", async () => {
     for (const verification of ["valid", "expired", "unsigned"] as const) {
-      expect((await toEvent(jobOf({}, { verification }), {}))?.verification).toBe(verification);
+      expect((await make(jobOf({}, { verification })))?.verification).toBe(verification);
     }
-    expect((await toEvent(jobOf({}, { verification: null }), {}))?.verification).toBe("unsigned");
+    expect((await make(jobOf({}, { verification: null })))?.verification).toBe("unsigned");
   });
 
   it("toEvent() gives null for bytes that are no JSON object", async () => {
-    for (const text of ["", "[]", "nope"]) expect(await toEvent(jobOf(text), {})).toBeNull();
+    for (const text of ["", "[]", "nope"]) expect(await make(jobOf(text))).toBeNull();
   });
 
   it("toEvent() asks parse, with the kept headers", async () => {
     const parse = ({ headers }: { headers: Readonly<Record<string, string>> }) =>
       ({ type: "report", status: "processing", reportId: headers["user-agent"] ?? null }) as const;
-    expect(await toEvent(jobOf({}), { parse })).toMatchObject({ reportId: "x" });
+    expect(await make(jobOf({}), { parse })).toMatchObject({ reportId: "x" });
     const broken = () => {
       throw new RangeError("mine");
     };
-    expect(() => toEvent(jobOf({}), { parse: broken })).toThrow(RangeError);
+    expect(() => make(jobOf({}), { parse: broken })).toThrow(RangeError);
   });
 
   it("toEvent() makes a schema's output the body, and asks no other type's schema", async () => {
@@ -79,9 +85,9 @@ describe("toEvent", () => {
       "report.complete": schema(async (value) => ({ value: { parsed: value } })),
       unknown: schema(() => ({ issues: [{ message: "not me" }] })),
     };
-    expect((await toEvent(jobOf(report), { schemas }))?.body).toEqual({ parsed: report });
+    expect((await make(jobOf(report), { schemas }))?.body).toEqual({ parsed: report });
     const processing = { status: "processing" };
-    expect((await toEvent(jobOf(processing), { schemas }))?.body).toEqual(processing);
+    expect((await make(jobOf(processing), { schemas }))?.body).toEqual(processing);
   });
 
   it("toEvent() rejects with the issues, ten at most", async () => {
@@ -91,7 +97,7 @@ describe("toEvent", () => {
       ...Array.from({ length: 20 }, (_, index) => ({ message: `issue ${index}`, path: [] })),
     ];
     const schemas = { "report.complete": schema(() => ({ issues })) };
-    const failure = toEvent(jobOf(report), { schemas });
+    const failure = make(jobOf(report), { schemas });
     await expect(failure).rejects.toMatchObject({ code: "schema_mismatch" });
     await expect(failure).rejects.toThrow(
       /report.complete: a.0.Symbol\(s\): too short; wrong; issue 0;.*issue 7$/,

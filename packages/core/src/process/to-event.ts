@@ -1,14 +1,8 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import { ReporthookError } from "../errors.ts";
 import type { EventOf, SchemaIssue, Schemas } from "../events/events.ts";
-import {
-  eventTypeOf,
-  type JsonObject,
-  type Parse,
-  type Recognition,
-  recognize,
-  toObject,
-} from "../events/recognize.ts";
+import { eventTypeOf, type JsonObject, type Recognition } from "../events/recognize.ts";
+import type { Recognizer } from "../events/recognizer.ts";
 import type { Job } from "../inbox/delivery.ts";
 
 /**
@@ -19,17 +13,26 @@ import type { Job } from "../inbox/delivery.ts";
  */
 export function toEvent(
   job: Job,
-  options: { readonly parse?: Parse | undefined; readonly schemas?: Schemas | undefined },
+  options: { readonly recognizer: Recognizer; readonly schemas?: Schemas | undefined },
 ): EventOf | null | Promise<EventOf> {
-  const object = toObject(job.body);
-  if (object === null) return null;
-  const recognition = recognize(object, job.headers, options.parse);
+  const recognized = options.recognizer.take(job);
+  if (recognized === null) return null;
+  const { object, recognition } = recognized;
   const { type } = recognition;
   const schema = options.schemas?.[type];
   const eventType = eventTypeOf(object);
   if (schema === undefined) return eventOf(job, recognition, eventType, object);
   return validated(object, type, schema).then((body) => eventOf(job, recognition, eventType, body));
 }
+
+/** An event while it is made: a spread for each part would cost as much as parsing the body. */
+type Draft = Partial<
+  Record<
+    | ("id" | "type" | "eventType" | "receivedAt" | "verification" | "body")
+    | ("context" | "payload" | "status" | "reportId"),
+    unknown
+  >
+>;
 
 function eventOf(
   job: Job,
@@ -39,12 +42,14 @@ function eventOf(
 ): EventOf {
   const { id, receivedAt, context } = job;
   const verification = job.verification ?? "unsigned";
-  const bare = { id, type: recognition.type, eventType, receivedAt, verification, body };
-  const common = context === null ? bare : { ...bare, context: contextOf(job) };
-  if ("payload" in recognition) return { ...common, payload: recognition.payload } as EventOf;
-  if (recognition.type === "unknown") return common as EventOf;
-  const { status, reportId } = recognition;
-  return { ...common, status, reportId } as EventOf;
+  const event: Draft = { id, type: recognition.type, eventType, receivedAt, verification, body };
+  if (context !== null) event.context = contextOf(job);
+  if ("payload" in recognition) event.payload = recognition.payload;
+  else if (recognition.type !== "unknown") {
+    event.status = recognition.status;
+    event.reportId = recognition.reportId;
+  }
+  return event as EventOf;
 }
 
 async function validated(

@@ -1,6 +1,6 @@
 import type { Authorization } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
-import { recognize, toObject } from "../events/recognize.ts";
+import type { Recognizer } from "../events/recognizer.ts";
 import {
   type Job,
   keyRefused,
@@ -18,7 +18,7 @@ import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { authorizeOnce } from "./authorize-once.ts";
@@ -28,7 +28,8 @@ import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict
 
 /** The options of {@link VerifyStage}. */
 export interface VerifyOptions
-  extends Pick<ReceiverSettings, "client" | "clock" | "logger" | "parse" | "expired" | "redact"> {
+  extends Pick<ReceiverSettings, "client" | "clock" | "logger" | "expired" | "redact"> {
+  readonly recognizer: Recognizer;
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
   readonly instrumentation?: Instrumentation | undefined;
   readonly status: Pick<Status, "service">;
@@ -125,10 +126,9 @@ export class VerifyStage {
 
   /** Type and report, for lists. The handle stage recognizes them again, maybe in another process. */
   #recognized(job: Job): Recognized {
-    const object = toObject(job.body);
     try {
-      if (object === null) return unrecognized;
-      const { type, reportId } = recognize(object, job.headers, this.#options.parse);
+      const { type = null, reportId = null } =
+        this.#options.recognizer.recognize(job)?.recognition ?? {};
       return { type, reportId };
     } catch {
       // The handle stage meets the same error, and parks the delivery with it.

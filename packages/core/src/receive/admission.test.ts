@@ -6,7 +6,7 @@ import { newStatus } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { Deadline } from "../lib/deadline.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import { Admission } from "./admission.ts";
 
 const delivery: NewDelivery = {

@@ -6,7 +6,7 @@ import type { AddResult } from "../inbox/inbox.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of {@link Admission}. */

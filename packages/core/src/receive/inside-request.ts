@@ -6,7 +6,7 @@ import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { HandleStage } from "../process/handle-stage.ts";

@@ -2,7 +2,7 @@ import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { NewDelivery } from "../inbox/delivery.ts";
 import { idOf } from "../inbox/id.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { ReceivedNotification } from "./read.ts";
+import type { ReceivedNotification } from "./read-request.ts";
 
 /** A delivery before it is stored: `ackMs` is not known yet. */
 export type Draft = { -readonly [Name in keyof NewDelivery]: NewDelivery[Name] };

@@ -5,7 +5,7 @@ import type { Status } from "../inbox/health.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { isPromise } from "../lib/is-promise.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { FirstAttempts } from "../process/first-attempts.ts";
@@ -14,7 +14,7 @@ import type { Runner } from "../process/runner.ts";
 import type { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
-import { receive } from "./read.ts";
+import { receive } from "./read-request.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
 /** The parts of the pipeline. */

@@ -8,7 +8,7 @@ import { describe } from "../lib/describe.ts";
 import { InFlight } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";

@@ -2,7 +2,7 @@ import type { Recognition } from "../events/recognize.ts";
 import { type Arrival, maxUnsigned, park } from "../inbox/delivery.ts";
 import type { Backlog } from "../inbox/inbox.ts";
 import { oncePerMinute } from "../lib/log.ts";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options about unsigned deliveries. */

@@ -3,7 +3,7 @@ import type { ProblemCode } from "../../http/answer.ts";
 import type { NewDelivery } from "../../inbox/delivery.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { memoryInbox } from "../../inbox/memory/memory-inbox.ts";
-import type { ReceiverOptions } from "../../options/options.ts";
+import type { ReceiverOptions } from "../../options/receiver-options.ts";
 import { createReceiver } from "../../receiver.ts";
 import type { Receiver } from "../../receiver-type.ts";
 import { same } from "../assert.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { messages } from "../messages.ts";
+import { messages } from "../log-messages.ts";
 import { createReceiver } from "../receiver.ts";
 import { createClient } from "./client.ts";
 

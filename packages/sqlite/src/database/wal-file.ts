@@ -16,7 +16,7 @@ const shrinkMs = 5_000;
  * SQLite's automatic checkpoints are off, and this makes them, while a second connection reads: no connection of any version
  * restarts a log that is being read.
  */
-export class LogFile {
+export class WalFile {
   readonly #database: Database;
   readonly #path: string;
   readonly #reader: Database | null;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
-import { LogFile } from "./log-file.ts";
 import { hasWalResetBug } from "./version.ts";
+import { WalFile } from "./wal-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -84,7 +84,7 @@ test.each([
     expect(third.prepare("PRAGMA wal_checkpoint(PASSIVE)").get()).toMatchObject({ busy: 0 });
     add(other, 10);
   };
-  const log = new LogFile(pretend(database, version, during), driver, path);
+  const log = new WalFile(pretend(database, version, during), driver, path);
   onTestFinished(() => log.close());
   add(database, 9_000_000);
   log.shrink(0);
@@ -98,7 +98,7 @@ test.each(["3.45.1", "3.53.4"])(
   "with %s the log's file shrinks once a reader that held on to it is gone",
   (version) => {
     const { path, database, add } = setUp();
-    const log = new LogFile(
+    const log = new WalFile(
       pretend(database, version, () => {}),
       driver,
       path,

@@ -19,7 +19,7 @@ import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
 import { redactSecrets } from "../lib/redact.ts";
-import type { Limits, SignatureSource } from "../options/options.ts";
+import type { Limits, SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of {@link receive}. */

@@ -3,7 +3,7 @@ import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/deadline.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { type ReceivedNotification, type ReceiveOptions, receive } from "./read.ts";
+import { type ReceivedNotification, type ReceiveOptions, receive } from "./read-request.ts";
 
 const options: ReceiveOptions = {
   ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, redact: (text) => text },
