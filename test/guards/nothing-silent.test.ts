@@ -113,6 +113,7 @@ describe("the default logger tells once a minute, with the number,", () => {
 test("each line that someone is to act on has its case, or another test", () => {
   const elsewhere = [
     coreMessages.notHandledInTime,
+    coreMessages.verdictsAgain,
     coreMessages.insecure,
     coreMessages.receiverReplaced,
     coreMessages.earlierNotClosed,

@@ -57,6 +57,8 @@ export const messages = {
    */
   noVerdict:
     "No verdict from the service. If this continues, check baseUrl and whether the service is reachable.",
+  /** (warn, once a minute) It did not answer, or refused the key, as logged before. Waiting deliveries are verified now. */
+  verdictsAgain: "Service gives verdicts again: waiting deliveries are verified.",
   /**
    * (warn, once a minute) Somebody sends forged notifications; no handler sees them. If genuine ones are rejected too, the key
    * belongs to another account.

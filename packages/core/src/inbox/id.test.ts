@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { idAt, newId, timeOf } from "./id.ts";
+import { idAt, idOf, newId, timeOf } from "./id.ts";
 
 describe("newId", () => {
   it("newId() gives 26 characters that need no escaping", () => {
@@ -70,5 +70,18 @@ describe("timeOf", () => {
     for (const now of [0, 1_700_000_000_123, 2 ** 45]) expect(timeOf(idAt(now))).toBe(now);
     const now = 2 ** 46;
     expect(timeOf(newId(now))).toBe(now);
+  });
+});
+
+describe("idOf", () => {
+  const keyOf = (first: number) => Uint8Array.from({ length: 24 }, (_, at) => first + at);
+
+  it("idOf() has a character for the low bits of each byte, and two for the high bits of the first bytes", () => {
+    expect(idOf(keyOf(0))).toBe("0123456789abcdefghjkmnpq00");
+    expect(idOf(keyOf(231))).toBe("789abcdefghjkmnpqrstvwxywx");
+  });
+
+  it("idOf() is 26 characters for a shorter key, too", () => {
+    expect(idOf(keyOf(1).subarray(0, 12))).toBe("123456789abc00000001111100");
   });
 });

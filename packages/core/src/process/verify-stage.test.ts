@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { testStages } from "../../test-support/jobs.ts";
 import { ServiceError } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
+import { messages } from "../log-messages.ts";
 
 const { signal } = new AbortController();
 const fail = (status: number) => () => {
@@ -16,6 +17,23 @@ describe("VerifyStage", () => {
       ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
     });
     expect(status.service).toBe("ok");
+  });
+
+  it.each([
+    ["refused", 401],
+    ["unreachable", 503],
+  ])("says that verdicts come again after the service was %s", async (service, code) => {
+    let answer: () => unknown = fail(code);
+    const warn = vi.fn();
+    const logger = { warn, error: vi.fn() };
+    const { verify, job, status, clock } = testStages(() => answer(), { logger });
+    await verify.run(job(), signal);
+    expect(status.service).toBe(service);
+    await clock.advance(60_000);
+    answer = () => "valid";
+    warn.mockClear();
+    for (let times = 0; times < 2; times++) await verify.run(job(), signal);
+    expect(warn.mock.calls).toEqual([[{ count: 1 }, messages.verdictsAgain]]);
   });
 
   it("runs an expired one only when it was released, or asked about promptly in an outage", async () => {

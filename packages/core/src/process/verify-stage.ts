@@ -43,7 +43,10 @@ export class VerifyStage {
   readonly #options: VerifyOptions;
   readonly #breaker: CircuitBreaker;
   readonly #calls: Semaphore;
-  readonly #lines: Record<"refused" | "unanswered" | "expired" | "rejected", Logger["warn"]>;
+  readonly #lines: Record<
+    "refused" | "unanswered" | "again" | "expired" | "rejected",
+    Logger["warn"]
+  >;
   #judgedAt = never;
   #refusedAt = never;
 
@@ -55,6 +58,7 @@ export class VerifyStage {
     this.#lines = {
       refused: oncePerMinute(clock, logger.error),
       unanswered: oncePerMinute(clock, logger.warn),
+      again: oncePerMinute(clock, logger.warn),
       expired: oncePerMinute(clock, logger.warn),
       rejected: oncePerMinute(clock, logger.warn),
     };
@@ -79,11 +83,19 @@ export class VerifyStage {
       const answer = await this.#ask(job, signal);
       this.#calls.release();
       if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
-      this.#breaker.judged(permit);
-      this.#options.status.service = "ok";
-      this.#judgedAt = this.#options.clock.now();
+      this.#judged(permit);
       return this.#afterVerdict(job, answer.verdict);
     }
+  }
+
+  #judged(permit: Permit): void {
+    const { clock, status } = this.#options;
+    const { service } = status;
+    this.#breaker.judged(permit);
+    this.#judgedAt = clock.now();
+    status.service = "ok";
+    if (service === "refused" || service === "unreachable")
+      this.#lines.again({}, messages.verdictsAgain);
   }
 
   /** Newest first; deliveries with an expired signature last. */
