@@ -67,6 +67,28 @@ describe.each(["memory", "sqlite"])(
       },
     );
 
+    it.each([
+      ["one a second", 1, 0],
+      ["five a second", 5, 0],
+      ["one a second, with a long Retry-After", 1, 3_600_000],
+    ])("such as 403 for %s, stops no rare other", async (_name, rate, retryAfterMs) => {
+      const { post, rest, seen } = scene(kind, (signature) => {
+        if (!signature.startsWith("junk")) return "valid";
+        throw new ServiceError("service_refused", "403", {
+          ...{ status: 403, retryable: false, retryAfterMs },
+        });
+      });
+      await post("genuine-first");
+      await rest(1);
+      for (let second = 0; second < 300; second++) {
+        for (let junk = 0; junk < rate; junk++) await post(`junk-${second}-${junk}`);
+        if (second % 30 === 29) await post(`genuine-${second}`);
+        await rest(1);
+      }
+      // While the junk still comes; the last one may wait for its turn.
+      expect(seen.length).toBeGreaterThanOrEqual(10);
+    });
+
     it("such as an error of the app's own authorize, stops no other", async () => {
       const { post, rest, seen, receiver, advanceUntil } = scene(kind, (signature) => {
         if (signature.startsWith("junk")) throw new Error("unknown tenant");
@@ -118,7 +140,8 @@ describe("a key that is refused", () => {
     calls = 0;
     for (let sent = 0; sent < 40; sent++) await post(`after-${sent}`);
     await rest(60);
-    expect(calls).toBeLessThanOrEqual(16 + 16 + 5);
+    // Of 40 waiting ones: a probe for each about twice in this minute.
+    expect(calls).toBeLessThanOrEqual(80);
     expect((await receiver.health()).service).toBe("refused");
     expect(lines.filter(({ level }) => level === "error").length).toBeGreaterThanOrEqual(1);
     expect(await receiver.inbox.counts()).toMatchObject({ received: 40, held: 0 });

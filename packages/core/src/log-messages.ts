@@ -46,7 +46,7 @@ export const messages = {
   notHandledInTime: "Notification not handled in time: answered 503.",
   // ## The service
   /**
-   * (error, once a minute) The service answered 401 or 403. One probe at a time keeps asking. Set the right key within 5
+   * (error, once a minute) The service answered 401 or 403. Probes keep asking, a few a second at most. Set the right key within 5
    * minutes; then signatures begin to expire.
    */
   keyRefused:

@@ -93,7 +93,7 @@ export function createSpans(
       if (answer.verdict === null) {
         // An error of the app's authorize function may contain its arguments.
         const shown = (line: string) =>
-          redact(redactSecrets(line, { signature: job.signature ?? "" }));
+          redactSecrets(redact(line), { signature: job.signature ?? "" });
         failed(span, errorType(answer.error), describe(answer.error, shown));
       }
       span.end();

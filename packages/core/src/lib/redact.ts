@@ -28,17 +28,12 @@ export function redactSecrets(text: string, secrets: Secrets): string {
 
 /** Creates the {@link Redactor} of a key; it knows the key and the others as {@link redactSecrets} does. */
 export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
-  const literals = formsOf(apiKey).map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  const pattern = new RegExp(literals.join("|"), "g");
+  const pattern = new RegExp([...formsOf(apiKey).map(literal), escaped(apiKey)].join("|"), "g");
 
   const text = (given: string, limit: number = Number.POSITIVE_INFINITY): string => {
-    const input = redactSecrets(given, others);
-    let end = limit;
-    for (const match of input.matchAll(pattern)) {
-      // A key that straddles the cut would be left in part, which no pattern finds.
-      if (match.index < limit && match.index + match[0].length > limit) end = match.index;
-    }
-    return input.slice(0, end).replace(pattern, placeholder).slice(0, limit);
+    // The key first: another secret, which anybody may have sent, may be a part of what shows it. All before the cut, which
+    // would leave a part that nothing finds.
+    return redactSecrets(given.replace(pattern, placeholder), others).slice(0, limit);
   };
 
   const value = (input: unknown): unknown => {
@@ -117,4 +112,23 @@ function formsOf(secret: string): string[] {
   const escaped = [json, json.replaceAll("/", "\\/"), inspected, inspected.replaceAll("'", "\\'")];
   const text = [...escaped, secret, secret.replaceAll("+", " ")];
   return [...new Set([...percent.map(encodeURIComponent), ...percent, ...text])];
+}
+
+function literal(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+const entities: Readonly<Record<string, string>> = {
+  ...{ "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" },
+};
+
+/** The pattern of a key in which templates have escaped any characters: in HTML by name or number, in JSON by number. */
+function escaped(key: string): string {
+  return key.replace(/[^a-z\d]/gi, (char) => {
+    const code = char.charCodeAt(0);
+    const hex = code.toString(16).replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+    const number = `#[xX]0*${hex}|#0*${code}`;
+    const inHtml = char in entities ? `${number}|${entities[char]}` : number;
+    return `(?:${literal(char)}|${literal(JSON.stringify(char).slice(1, -1))}|\\\\u0*${hex}|&(?:${inHtml});)`;
+  });
 }

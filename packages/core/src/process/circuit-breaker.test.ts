@@ -84,19 +84,18 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.permit()).not.toBeNull();
   });
 
-  it("probes each second at first where the key has worked", () => {
+  it("probes several signatures each second where the key has worked", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.judged(permitted(breaker));
     refuse(breaker, "a", "b");
-    for (let probes = 0; probes < 16; probes++) {
+    for (let second = 0; second < 600; second++) {
+      expect(breaker.permit()).toBeNull();
       clock.advance(1_000);
-      breaker.unauthorized(permitted(breaker), `${probes}`, 0);
+      const permits = Array.from({ length: 4 }, () => permitted(breaker));
+      expect(breaker.permit()).toBeNull();
+      for (const permit of permits) breaker.unauthorized(permit, `${second}`, 0);
     }
-    clock.advance(1_000);
-    expect(breaker.permit()).not.toBeNull();
-    clock.advance(1_000);
-    expect(breaker.permit()).toBeNull();
   });
 
   it("calls others back soon after a probe, and then with the next one", () => {
@@ -118,15 +117,15 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.open).toBeNull();
   });
 
-  it("waits as long as the service asked, at most 5 minutes", () => {
+  it("waits as long as the service asked, at most 30 seconds", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.unauthorized(permitted(breaker), "a", 3_600_000);
-    clock.advance(299_999);
+    clock.advance(29_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
-    breaker.unauthorized(permitted(breaker), "d", 60_000);
-    clock.advance(59_999);
+    breaker.unauthorized(permitted(breaker), "d", 20_000);
+    clock.advance(19_999);
     expect(breaker.permit()).toBeNull();
     clock.advance(1);
     expect(breaker.permit()).not.toBeNull();

@@ -20,9 +20,9 @@ const refusalsInARow = 2;
 const trustMs = { unauthorized: 300_000, unavailable: 60_000 };
 // An unavailable service is probed as often as a single delivery would be retried, and always within a signature's lifetime.
 const pauseMaxMs = { unauthorized: 30_000, unavailable: 10_000 };
-const retryAfterMaxMs = { unauthorized: 300_000, unavailable: 60_000 };
-/** The number of short pauses if the key has worked before: many refused signatures may hide a genuine one. */
-const shortPauses = 16;
+const retryAfterMaxMs = { unauthorized: 30_000, unavailable: 60_000 };
+/** Signatures that are probed in a pause if the key has worked before. */
+const probesOfWorkingKey = 4;
 /** Milliseconds to wait for a probe's answer before the next probe. */
 const probeAnswerMs = 1_000;
 const never = Number.NEGATIVE_INFINITY;
@@ -30,7 +30,9 @@ const never = Number.NEGATIVE_INFINITY;
 /**
  * Stops authorize calls while the service refuses the API key or is unavailable.
  *
- * States: closed (every call is permitted), open (no call), half-open (one probe after each pause), stopped (for good).
+ * States: closed (every call is permitted), open (no call), half-open (probes after each pause), stopped (for good). Pauses grow
+ * and one probe follows each, but for refusals of a key that has worked: the refused signatures may be a stranger's and hide
+ * genuine ones, so that several are probed each second.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
@@ -41,6 +43,8 @@ export class CircuitBreaker {
   #pauseMs = 0;
   #probeAt = 0;
   #probedAt = never;
+  /** The number of probes that may follow the first one in this pause. */
+  #probesLeft = 0;
   #timer: unknown;
   readonly #refused = new Set<string>();
   #silences = 0;
@@ -70,10 +74,12 @@ export class CircuitBreaker {
   permit(): Permit | null {
     if (this.#stopped) return null;
     if (this.#open === null) return this.#newPermit(false);
-    if (this.#clock.now() < this.#probeAt) return null;
-    this.#probedAt = this.#clock.now();
-    this.#pause(this.#open, 0);
-    return this.#newPermit(true);
+    if (this.#clock.now() >= this.#probeAt) {
+      this.#probedAt = this.#clock.now();
+      this.#pause(this.#open, 0);
+      this.#probesLeft = this.#mayHideGenuine(this.#open) ? probesOfWorkingKey : 1;
+    }
+    return this.#probesLeft-- > 0 ? this.#newPermit(true) : null;
   }
 
   /** Whether the breaker has opened since: ask for another permit. */
@@ -131,6 +137,10 @@ export class CircuitBreaker {
     }
   }
 
+  #mayHideGenuine(why: Outage): boolean {
+    return why === "unauthorized" && this.#hasWorked;
+  }
+
   #trust(why: Outage): void {
     this.#trustedUntil[why] = this.#clock.now() + trustMs[why];
   }
@@ -145,8 +155,8 @@ export class CircuitBreaker {
   #pause(why: Outage, retryAfterMs: number): void {
     if (this.#stopped) return;
     this.#open = why;
-    const short = why === "unauthorized" && this.#hasWorked ? shortPauses : 0;
-    const doublings = Math.max(0, this.#pauses++ - short);
+    this.#probesLeft = 0;
+    const doublings = this.#mayHideGenuine(why) ? 0 : this.#pauses++;
     const ms = jitter(Math.min(1_000 * 2 ** doublings, pauseMaxMs[why]));
     this.#probeIn(Math.max(ms, Math.min(retryAfterMs, retryAfterMaxMs[why])));
   }

@@ -80,8 +80,7 @@ export class VerifyStage {
         this.#calls.release();
         continue;
       }
-      const answer = await this.#ask(job, signal);
-      this.#calls.release();
+      const answer = await this.#ask(job, signal).finally(() => this.#calls.release());
       if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
       this.#judged(permit);
       return this.#afterVerdict(job, answer.verdict);
@@ -160,7 +159,8 @@ export class VerifyStage {
     else if (why === "unauthorized")
       this.#breaker.unauthorized(permit, job.signature ?? "", retryAfterMs);
     const error = describe(thrown, (line) =>
-      this.#options.redact(redactSecrets(line, { signature: job.signature ?? "" })),
+      // The key first: a signature may be a part of what shows it.
+      redactSecrets(this.#options.redact(line), { signature: job.signature ?? "" }),
     );
     const call = { why, retryAfterMs, ...this.#known(job, why) };
     if (why === "unauthorized" && isKeySuspect(call.state, call.service)) {

@@ -29,7 +29,7 @@ const releasedAttempts = 12;
 const badRequestsMax = 3;
 /** Milliseconds after a verdict during which the service counts as working. */
 const recentMs = 60_000;
-const refusedPauseMaxMs = 10_000;
+const uncountedPauseMaxMs = 10_000;
 
 /** Decides whether a delivery without a verdict is asked about again, or held. */
 export function withoutVerdict(job: Job, call: Unanswered): Outcome {
@@ -80,9 +80,11 @@ function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const age = ageOf(job, service.now);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
   const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
-  // Refusals are not counted until they concern this signature: use the age instead.
-  const refusedMs = why === "unauthorized" ? Math.min(age, refusedPauseMaxMs) : 0;
-  const delay = Math.max(ownMs, refusedMs, call.openMs);
+  // Such refusals and pauses are not counted until they concern this signature: use the age instead.
+  const isForKey =
+    why === "unauthorized" || (why === "not asked" && service.open === "unauthorized");
+  const uncountedMs = isForKey ? Math.min(age, uncountedPauseMaxMs) : 0;
+  const delay = Math.max(ownMs, uncountedMs, call.openMs);
   return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
 }
 
