@@ -1,5 +1,6 @@
 import { ServiceError, type ServiceErrorCode } from "../errors.ts";
 import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
+import { tryGet } from "../lib/safe-get.ts";
 import { shownError } from "../lib/thrown.ts";
 import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-response.ts";
 import { untraced } from "./untraced.ts";
@@ -47,6 +48,8 @@ export interface ExpectedAnswer {
 }
 
 const maxErrorText = 2_048;
+/** Milliseconds to wait for a body that decides nothing but whether the answer is a page. */
+const bodyMs = 1_000;
 
 /** The progress of one exchange with the service. */
 interface Exchange extends BodyText {
@@ -66,18 +69,19 @@ interface Exchange extends BodyText {
  */
 export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
   const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
-  const exchange: Exchange = { waitingFor, text: "" };
+  const exchange: Exchange = { waitingFor, text: "", isWhole: false };
   const timedOut = () => {
     const message = `${exchange.waitingFor} within ${call.timeoutMs} ms (timeoutMs)`;
     const details = { ...statusOf(exchange), retryable: !exchange.taken };
     return new ServiceError("service_timeout", message, details);
   };
-  const called = withDeadline(call.timeoutMs, call.signal, timedOut, async (signal) => {
+  const called = withDeadline(call.timeoutMs, call.signal, timedOut, async (signal, stop) => {
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
     await send(call, key, `POST ${redactor.text(call.endpoint)}`, exchange, signal);
-    const { taken, broken, text } = exchange;
+    const { taken, broken, isWhole, text } = exchange;
+    if (!isWhole) stop();
     if (taken && !broken && !isPage(exchange))
       return { status: taken, body: parse(text, redactor) };
     throw failure(call, createRedactor(key, call.secrets), exchange);
@@ -107,9 +111,22 @@ async function send(
     if (!response.redirected && call.expects(response.status)) exchange.taken = response.status;
     exchange.response = response;
     exchange.waitingFor = `${asked} answered ${statusOf(exchange).status}, but did not end`;
-    await readBody(response, exchange, signal);
+    const reading = readBody(response, exchange, signal);
+    await (call.statusOnly && exchange.taken ? atMost(bodyMs, reading) : reading);
   } catch (thrown) {
     exchange.broken = { by: thrown };
+  }
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -117,15 +134,15 @@ async function send(
  * Whether the answer is a page for people, which says nothing about the operation. Refusals may be pages: many frameworks answer
  * so.
  */
-function isPage({ response, text }: Exchange): boolean {
-  return response !== undefined && response.status < 300 && isHtmlPage(response, text);
+function isPage({ response, ...body }: Exchange): boolean {
+  return response !== undefined && response.status < 300 && isHtmlPage(response, body);
 }
 
 async function withDeadline<T>(
   timeoutMs: number,
   caller: AbortSignal | undefined,
   timedOut: () => Error,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, stop: () => void) => Promise<T>,
 ): Promise<T> {
   if (caller?.aborted) throw caller.reason;
   const controller = new AbortController();
@@ -141,7 +158,7 @@ async function withDeadline<T>(
   const timer = setTimeout(() => end(timedOut()), timeoutMs);
   caller?.addEventListener("abort", onAbort);
   try {
-    return await Promise.race([work(controller.signal), ended]);
+    return await Promise.race([work(controller.signal, () => controller.abort()), ended]);
   } finally {
     clearTimeout(timer);
     caller?.removeEventListener("abort", onAbort);
@@ -161,7 +178,9 @@ function failure(call: ServiceCall, redactor: Redactor, exchange: Exchange): Ser
   const { response, taken, text, broken } = exchange;
   const cause = broken && shownError(broken.by, (shown) => redactor.text(shown));
   const fail = (code: ServiceErrorCode, problem: string, retryable: boolean): ServiceError => {
-    const retryAfterMs = parseRetryAfter(response?.headers.get("retry-after") ?? null);
+    const retryAfterMs = parseRetryAfter(
+      tryGet(() => response?.headers.get("retry-after")) ?? null,
+    );
     return new ServiceError(code, `POST ${redactor.text(call.endpoint)} ${problem}`, {
       ...statusOf(exchange),
       ...(text && { body: parse(redactor.text(text, maxErrorText), redactor) }),

@@ -114,6 +114,65 @@ describe("a page in the place of an answer", () => {
     await expect(client.authorize("s")).rejects.toMatchObject({ code: "service_timeout" });
   });
 
+  it.each([
+    ["called HTML, and cut off before its first byte", "text/html", "", 9],
+    ["called HTML, and cut off in the white space", "text/html", "\n\n", 9],
+    ["called HTML, and begins with text", "text/html", "Please <a href=/login>sign in</a>", 0],
+    ["called HTML, and not UTF-8", "text/html", "\ufeff\ufffd\ufffd", 0],
+    ["called text and HTML", "text/plain\r\ncontent-type: text/html", "<p>Sign in", 0],
+    ["a page without a type that begins with its head", "", "<head><title>Sign in", 0],
+    ["a script without a type", "", "<script>location='/login'</script>", 0],
+    ["XHTML without a type", "", '<?xml version="1.0"?>\n<!DOCTYPE html><html>', 0],
+    ["a comment without a type or an end", "", "<!-- proxy", 0],
+  ])("authorize() has no verdict when a 200 is %s", async (_, type, body, missing) => {
+    const length = Buffer.byteLength(body) + missing;
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${length}`;
+    const baseUrl = await serveRaw(`${head}\r\n\r\n${body}`);
+    const [error] = await failures({ baseUrl }, operations({ baseUrl }).slice(0, 1));
+    expect(error).toMatchObject({ code: "service_failed", status: 200 });
+  });
+
+  it("authorize() has its verdict soon when the body never ends", async () => {
+    const endless: Fetch = async (_url, { signal }) =>
+      new Response(
+        new ReadableStream({
+          start(stream) {
+            stream.enqueue(new TextEncoder().encode('{"ok":'));
+            signal.addEventListener("abort", () => ended());
+          },
+        }),
+      );
+    let ended = (): void => {};
+    const stopped = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const options = { baseUrl: "https://a.example", apiKey: key, fetch: endless };
+    const client = createClient({ ...options, timeoutMs: 600_000 });
+    await expect(client.authorize("s")).resolves.toBe("valid");
+    await stopped;
+  });
+
+  it.each([
+    ["whose cancel() gives no promise", () => undefined],
+    [
+      "whose cancel() throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+  ])("authorize() ends with a stream %s", async (_, cancel) => {
+    const read = () => new Promise<never>(() => {});
+    const body = { getReader: () => ({ read, cancel }) } as never;
+    const fetch: Fetch = async () => ({ status: 500, headers: new Headers(), body });
+    const client = createClient({
+      baseUrl: "https://a.example",
+      apiKey: key,
+      fetch,
+      timeoutMs: 50,
+    });
+    await expect(client.authorize("s")).rejects.toMatchObject({ code: "service_timeout" });
+  });
+
   it.each<[string, Record<string, string>, string]>([
     ["nothing, called HTML", html, ""],
     ["a word, called HTML", html, "OK"],

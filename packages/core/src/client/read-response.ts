@@ -1,3 +1,5 @@
+import { tryGet } from "../lib/safe-get.ts";
+
 /** The part of a `Response` that is used. */
 export interface FetchResponse {
   readonly status: number;
@@ -20,6 +22,8 @@ interface WebStream {
 /** The part of a body that has arrived. */
 export interface BodyText {
   text: string;
+  /** Whether that is all of it. */
+  isWhole: boolean;
 }
 
 const maxBodyBytes = 65_536;
@@ -39,6 +43,7 @@ export async function readBody(
     if (left < 0) return;
   }
   into.text += decoder.decode();
+  into.isWhole = !signal.aborted;
 }
 
 async function* piecesOf(
@@ -60,7 +65,7 @@ function isWebStream(body: FetchResponse["body"]): body is WebStream {
 
 async function* read(body: WebStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader();
-  const stop = () => void reader.cancel().catch(() => {});
+  const stop = () => void Promise.resolve(tryGet(() => reader.cancel())).catch(() => {});
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
@@ -74,10 +79,14 @@ async function* read(body: WebStream, signal: AbortSignal): AsyncGenerator<Uint8
   }
 }
 
-/** Whether an answer is a page for people, as of a proxy, a login or another site. */
-export function isHtmlPage({ headers }: FetchResponse, text: string): boolean {
-  const start = text.replace(/^\s*(?:<!--[\s\S]*?-->\s*)*/, "");
+const beforePage = /^\s*(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*)*/;
+const pageStart = /^<(?:!--|(?:!doctype\s+html|html|head|body|meta|title|script|style)\b)/i;
+const htmlType = /(?:^|,)\s*(?:text\/html|application\/xhtml)/i;
+
+/** Whether an answer is a page for people, as of a proxy, a login or another site, or the beginning of one. */
+export function isHtmlPage({ headers }: FetchResponse, { text, isWhole }: BodyText): boolean {
   // A service may call an empty answer or a word HTML: many frameworks do so by default.
-  const isHtml = /^\s*(?:text\/html|application\/xhtml)/i.test(headers.get("content-type") ?? "");
-  return isHtml ? start.startsWith("<") : /^<(?:!doctype\s+html|html)\b/i.test(start);
+  if (htmlType.test(tryGet(() => headers.get("content-type")) ?? ""))
+    return !isWhole || /[<\ufffd]/.test(text);
+  return pageStart.test(text.replace(beforePage, ""));
 }
