@@ -113,7 +113,9 @@ describe("the default logger tells once a minute, with the number,", () => {
 test("each line that someone is to act on has its case, or another test", () => {
   const elsewhere = [
     coreMessages.notHandledInTime,
+    coreMessages.noVerdictInTime,
     coreMessages.verdictsAgain,
+    coreMessages.closedWhileWaiting,
     coreMessages.insecure,
     coreMessages.receiverReplaced,
     coreMessages.earlierNotClosed,

@@ -23,6 +23,13 @@ export const silentArrivals: readonly SilentCase[] = [
     shows: "x-other",
   },
   {
+    when: 'the same with ack: "handled", which holds nothing',
+    options: () => ({ ack: "handled" }),
+    sent: { unsigned: true, headers: elsewhere },
+    says: "Notification refused by the options",
+    shows: "x-other",
+  },
+  {
     when: "the same, and the body is over 4 KiB",
     sent: { unsigned: true, headers: elsewhere, body: large },
     says: "its body is over the limit, answered 413",

@@ -54,6 +54,12 @@ export const silentWork: readonly SilentCase[] = [
     says: "refused: its signature expired",
   },
   {
+    when: 'the signature expired, with ack: "handled", which holds nothing',
+    options: () => ({ ack: "handled" }),
+    before: (emulator) => emulator.fault("authorize", { status: 424 }),
+    says: "the option ack has nothing stored",
+  },
+  {
     when: "its body is no JSON object",
     sent: { body: "[1]" },
     says: "Delivery dead: see why",

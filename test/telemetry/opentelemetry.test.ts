@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { context, type Link, SpanStatusCode, trace } from "@opentelemetry/api";
+import { context, diag, type Link, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
 import {
@@ -27,7 +27,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { Headers } from "node-fetch";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { patient } from "../support/patient.ts";
 
 const apiKey = "a-key-that-nobody-may-see";
@@ -361,3 +361,36 @@ test("a delivery is parked as always, whatever odd things a handler throws", asy
   expect(shown.length).toBe(thrown.length);
   expect(JSON.stringify(shown)).not.toContain(apiKey);
 });
+
+test.each(["onStart", "onEnd"])(
+  "a span processor that throws in %s stops no work",
+  async (hook) => {
+    const fail = () => {
+      throw new Error(`the processor fails with ${apiKey}`);
+    };
+    const nothing = {
+      onStart() {},
+      onEnd() {},
+      forceFlush: async () => {},
+      shutdown: async () => {},
+    };
+    const failing = new BasicTracerProvider({ spanProcessors: [{ ...nothing, [hook]: fail }] });
+    const lines: string[] = [];
+    const line = (text: string) => void lines.push(text);
+    const logger = { error: line, warn: line, info: line, debug: line, verbose: line };
+    diag.setLogger(logger);
+    onTestFinished(() => diag.disable());
+    receiver = createReceiver({
+      ...{ client, name: `throwing-${hook}`, logger: false, concurrency: { verify: 1, handle: 1 } },
+      ...telemetry({ tracer: failing.getTracer("test"), meter: measuring.getMeter("test") }),
+    });
+    let runs = 0;
+    receiver.on("report.complete", () => void runs++);
+    for (let sent = 0; sent < 3; sent++) await send();
+    await receiver.idle();
+    expect(runs).toBe(3);
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 3 });
+    expect(lines.join()).toContain("a span or a metric is lost: Error: the processor fails");
+    expect(lines.join()).not.toContain(apiKey);
+  },
+);

@@ -71,6 +71,15 @@ export const messages = {
    */
   expired:
     "Notification refused: its signature expired. The option expired can hold it for a person.",
+  /** (warn, once a minute) With `ack: "handled"`: the service answered 424, and nothing is stored. Use `ack: "stored"`. */
+  expiredNotHeld:
+    "Notification refused: its signature expired, and the option ack has nothing stored that could be held.",
+  /**
+   * (warn, once a minute) With `verify: "before-ack"`: the service took longer than `limits.verifyMs`, and is asked again. Raise
+   * it, or use `verify: "after-ack"`.
+   */
+  noVerdictInTime:
+    "No verdict before the answer: the notification was acknowledged, and is verified afterwards.",
   /** (warn) Logged once, if `baseUrl` begins with `http:` and leads to another machine. Use `https:`. */
   insecure:
     "baseUrl is not https: anyone on the network can read the API key and forge verdicts. Use https.",
@@ -117,7 +126,7 @@ export const messages = {
    */
   tooManyUnsigned: "Notification refused: too many have no signature.",
   /**
-   * (warn) The same signature on another body, path or query: compare `id` and `sameSignatureAs`. If one is forged, set
+   * (warn, once a minute) The same signature on another body, path or query: compare `id` and `sameSignatureAs`. If one is forged, set
    * `reusedSignature: "hold"`.
    */
   reusedSignature: "Signature reused with other bytes, or at another address.",
@@ -159,6 +168,9 @@ export const messages = {
   /** (warn) Only with `NODE_ENV=development`. Nothing to do. */
   receiverReplaced:
     "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
+  /** (warn) Logged at the end of `close`, with their number. They are handled only if this process opens the inbox again. */
+  closedWhileWaiting:
+    "Receiver closed while deliveries wait in memory: they are lost with this process. A durable inbox keeps them.",
   /** (error) In the same situation; `error` says why. Restart the development server. */
   earlierNotClosed: "The earlier receiver could not be closed.",
   /**

@@ -9,6 +9,7 @@ import {
 } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
+import { messages } from "./log-messages.ts";
 import { manualClock } from "./testing/manual-clock.ts";
 
 describe('verify: "before-ack"', () => {
@@ -135,7 +136,7 @@ describe('verify: "before-ack"', () => {
     const clock = manualClock();
     const hanging = gate();
     const client: Authorizer = { authorize: () => hanging.opened.then(() => "valid") };
-    const { receiver } = setUp({ client, clock, verify: "before-ack", limits });
+    const { receiver, lines } = setUp({ client, clock, verify: "before-ack", limits });
     const slow = gate();
     const request = slowRequest(slow.opened, '{"status":"complete"}');
     let status = 0;
@@ -152,6 +153,9 @@ describe('verify: "before-ack"', () => {
     clock.advance(1);
     await answer;
     expect(status).toBe(200);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: "warn", message: messages.noVerdictInTime }),
+    );
     expect(await receiver.inbox.counts()).toMatchObject({ received: 1 });
     hanging.open();
     await receiver.idle();

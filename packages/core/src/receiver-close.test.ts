@@ -11,6 +11,7 @@ import type { EventOf } from "./events/events.ts";
 import type { ReceiveResult } from "./http/answer.ts";
 import type { Incoming } from "./http/incoming.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+import { messages } from "./log-messages.ts";
 import { type Instrumentation, instrumentation } from "./observe/instrumentation.ts";
 import { manualClock } from "./testing/manual-clock.ts";
 
@@ -22,6 +23,19 @@ const durableInbox = () =>
   });
 
 describe("close()", () => {
+  it("says how many deliveries wait in memory, where a durable inbox keeps them", async () => {
+    for (const [inbox, said] of [
+      [memoryInbox(), [{ receiver: "reports", waiting: 2 }]],
+      [durableInbox(), []],
+    ] as const) {
+      const { receiver, send, lines } = setUp({ inbox, autostart: false });
+      for (let sent = 0; sent < 2; sent++) await send("report");
+      await receiver.close();
+      const told = lines.filter(({ message }) => message === messages.closedWhileWaiting);
+      expect(told.map(({ fields }) => fields)).toEqual(said);
+    }
+  });
+
   it("answers closing at once with a memory inbox, and lets running handlers finish", async () => {
     const finish = gate();
     const { receiver, send, emulator } = setUp();

@@ -134,7 +134,7 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
 
 /** Ends the work, then releases the name and the inbox. */
 async function endWork(
-  { clock, inbox }: ReceiverSettings,
+  { clock, inbox, logger, name }: ReceiverSettings,
   { instrumentation, requests, runner, status, watcher }: ReturnType<typeof partsOf>,
   reservation: { release(): void },
   timeoutMs: number,
@@ -143,6 +143,9 @@ async function endWork(
   await runner.close(timeoutMs, () => requests.settled());
   status.closed = true;
   await requests.settled();
+  const isLost = inbox.guarantees.durability === "process";
+  const waiting = isLost ? inbox.backlog(name).waiting : 0;
+  if (waiting > 0) logger.warn({ waiting }, messages.closedWhileWaiting);
   try {
     instrumentation?.end();
   } finally {

@@ -1,7 +1,20 @@
-import { type Context, context, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
-import { type Instrument, type Instrumentation, instrumentation } from "@reporthook/core/telemetry";
+import {
+  context,
+  diag,
+  type Meter,
+  metrics,
+  type Span,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import {
+  describe,
+  type Instrument,
+  type Instrumentation,
+  instrumentation,
+} from "@reporthook/core/telemetry";
 import { createMetrics } from "./metrics.ts";
-import { createSpans } from "./spans.ts";
+import { type Begun, createSpans, type Spans } from "./spans.ts";
 
 /** Options of {@link telemetry}. */
 export interface TelemetryOptions {
@@ -28,70 +41,83 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     [instrumentation](receiver): Instrumentation {
       const spans = createSpans(options.tracer ?? trace.getTracer(scope), receiver);
       const measured = createMetrics(options.meter ?? metrics.getMeter(scope), receiver);
+      const { guarded, within } = createSteps(receiver, spans);
       return {
         receive(incoming, id, run) {
-          const startedAt = performance.now();
-          const { span, context: active, given } = spans.receive(incoming, id);
-          return within(active, () => run(given), {
-            ended(result) {
-              spans.received(span, id, result);
+          const begun = guarded(() => spans.receive(incoming, id));
+          return within(begun, () => run(begun?.given ?? incoming), {
+            ended(span, startedAt, result) {
               measured.received(startedAt, "refused" in result ? result.refused : result.status);
+              spans.received(span, id, result);
             },
-            threw(error) {
-              spans.threw(span, error);
-              measured.received(startedAt, "inbox_unavailable");
-            },
+            threw: (startedAt) => measured.received(startedAt, "inbox_unavailable"),
           });
         },
         verify(job, run) {
-          const startedAt = performance.now();
-          const { span, context: active } = spans.verify(job);
-          return within(active, run, {
-            ended(answer) {
-              spans.verified(span, job, answer);
+          const begun = guarded(() => spans.verify(job));
+          return within(begun, run, {
+            ended(span, startedAt, answer) {
               measured.verified(startedAt, answer);
+              spans.verified(span, job, answer);
             },
-            threw(error) {
-              spans.threw(span, error);
-              measured.verified(startedAt, null);
-            },
+            threw: (startedAt) => measured.verified(startedAt, null),
           });
         },
         handle(job, run) {
-          const startedAt = performance.now();
-          const { span, context: active } = spans.handle(job);
-          return within(active, run, {
-            ended(failures) {
-              spans.handled(span, failures);
+          const begun = guarded(() => spans.handle(job));
+          return within(begun, run, {
+            ended(span, startedAt, failures) {
               measured.handled(startedAt, failures);
+              spans.handled(span, failures);
             },
-            threw(error) {
-              spans.threw(span, error);
-              measured.handled(startedAt, null);
-            },
+            threw: (startedAt) => measured.handled(startedAt, null),
           });
         },
-        settled: measured.settled,
+        settled(job, outcome) {
+          guarded(() => measured.settled(job, outcome));
+        },
         end: measured.end,
       };
     },
   };
 }
 
-/** Runs a step in its context, and passes on its result. Makes one promise only: each costs an app that tracks contexts. */
-function within<T>(
-  active: Context,
-  run: () => Promise<T>,
-  told: { ended(result: T): void; threw(error: unknown): void },
-): Promise<T> {
-  return context.with(active, run).then(
-    (result) => {
-      told.ended(result);
-      return result;
-    },
-    (error: unknown) => {
-      told.threw(error);
-      throw error;
-    },
-  );
+/** What is told at the end of a step. */
+interface Told<T> {
+  ended(span: Span, startedAt: number, result: T): void;
+  threw(startedAt: number): void;
+}
+
+function createSteps({ redact }: Parameters<Instrument>[0], spans: Spans) {
+  /** Runs what the app's own processors may throw in: a lost span or metric must not stop the work. */
+  function guarded<T>(tell: () => T): T | undefined {
+    try {
+      return tell();
+    } catch (error) {
+      diag.error(`${scope}: a span or a metric is lost: ${describe(error, redact)}`);
+      return undefined;
+    }
+  }
+
+  /** Runs a step in its span. Makes one promise only: each costs an app that tracks contexts. */
+  function within<T>(begun: Begun | undefined, run: () => Promise<T>, told: Told<T>): Promise<T> {
+    if (begun === undefined) return run();
+    const startedAt = performance.now();
+    const { span, context: active } = begun;
+    return context.with(active, run).then(
+      (result) => {
+        guarded(() => told.ended(span, startedAt, result));
+        return result;
+      },
+      (error: unknown) => {
+        guarded(() => {
+          told.threw(startedAt);
+          spans.threw(span, error);
+        });
+        throw error;
+      },
+    );
+  }
+
+  return { guarded, within };
 }

@@ -1,11 +1,12 @@
 import { safeGet, safeText, tryGet } from "./safe-get.ts";
 
-// Of errors that join others, which may join themselves: how deep, and how many of each.
+// Of errors that join others, which may join themselves: how many of each, and how deep.
 const maxJoined = 5;
+const maxJoinedDepth = 1;
 
 /** One line of text for a log or an entry: name and message redacted, cut at 500 characters. */
 export function describe(error: unknown, redact = (text: string): string => text): string {
-  return lineOf(error, redact, maxJoined);
+  return lineOf(error, redact, maxJoinedDepth);
 }
 
 function lineOf(error: unknown, redact: (text: string) => string, depth: number): string {

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { expect, describe as group, it } from "vitest";
+import { describe as describeError } from "./describe.ts";
 import { accountOf, shownError } from "./thrown.ts";
 
 const redact = (text: string): string => text.replaceAll("s3cret", "[api key]");
@@ -80,4 +81,18 @@ group("shownError", () => {
     for (let at: unknown = shownError(circle, redact); at instanceof Error; at = at.cause) depth++;
     expect(depth).toBe(5);
   });
+});
+
+it("An error that joins itself costs no more than a few lines", () => {
+  const error = new AggregateError([], "many");
+  error.errors = Array.from({ length: 50 }, () => error);
+  let redacted = 0;
+  const redact = (text: string): string => {
+    redacted++;
+    return text;
+  };
+  describeError(error, redact);
+  accountOf(error, redact);
+  shownError(error, redact);
+  expect(redacted).toBeLessThan(400);
 });

@@ -5,6 +5,8 @@ import { safeGet, safeText } from "./safe-get.ts";
 type Redact = (text: string) => string;
 
 const maxCauses = 4;
+/** What an error joins counts like several causes: it may join itself. */
+const joinedDepth = 2;
 const maxKept = 1_000;
 const maxStack = 8_000;
 
@@ -20,14 +22,14 @@ function linesOf(thrown: unknown, redact: Redact, frames: number, depth: number)
     describe(thrown, redact),
     ...own.map((frame) => `    ${redact(frame).slice(0, 200)}`),
   ];
-  if (depth === maxCauses) return lines;
-  const below = (word: string, other: unknown): string[] => {
-    const [first = "", ...rest] = linesOf(other, redact, 2, depth + 1);
+  if (depth >= maxCauses) return lines;
+  const below = (word: string, other: unknown, deeper: number): string[] => {
+    const [first = "", ...rest] = linesOf(other, redact, 2, depth + deeper);
     return [`  ${word} ${first}`, ...rest];
   };
-  const joined = joinedIn(thrown).flatMap((each) => below("one of them:", each));
+  const joined = joinedIn(thrown).flatMap((each) => below("one of them:", each, joinedDepth));
   const cause = safeGet(thrown, "cause");
-  return [...lines, ...joined, ...(cause === undefined ? [] : below("caused by", cause))];
+  return [...lines, ...joined, ...(cause === undefined ? [] : below("caused by", cause, 1))];
 }
 
 function framesOf(thrown: unknown): string[] {
@@ -55,10 +57,10 @@ export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
   set("name", textOf("name"));
   set("code", textOf("code"), true);
   set("stack", textOf("stack")?.slice(0, maxStack) ?? `${shown.name}: ${shown.message}`);
-  if (depth === maxCauses) return shown;
+  if (depth >= maxCauses) return shown;
   const cause = safeGet(thrown, "cause");
   if (cause !== undefined) set("cause", shownError(cause, redact, depth + 1));
-  const joined = joinedIn(thrown).map((each) => shownError(each, redact, depth + 1));
+  const joined = joinedIn(thrown).map((each) => shownError(each, redact, depth + joinedDepth));
   if (joined.length > 0) set("errors", joined);
   return shown;
 }

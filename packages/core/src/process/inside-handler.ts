@@ -1,3 +1,5 @@
+import { tryGet } from "../lib/safe-get.ts";
+
 type RunHandlers = <Handler>(
   handlers: readonly Handler[],
   run: (handler: Handler) => unknown,
@@ -33,6 +35,9 @@ export function isInsideHandler(): boolean {
   } catch {
     return false;
   } finally {
-    Error.stackTraceLimit = stackTraceLimit;
+    // Where Error is frozen it was not changed, either.
+    tryGet(() => {
+      Error.stackTraceLimit = stackTraceLimit;
+    });
   }
 }

@@ -4,6 +4,7 @@ import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
+import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
 import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
 import { messages } from "../log-messages.ts";
@@ -29,10 +30,15 @@ export class InsideRequest {
   readonly #parts: InsideRequestParts;
   // By id, which copies of a notification share: they wait for the outcome of the first one.
   readonly #running = new Map<string, Promise<ReceiveResult>>();
+  readonly #late: Logger["warn"];
+  readonly #expired: Logger["warn"];
 
   constructor(settings: ReceiverSettings, parts: InsideRequestParts) {
+    const { clock, logger } = settings;
     this.#settings = settings;
     this.#parts = parts;
+    this.#late = oncePerMinute(clock, logger.warn);
+    this.#expired = oncePerMinute(clock, logger.warn);
   }
 
   /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
@@ -45,6 +51,7 @@ export class InsideRequest {
         stages.verify.run(jobAt(delivery), signal),
       );
     } catch {
+      this.#late({ id: delivery.id, ms }, messages.noVerdictInTime);
       return null;
     }
   }
@@ -80,7 +87,10 @@ export class InsideRequest {
       reporter.settled(job, outcome);
       const refused = refusalAfter(outcome);
       if (refused !== null) return { refused };
-      if (outcome.to === "held") return { refused: "expired_signature" };
+      if (outcome.to === "held") {
+        this.#expired({ id: job.id }, messages.expiredNotHeld);
+        return { refused: "expired_signature" };
+      }
       if (outcome.to !== "verified") return { refused: "not_handled" };
       job = jobAt(delivery, outcome);
     }

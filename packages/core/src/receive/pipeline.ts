@@ -5,6 +5,7 @@ import type { Status } from "../inbox/health.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { isPromise } from "../lib/is-promise.ts";
+import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -40,9 +41,10 @@ export type Pipeline = (
 /** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { settings, callbacks, admission, inside, runner, pruner, reporter, status } = parts;
-  const { inbox, logger, name } = settings;
+  const { clock, inbox, logger, name } = settings;
   const reading = { ...settings, ...settings.limits };
   const unsigned = admitUnsigned(settings);
+  const reused = oncePerMinute(clock, logger.warn);
   let saidNotStarted = false;
 
   return async (incoming, id, deadline) => {
@@ -88,7 +90,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (stored.status === "duplicate") return { status: "duplicate", id: stored.id };
     const { sameSignatureAs } = stored;
     if (sameSignatureAs !== undefined) {
-      logger.warn({ id, sameSignatureAs }, messages.reusedSignature);
+      reused({ id, sameSignatureAs }, messages.reusedSignature);
     }
     if (arrival.to === "held") parts.firstAttempts.settle(id);
     reporter.stored(delivery, arrival, outcome);

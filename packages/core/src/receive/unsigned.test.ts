@@ -6,7 +6,7 @@ import { admitUnsigned } from "./unsigned.ts";
 const empty: Backlog = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
-const options = { unsignedTests: "accept", unsigned: "hold" } as const;
+const options = { ack: "stored", unsignedTests: "accept", unsigned: "hold" } as const;
 
 function make(given: object = {}) {
   const clock = manualClock();

@@ -6,7 +6,10 @@ import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options about unsigned deliveries. */
-type UnsignedOptions = Pick<ReceiverSettings, "clock" | "logger" | "unsignedTests" | "unsigned">;
+type UnsignedOptions = Pick<
+  ReceiverSettings,
+  "ack" | "clock" | "logger" | "unsignedTests" | "unsigned"
+>;
 
 const maxWaiting = 100;
 // The limit of each process, for the work of handlers. The inbox limits the stored ones.
@@ -21,7 +24,7 @@ export type AdmitUnsigned = (
 
 /** Creates the only place that admits unsigned deliveries. */
 export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
-  const { clock, logger, unsignedTests, unsigned } = options;
+  const { ack, clock, logger, unsignedTests, unsigned } = options;
   const held = oncePerMinute(clock, logger.warn);
   const refused = oncePerMinute(clock, logger.warn);
   const byOption = oncePerMinute(clock, logger.warn);
@@ -52,7 +55,9 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
     }
     const { type, reportId } = claims;
     if (test) return { to: "verified", verification: "unsigned", type, reportId };
-    held({ headers: headerNames }, messages.unsignedHeld);
+    // Where nothing is stored, what would be held is refused.
+    if (ack === "handled") byOption({ headers: headerNames }, messages.unsignedRefused);
+    else held({ headers: headerNames }, messages.unsignedHeld);
     const message = "It came without a signature. Release it if you trust it.";
     return { ...park("held", "unsigned", message), verification: "unsigned", type, reportId };
   };
