@@ -82,7 +82,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   };
 }
 
-/** What is told at the end of a step. */
+/** The reports at the end of a step. */
 interface Told<T> {
   ended(span: Span, startedAt: number, result: T): void;
   threw(startedAt: number): void;

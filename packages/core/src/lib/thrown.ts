@@ -5,7 +5,7 @@ import { safeGet, safeText } from "./safe-get.ts";
 type Redact = (text: string) => string;
 
 const maxCauses = 4;
-/** What an error joins counts like several causes: it may join itself. */
+/** Joined errors count like several causes: an error may join itself. */
 const joinedDepth = 2;
 const maxKept = 1_000;
 const maxStack = 8_000;
