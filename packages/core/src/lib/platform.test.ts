@@ -1,6 +1,13 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { setUp } from "../../test-support/receiver-setup.ts";
 import { messages } from "../log-messages.ts";
+import {
+  bindingToContext,
+  isDevelopment,
+  isTiedToRequests,
+  serverlessPlatform,
+} from "./platform.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -63,5 +70,64 @@ describe("a platform that offers less", () => {
     expect(line?.message).toBe(messages.requestFailed);
     expect(line?.fields).toMatchObject({ error: "Error: no randomness" });
     expect(line?.fields["err"]).toBeInstanceOf(Error);
+  });
+});
+
+describe("the platform", () => {
+  const lambda = { env: { AWS_LAMBDA_FUNCTION_NAME: "reports" }, versions: {} };
+
+  it.each([
+    ["a process of its own", {}, null, false],
+    ["a Worker", { navigator: { userAgent: "Cloudflare-Workers" } }, "Cloudflare Workers", true],
+    [
+      "another user agent",
+      { navigator: { userAgent: "Node.js/24" }, process: { env: {} } },
+      null,
+      false,
+    ],
+    ["a Lambda function", { process: lambda }, "AWS Lambda", false],
+    ["Deno in a Lambda function", { process: lambda, Deno: {} }, null, false],
+    ["no process", { process: undefined }, null, false],
+  ] as const)("is known for %s", (_, globals, platform, tied) => {
+    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
+    expect(serverlessPlatform()).toBe(platform);
+    expect(isTiedToRequests()).toBe(tied);
+  });
+
+  it("is in development if NODE_ENV says so", () => {
+    vi.stubEnv("NODE_ENV", "development");
+    expect(isDevelopment()).toBe(true);
+    vi.stubEnv("NODE_ENV", "production");
+    expect(isDevelopment()).toBe(false);
+    vi.unstubAllEnvs();
+  });
+
+  it.each([
+    [{ node: "18.20.0" }, true],
+    [{ node: "20.18.9" }, true],
+    [{ node: "20.19.0" }, false],
+    [{ node: "21.0.0" }, false],
+    [{ node: "18.0.0", bun: "1.3.0" }, false],
+    [{ node: "18.0.0", deno: "2.0.0" }, false],
+    [{}, false],
+  ])("is refused if Node is older than 20.19: %o", async (versions, refused) => {
+    vi.stubGlobal("process", { versions });
+    vi.resetModules();
+    const loading = import("./platform.ts");
+    if (refused) await expect(loading).rejects.toThrow(/needs Node 20\.19 or later, not \d/);
+    else await expect(loading).resolves.toBeDefined();
+  });
+
+  it("gives functions the async context in which they were bound, or leaves them as they are", () => {
+    const storage = new AsyncLocalStorage<string>();
+    const read = (suffix: string) => `${storage.getStore()}${suffix}`;
+    const bound = storage.run("here", () => bindingToContext()(read));
+    expect(storage.run("there", () => bound("!"))).toBe("here!");
+    vi.stubGlobal("process", {});
+    vi.stubGlobal("AsyncLocalStorage", undefined);
+    expect(bindingToContext()(read)).toBe(read);
+    vi.stubGlobal("AsyncLocalStorage", AsyncLocalStorage);
+    const other = storage.run("global", () => bindingToContext()(read));
+    expect(other("")).toBe("global");
   });
 });
