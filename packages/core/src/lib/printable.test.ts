@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { printable } from "./printable.ts";
+import { printable, printableFields } from "./printable.ts";
 
 it.each([
   ["a\nb\tc\r", "a\\nb\\tc\\r"],
@@ -15,4 +15,14 @@ it("printable() leaves the value of JSON as it is, and the characters it is told
   const value = { "\u009b31m": "\u202e\u2028\n" };
   expect(JSON.parse(printable(JSON.stringify(value)))).toEqual(value);
   expect(printable("a\n\tb\u009b", "\n\t")).toBe("a\n\tb\\u009b");
+});
+
+it("printableFields() escapes texts and lists of them, and leaves the rest", () => {
+  const error = new Error("a\nb");
+  const fields = { a: "x\ny", b: ["p\tq", 7, ["\u0000"]], c: null, d: 5, error };
+  expect(printableFields(fields)).toEqual({
+    ...{ a: "x\\ny", b: ["p\\tq", 7, ["\\u0000"]], c: null, d: 5 },
+    error,
+  });
+  expect(printableFields(fields)["error"]).toBe(error);
 });
