@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { testStages } from "../../test-support/jobs.ts";
+import type { Job } from "../inbox/delivery.ts";
+import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
+
+const now = 100_000_000;
+const never = Number.NEGATIVE_INFINITY;
+const { job: newJob } = testStages(() => "valid");
+
+beforeEach(() => void vi.spyOn(Math, "random").mockReturnValue(0));
+afterEach(() => void vi.restoreAllMocks());
+
+interface Given {
+  readonly age?: number;
+  readonly job?: Partial<Job>;
+  readonly call?: Partial<Unanswered>;
+  readonly service?: Partial<Unanswered["service"]>;
+}
+
+function outcomeOf({ age = 0, job, call, service }: Given) {
+  return withoutVerdict(newJob({ receivedAt: new Date(now - age), ...job }), {
+    ...{ why: "unavailable", error: "503", retryAfterMs: 0, state: {}, openMs: 0, ...call },
+    service: { now, open: null, judgedAt: never, ...service },
+  });
+}
+
+const odd = (times: number) => ({ why: "bad_request", state: { badRequests: times } }) as const;
+const refused = (times: number) =>
+  ({ why: "unauthorized", state: { badRequests: times, refusedAt: now - 5_000 } }) as const;
+
+describe("withoutVerdict() holds", () => {
+  it.each<[string, Given, string]>([
+    [
+      "a third odd answer while others are judged",
+      { call: odd(3), service: { judgedAt: now - 59_999 } },
+      "The service judges other signatures",
+    ],
+    [
+      "a third refusal if another was judged since the first",
+      { call: refused(3), service: { judgedAt: now - 5_000 } },
+      "The service judges other signatures",
+    ],
+    ["after an hour", { age: 3_600_000 }, "The service gave no verdict for an hour"],
+    [
+      "the twelfth call for a released one",
+      { age: 9e9, job: { released: true, attempts: 11 } },
+      "The service gave no verdict for an hour",
+    ],
+    [
+      "after an hour of a paused stage in which another was judged",
+      {
+        age: 3_600_000,
+        call: { why: "not asked" },
+        service: { open: "unauthorized", judgedAt: now - 3_600_000 },
+      },
+      "The service gave no verdict for an hour",
+    ],
+  ])("%s", (_, given, message) => {
+    const outcome = outcomeOf(given);
+    expect(outcome).toMatchObject({ to: "held", reason: { code: "not_verified" }, error: "503" });
+    expect("reason" in outcome && outcome.reason.message).toMatch(
+      new RegExp(`^${message}.*Last: 503$`),
+    );
+  });
+});
+
+describe("withoutVerdict() asks again", () => {
+  it.each<[string, Given]>([
+    ["after two odd answers", { call: odd(2), service: { judgedAt: now } }],
+    [
+      "after odd answers while none is judged",
+      { call: odd(9), service: { judgedAt: now - 60_000 } },
+    ],
+    [
+      "after refusals while none is judged",
+      { call: refused(9), service: { judgedAt: now - 5_001 } },
+    ],
+    [
+      "if it was not asked, whatever came before",
+      { call: { ...odd(9), why: "not asked" }, service: { judgedAt: now } },
+    ],
+    ["just before the hour is over", { age: 3_599_999 }],
+    ["the eleventh time for a released one", { age: 9e9, job: { released: true, attempts: 10 } }],
+    [
+      "after an hour if the key is refused and none was judged since it came",
+      {
+        age: 3_600_000,
+        call: { why: "not asked" },
+        service: { open: "unauthorized", judgedAt: now - 3_600_001 },
+      },
+    ],
+    ["after an hour if the key never worked", { age: 3_600_000, call: refused(1) }],
+  ])("%s", (_, given) => {
+    expect(outcomeOf(given)).toMatchObject({ to: "retry", error: "503" });
+  });
+
+  it.each<[string, Given, number]>([
+    ["a second at first", {}, 1_000],
+    ["as long as its attempts say", { age: 20_000, job: { attempts: 3 } }, 8_000],
+    ["as long as the service asked", { call: { retryAfterMs: 30_000 } }, 30_000],
+    ["until the next probe", { call: { openMs: 7_000 } }, 7_000],
+    ["nothing if it was not asked", { age: 5_000, call: { why: "not asked" } }, 0],
+    [
+      "as long as its age if the key is to blame",
+      { age: 5_000, call: { why: "not asked" }, service: { open: "unauthorized" } },
+      5_000,
+    ],
+    ["10 s at most if the key is to blame", { age: 60_000, call: { why: "unauthorized" } }, 10_000],
+    [
+      "longer once its signature may have expired",
+      { age: 400_000, call: { why: "not asked" } },
+      100_000,
+    ],
+    ["no longer than the hour", { age: 3_590_000, call: { openMs: 60_000 } }, 10_000],
+    [
+      "longer than the hour for a released one",
+      { age: 3_590_000, job: { released: true }, call: { openMs: 400_000 } },
+      400_000,
+    ],
+  ])("after %s", (_, given, afterMs) => {
+    expect(outcomeOf(given)).toMatchObject({ to: "retry", afterMs });
+  });
+
+  it.each<[string, Given, boolean]>([
+    ["a call without an answer", {}, true],
+    ["a refusal of this signature", { call: refused(1), service: { judgedAt: now } }, true],
+    ["a refusal of the key", { call: refused(1) }, false],
+    ["no call", { call: { why: "not asked" } }, false],
+    ["no call for a released one", { job: { released: true }, call: { why: "not asked" } }, true],
+  ])("and counts as an attempt or not: %s", (_, given, countsAsAttempt) => {
+    expect(outcomeOf(given)).toMatchObject({ countsAsAttempt });
+  });
+
+  it.each<[string, Given, boolean]>([
+    ["the first call of a silent service", {}, false],
+    ["a later one", { job: { attempts: 1 } }, true],
+    ["silence while others are judged", { service: { judgedAt: now } }, true],
+    ["silence while the breaker is open", { service: { open: "unavailable" } }, true],
+    ["an odd answer", { call: odd(1) }, true],
+    ["a refusal", { call: refused(1) }, true],
+    ["no call", { call: { why: "not asked" }, service: { judgedAt: now } }, false],
+    ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
+  ])("and gives way to others or not: %s", (_, given, givesWay) => {
+    const outcome = outcomeOf(given);
+    expect("lowPriority" in outcome && outcome.lowPriority).toBe(givesWay);
+  });
+
+  it("and keeps its state", () => {
+    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"odd":1}' });
+  });
+});
+
+describe("isKeySuspect()", () => {
+  it.each([
+    [{ badRequests: 1 }, { open: null, judgedAt: never }, true],
+    [{ badRequests: 2 }, { open: null, judgedAt: never }, false],
+    [{ badRequests: 1 }, { open: null, judgedAt: 5 }, false],
+    [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
+    [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
+  ] as const)("of %o with %o is %s", (state, service, suspect) => {
+    expect(isKeySuspect(state, { now, ...service })).toBe(suspect);
+  });
+});
