@@ -1,0 +1,82 @@
+import { expect, it, vi } from "vitest";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { messages } from "../log-messages.ts";
+import { manualClock } from "../testing/manual-clock.ts";
+import { Pruner } from "./pruner.ts";
+
+function make(
+  ack: "stored" | "handled" = "stored",
+  prune = async (_now: Date): Promise<number> => 0,
+) {
+  const clock = manualClock();
+  let offset = 0;
+  const now = (): number => clock.now() + offset;
+  const pruned: number[] = [];
+  const inbox = Object.assign(memoryInbox(), {
+    prune(at: Date) {
+      pruned.push(at.getTime());
+      return prune(at);
+    },
+  });
+  const logger = { warn: vi.fn(), error: vi.fn() };
+  const redact = (text: string): string => text.replaceAll("canary", "[api key]");
+  const pruner = new Pruner({ ack, redact, clock: { ...clock, now }, inbox, logger });
+  const setBack = (ms: number): void => {
+    offset -= ms;
+  };
+  return { pruner, clock, pruned, logger, now, setBack };
+}
+
+it("prunes by the clock, at most once a minute, or as often as it is told", async () => {
+  const { pruner, clock, pruned, now } = make();
+  const first = now();
+  await pruner.prune();
+  clock.advance(59_999);
+  await pruner.prune();
+  expect(pruned).toEqual([first]);
+  clock.advance(1);
+  await pruner.prune();
+  expect(pruned).toEqual([first, now()]);
+  clock.advance(1_000);
+  await pruner.prune(1_000);
+  expect(pruned).toHaveLength(3);
+});
+
+it("prunes again when the clock is set back", async () => {
+  const { pruner, pruned, setBack } = make();
+  await pruner.prune();
+  setBack(3_600_000);
+  await pruner.prune();
+  expect(pruned).toHaveLength(2);
+});
+
+it("does not prune where nothing is stored, nor once it is stopped", async () => {
+  const handled = make("handled");
+  await handled.pruner.prune();
+  expect(handled.pruned).toEqual([]);
+  const { pruner, pruned } = make();
+  pruner.stop();
+  await pruner.prune();
+  expect(pruned).toEqual([]);
+});
+
+it("logs a failure without the key, once a minute, and none once it is stopped", async () => {
+  const { pruner, clock, logger } = make("stored", async () => {
+    throw new Error("disk of canary is full");
+  });
+  for (let second = 0; second < 61; second++) {
+    await pruner.prune(1_000);
+    clock.advance(1_000);
+  }
+  const error = "Error: disk of [api key] is full";
+  expect(logger.error.mock.calls).toEqual([
+    [{ error, count: 1 }, messages.notPruned],
+    [{ error, count: 60 }, messages.notPruned],
+  ]);
+  const late = make("stored", async () => {
+    late.pruner.stop();
+    throw new Error("closed");
+  });
+  await late.pruner.prune();
+  expect(late.logger.error).not.toHaveBeenCalled();
+});
