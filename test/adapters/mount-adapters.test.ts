@@ -66,6 +66,18 @@ describe.each([
     await request(app).post(path).send({}).expect(418, "first");
   });
 
+  test("the sender sees the connection end where something ahead has made writeHead throw", async () => {
+    const app = express().use((_req, res, next) => {
+      res.writeHead = () => {
+        throw new Error("writeHead of something ahead");
+      };
+      next();
+    }, toExpress(receiver));
+    const { headers, body } = emulator.notification("report");
+    await expect(request(app).post(path).set(headers).send(body)).rejects.toThrow("socket hang up");
+    expect(await receiver.inbox.list()).toHaveLength(1);
+  });
+
   test("a sender that goes away half-way stores nothing and hurts nobody", async () => {
     const app = express().post(path, toExpress(receiver));
     let gone = (): void => {};
@@ -158,7 +170,9 @@ describe("Hono", () => {
       },
     };
     const app = new Hono().post(path, toHono(receiver));
-    const answer = await app.request(path, emulator.notification("report"), {}, platform);
+    // Other platforms may have bindings of these names.
+    const bindings = { incoming: { send() {} }, outgoing: { send() {} } };
+    const answer = await app.request(path, emulator.notification("report"), bindings, platform);
     const { id } = (await answer.json()) as { id: string };
     expect(kept).toHaveLength(1);
     await kept[0];

@@ -53,6 +53,13 @@ const taken: readonly (readonly [reason: string, parsers: readonly Parser[], cas
     ["the body is stored where something ahead has a getter for it that throws"],
   ],
   [
+    "Hono takes what is kept for the body",
+    hono,
+    ["keeps its beginning only", "has made an empty rawBody, as bytes"].map(
+      (what) => `the body is stored where something ahead ${what}`,
+    ),
+  ],
+  [
     "the parser reads the body, by its own limits",
     readers,
     [

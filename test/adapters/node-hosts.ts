@@ -63,8 +63,8 @@ function onHono(
 function plainNode(receiver: MountedReceiver, consumed: boolean) {
   const handler = nodeHandler(receiver);
   return (req: NodeRequest, res: NodeResponse): void => {
-    const read: Promise<unknown> = consumed ? text(req) : Promise.resolve();
-    void read.then(() => handler(req, res));
+    if (consumed) void text(req).then(() => handler(req, res));
+    else void handler(req, res);
   };
 }
 

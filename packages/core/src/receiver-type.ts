@@ -24,8 +24,15 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
       context: HandlerContext,
     ) => void | Promise<void>,
   ): Receiver<Context, S>;
-  /** Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. */
-  readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
+  /**
+   * Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. `export default { fetch: receiver.fetch }`
+   * is a Workers module too: there the bindings come second, and where these have no `waitUntil`, the third argument's is called.
+   */
+  readonly fetch: (
+    request: Request,
+    context?: FetchContext,
+    workersContext?: FetchContext,
+  ) => Promise<Response>;
   /**
    * Begins the work by hand and keeps the process alive until `close`. Rejects when the inbox can't be opened, and
    * with `closed` after `close`.

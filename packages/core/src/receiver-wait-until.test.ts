@@ -13,6 +13,26 @@ describe("waitUntil", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, verified: 0 });
   });
 
+  it("is found where the bindings come second, as in a Workers module", async () => {
+    const { receiver, emulator, seeAll } = setUp();
+    seeAll();
+    const waiting: Promise<unknown>[] = [];
+    const context = {
+      waitUntil(promise: Promise<unknown>) {
+        expect(this).toBe(context);
+        waiting.push(promise);
+      },
+    };
+    const worker = { fetch: receiver.fetch };
+    const sent = () => new Request("http://localhost", emulator.notification("report"));
+    for (const bindings of [{}, { waitUntil: "a secret" }, undefined]) {
+      await worker.fetch(sent(), bindings as object, context);
+    }
+    await Promise.all(waiting);
+    expect(waiting).toHaveLength(3);
+    expect(await receiver.inbox.counts()).toMatchObject({ handled: 3 });
+  });
+
   it("is given a promise of the first attempt, and may fail", async () => {
     const finish = gate();
     const { receiver, emulator, seen } = setUp();

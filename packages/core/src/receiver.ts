@@ -66,8 +66,10 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       register(registrations, { name, started }, names, handler as unknown as AnyHandler);
       return receiver;
     },
-    fetch: async (request, context) =>
-      toResponse(await answer(incomingFromRequest(request), context)),
+    async fetch(request, first, second) {
+      const context = typeof first?.waitUntil === "function" ? first : second;
+      return toResponse(await answer(incomingFromRequest(request), context));
+    },
     mount() {
       // Handlers may still be registered in this tick. If timers are forbidden, the first request starts the work.
       try {

@@ -42,7 +42,9 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
         return c.finalized || outgoing?.headersSent === true;
       },
     });
-    const context = node && outgoing ? undefined : executionContextOf(c);
+    // Bindings of other platforms may have these names too.
+    const isNode = typeof outgoing?.headersSent === "boolean";
+    const context = isNode ? undefined : executionContextOf(c);
     const { status, headers, body } = await answer(incoming, context);
     return c.body(body, status, headers);
   };

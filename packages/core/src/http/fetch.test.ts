@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { runInNewContext } from "node:vm";
+import { Request as NodeFetchRequest } from "node-fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { incomingFromRequest, toResponse } from "./fetch.ts";
 
@@ -109,6 +110,59 @@ describe("incomingFromRequest()", () => {
     });
     request.headers.set("content-length", "2");
     expect(await read(request, 10)).toBe("{}");
+  });
+
+  it.each<[what: string, pieces: readonly unknown[], expected: string | object]>([
+    ["ArrayBuffers", [bytes("01").buffer, bytes("23").buffer], "0123"],
+    ["one ArrayBuffer", [bytes("0123").buffer], "0123"],
+    ["other views", [new DataView(bytes("0123").buffer, 1)], "123"],
+    ["text", ["01", "ü"], "01ü"],
+    ["text that is the name of a failure", ["too_large"], "too_large"],
+    ["anything else", [{ a: 1 }], { failed: "unavailable" }],
+  ])("reads a stream of %s", async (_, pieces, expected) => {
+    const body = new ReadableStream({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(piece);
+        controller.close();
+      },
+    });
+    const init = { method: "POST", body, duplex: "half" as const };
+    expect(await read(new Request(address, init), 10)).toEqual(expected);
+  });
+
+  it("reads requests whose body is no web stream", async () => {
+    const nodeFetch = new NodeFetchRequest(address, { method: "POST", body: "0123" });
+    expect(await read(nodeFetch as unknown as Request, 10)).toBe("0123");
+    expect(await read(nodeFetch as unknown as Request, 10)).toEqual({ failed: "unavailable" });
+    // As polyfills of browsers make them.
+    const polyfill = (methods: Partial<Request>, length: string) => {
+      const headers = new Headers({ "content-length": length });
+      const made = { method: "POST", url: address, headers, bodyUsed: false, ...methods };
+      return made as Request;
+    };
+    const noBytes = (): never => {
+      throw new Error("could not read as ArrayBuffer");
+    };
+    for (const length of ["4", "10000"]) {
+      const arrayBuffer = async () => bytes("{ü}").buffer;
+      expect(await read(polyfill({ arrayBuffer }, "4"), 10)).toBe("{ü}");
+      const onlyText = polyfill({ arrayBuffer: noBytes, text: async () => "null" }, length);
+      expect(await read(onlyText, 10)).toBe("null");
+    }
+  });
+
+  it("reads no further than the limit of what is unpacked ahead, whose packed length was announced", async () => {
+    let pulled = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (pulled++ < 1_000) controller.enqueue(new Uint8Array(10));
+        else controller.close();
+      },
+    });
+    const headers = { "content-encoding": "gzip", "content-length": "5" };
+    const init = { method: "POST", body, headers, duplex: "half" as const };
+    expect(await read(new Request(address, init), 100)).toEqual({ failed: "too_large" });
+    expect(pulled).toBeLessThan(20);
   });
 
   it("tells a sender that breaks off, announced or not", async () => {

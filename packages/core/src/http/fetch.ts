@@ -3,9 +3,12 @@ import {
   alreadyRead,
   type BodyFailure,
   type BodyReading,
+  concat,
   fitting,
   type Incoming,
+  isEncoded,
   look,
+  rawBytes,
   readAlready,
 } from "./incoming.ts";
 import { type NodeStream, readOrLeft } from "./node-body.ts";
@@ -84,18 +87,17 @@ function readBody(
   if (request.bodyUsed) return readKept(read, limit);
   const { headers } = request;
   const announced = headers.get("content-length");
-  // A server lets no more through than was announced: no need for a stream, which costs more than all the rest.
-  if (announced !== null && Number(announced) <= limit) {
-    const result = request.arrayBuffer().then(
-      (body) => fitting(wholeOf(alreadyRead(body), headers), limit),
-      // If something ahead holds the stream, it is unread; if it was read, the sender broke off.
-      () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
-    );
-    return { result, stop() {} };
+  // A server lets no more through than was announced, but for what is unpacked ahead: no need for a stream, which costs more
+  // than all the rest.
+  if (announced !== null && Number(announced) <= limit && !isEncoded(headers)) {
+    return readAtOnce(request, limit, read);
   }
-  if (request.body?.locked) return readKept(read, limit);
-  const reader = request.body?.getReader();
-  if (reader === undefined) return readAlready(wholeOf(new Uint8Array(), headers), limit);
+  const { body } = request;
+  if (body === null) return readAlready(wholeOf(new Uint8Array(), headers), limit);
+  if (body?.locked) return readKept(read, limit);
+  // Some implementations of fetch have no stream there, or one of Node.
+  if (typeof body?.getReader !== "function") return readAtOnce(request, limit, read);
+  const reader = body.getReader();
   // Not cancelled: some hosts end the connection then, and the answer with it.
   let stopped = false;
   const stop = (): void => {
@@ -103,6 +105,29 @@ function readBody(
   };
   const result = collect(reader, limit, () => stopped).then((body) => wholeOf(body, headers));
   return { result, stop };
+}
+
+function readAtOnce(
+  request: Request,
+  limit: number,
+  read: (() => Promise<ArrayBuffer>) | undefined,
+): BodyReading {
+  const result = contentOf(request).then(
+    (body) => fitting(wholeOf(alreadyRead(body), request.headers), limit),
+    // If something ahead holds the stream, it is unread; if it was read, the sender broke off.
+    () => (request.bodyUsed ? "cut_off" : readKept(read, limit).result),
+  );
+  return { result, stop() {} };
+}
+
+/** The fetch of some platforms has text only. */
+async function contentOf(request: Request): Promise<ArrayBuffer | string> {
+  try {
+    return await request.arrayBuffer();
+  } catch (error) {
+    if (request.bodyUsed) throw error;
+    return request.text();
+  }
 }
 
 /**
@@ -117,8 +142,7 @@ function wholeOf(body: Uint8Array | BodyFailure, headers: Headers): Uint8Array |
   }
   if (!(body.byteLength < announced)) return body;
   // Other hosts unpack it, or write again what they have parsed: a part of a JSON text is none.
-  const isEncoded = (headers.get("content-encoding") ?? "identity") !== "identity";
-  return isEncoded || isJson(body) ? body : "cut_off";
+  return isEncoded(headers) || isJson(body) ? body : "cut_off";
 }
 
 function isJson(body: Uint8Array): boolean {
@@ -140,7 +164,7 @@ function readKept(read: (() => Promise<ArrayBuffer>) | undefined, limit: number)
 }
 
 async function collect(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: ReadableStreamDefaultReader<unknown>,
   limit: number,
   isStopped: () => boolean,
 ): Promise<Uint8Array | BodyFailure> {
@@ -151,23 +175,13 @@ async function collect(
       const { done, value } = await reader.read();
       if (done) return concat(chunks, size);
       if (isStopped()) return "cut_off";
-      size += value.byteLength;
+      const bytes = rawBytes(value);
+      if (bytes === null) return "unavailable";
+      size += bytes.byteLength;
       if (size > limit) return "too_large";
-      chunks.push(value);
+      chunks.push(bytes);
     }
   } catch {
     return "cut_off";
   }
-}
-
-function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const all = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return all;
 }

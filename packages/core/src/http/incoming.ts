@@ -51,6 +51,11 @@ export function headerOf(headers: IncomingHeaders, name: string): string | null 
   return Array.isArray(value) ? once(value.join(", ")) : null;
 }
 
+/** Whether the sender has packed the body. */
+export function isEncoded(headers: IncomingHeaders): boolean {
+  return (headerOf(headers, "content-encoding") ?? "identity") !== "identity";
+}
+
 /** All headers as a plain object with lower-case names. */
 export function plainHeaders(headers: IncomingHeaders): Record<string, string> {
   const names = isWebStandard(headers) ? [...headers.keys()] : Object.keys(headers);
@@ -79,11 +84,6 @@ function once(joined: string): string {
   return joined;
 }
 
-/** Whether a value holds bytes, from any realm. */
-export function isBytes(value: unknown): value is ArrayBuffer | ArrayBufferView {
-  return ArrayBuffer.isView(value) || tagOf.call(value) === "[object ArrayBuffer]";
-}
-
 const { getPrototypeOf, prototype } = Object;
 const { toString: tagOf } = prototype;
 
@@ -92,14 +92,30 @@ export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
   return look(() => bytesOf(body)) ?? "unavailable";
 }
 
-function bytesOf(body: unknown): Uint8Array | undefined {
-  if (ArrayBuffer.isView(body)) {
-    return new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+function bytesOf(body: unknown): Uint8Array | null {
+  return rawBytes(body) ?? rawBytes(isPlain(body) ? JSON.stringify(body) : undefined);
+}
+
+/** The bytes of what is bytes, from any realm, or text; null for anything else. */
+export function rawBytes(value: unknown): Uint8Array | null {
+  if (ArrayBuffer.isView(value)) {
+    return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
   }
-  if (isBytes(body)) return new Uint8Array(body as ArrayBuffer);
-  if (typeof body === "string") return new TextEncoder().encode(body);
-  const text: string | undefined = isPlain(body) ? JSON.stringify(body) : undefined;
-  return text === undefined ? undefined : new TextEncoder().encode(text);
+  if (typeof value === "string") return new TextEncoder().encode(value);
+  return tagOf.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;
+}
+
+/** One array of all the chunks, which have `size` bytes together. */
+export function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const [first] = chunks;
+  if (chunks.length === 1 && first !== undefined) return first;
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return all;
 }
 
 /** Whether a value may be parsed JSON; a form, a stream or a promise would be written as `{}`. */

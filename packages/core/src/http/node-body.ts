@@ -2,9 +2,11 @@ import {
   alreadyRead,
   type BodyFailure,
   type BodyReading,
+  concat,
   fitting,
-  isBytes,
+  isEncoded,
   look,
+  rawBytes,
   readAlready,
 } from "./incoming.ts";
 
@@ -18,6 +20,7 @@ export interface KeptBody {
 export interface NodeStream {
   readonly readableEnded: boolean;
   readonly readableDidRead: boolean;
+  readonly readableEncoding: string | null;
   readonly destroyed: boolean;
   readonly aborted?: boolean;
   readonly httpVersionMajor: number;
@@ -30,12 +33,29 @@ export interface NodeStream {
   resume(): this;
 }
 
-/** The body that something ahead of the receiver has read or is reading; null if it is unread. */
-export function readKept(req: NodeStream, kept: KeptBody, limit: number): BodyReading | null {
+/** The result of reading a body. */
+type Read = Uint8Array | BodyFailure;
+
+/**
+ * Reads the body of a request of Node, unless something ahead has kept it. Where something ahead has read a part and kept
+ * nothing, `host` may have it all.
+ */
+export function readNode(
+  req: NodeStream,
+  kept: KeptBody,
+  limit: number,
+  host: () => Read | Promise<Read> = () => "unavailable",
+): BodyReading {
   if (req.readableEnded) return readAlready(bodyLeft(req, kept), limit);
-  if (req.readableDidRead) return readRest(req, kept, limit);
-  const raw = isRead(req) ? null : rawBodyOf(kept);
-  return raw === null ? null : readAlready(raw, limit);
+  const raw = req.readableDidRead || isRead(req) ? null : rawBodyOf(req, kept);
+  if (raw !== null) return readAlready(raw, limit);
+  return readStream(req, limit, async (rest) => {
+    const left = bodyLeft(req, kept, rest);
+    if (left !== "unavailable") return fitting(left, limit);
+    const body = await host();
+    // A host that has no more has not seen the beginning either.
+    return isMore(body, rest.byteLength) ? body : left;
+  });
 }
 
 /** The body that `read` gives; if there is none, the body that something ahead has left on the request of Node. */
@@ -44,19 +64,23 @@ export function readOrLeft(
   limit: number,
   read: () => BodyReading,
 ): BodyReading {
-  // Hosts may mistake for the body a buffer that is still being filled.
-  if (isRead(req) && !req.readableEnded && rawBodyOf(req) !== null) {
-    return readRest(req, req, limit);
+  // Something ahead listens: hosts may begin too late, or mistake for the body a buffer that is still being filled.
+  if (isRead(req) && !req.readableEnded) {
+    const own = readNode(req, req, limit, () => host.result);
+    const host = read();
+    const stop = (): void => {
+      own.stop();
+      host.stop();
+    };
+    return { result: own.result, stop };
   }
   let reading = read();
   let stopped = false;
   const result = Promise.resolve(reading.result).then((body) => {
     // HTTP/2 also emits `end` after the sender broke off.
     if (req.aborted === true && req.httpVersionMajor > 1) return "cut_off";
-    const found = typeof body === "string" ? body === "too_large" : body.byteLength > 0;
-    if (found || stopped) return body;
-    const left = readKept(req, req, limit);
-    if (left !== null) reading = left;
+    if (isMore(body, 0) || stopped) return body;
+    reading = readNode(req, req, limit);
     return reading.result;
   });
   const stop = (): void => {
@@ -66,59 +90,93 @@ export function readOrLeft(
   return { result, stop };
 }
 
+/** Whether a body has, or would have, more than this many bytes. */
+function isMore(body: Read, bytes: number): boolean {
+  return typeof body === "string" ? body === "too_large" : body.byteLength > bytes;
+}
+
 /** Whether something listens to the stream. */
-export function isRead(req: NodeStream): boolean {
+function isRead(req: NodeStream): boolean {
   return req.listenerCount("data") + req.listenerCount("readable") > 0;
 }
 
-/** The body that something ahead has left, once the stream has ended. */
-function bodyLeft(req: NodeStream, kept: KeptBody): Uint8Array | BodyFailure {
+/** The body that something ahead has left once the stream has ended, whose `rest` was read here. */
+function bodyLeft(req: NodeStream, kept: KeptBody, rest: Uint8Array = new Uint8Array()): Read {
   if (req.aborted === true) return "cut_off";
-  const raw = rawBodyOf(kept);
-  // Empty although bytes arrived: nothing collected them.
-  if (raw !== null && (raw.byteLength > 0 || !req.readableDidRead)) return raw;
-  // A parser ahead has met the end of an empty body.
-  if (!req.readableDidRead) return new Uint8Array();
+  const raw = rawBodyOf(req, kept);
+  if (raw !== null) return raw;
+  const announced = Number(req.headers["content-length"]);
+  // Something ahead has looked and put it back, or met the end of an empty body.
+  if (rest.byteLength === announced || !(req.readableDidRead || announced > 0)) return rest;
   const body = alreadyRead(look(() => kept.body));
-  const skipped = isEmptyObject(body) && Number(req.headers["content-length"]) > 2;
-  return skipped ? "unavailable" : body;
+  return isEmptyObject(body) && announced !== 2 ? "unavailable" : body;
 }
 
-/** Waits for the end of a stream that something ahead has begun to read: a buffer that is still being filled is not the body. */
-function readRest(req: NodeStream, kept: KeptBody, limit: number): BodyReading {
-  const collected = isRead(req);
-  let rest = 0;
-  let settle = (_result: Uint8Array | BodyFailure): void => {};
+/** Reads to the end. Where something ahead has read the beginning, `whenBegun` finds the body. */
+function readStream(
+  req: NodeStream,
+  limit: number,
+  whenBegun: (rest: Uint8Array) => Promise<Read>,
+): BodyReading {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let over = false;
+  const isBegun = req.readableDidRead;
+  const shared = isRead(req);
+  let settle = (_result: Read | Promise<Read>): void => {};
   const onData = (chunk: Uint8Array | string): void => {
-    rest += chunk.length;
-    if (rest > limit) finish("too_large");
-    else if (!collected) finish("unavailable");
+    const bytes = typeof chunk === "string" ? encoded(chunk, req.readableEncoding) : chunk;
+    size += bytes.byteLength;
+    if (size > limit) fail("too_large");
+    else chunks.push(bytes);
   };
-  // Collectors see the end in the same tick, or in its promises.
-  const onEnd = (): void => void setTimeout(() => finish(fitting(bodyLeft(req, kept), limit)), 0);
+  const onEnd = (): void => {
+    // HTTP/2 also emits `end` after the sender broke off.
+    if (req.aborted || (!isBegun && size < Number(req.headers["content-length"]))) onCut();
+    if (over) return;
+    over = true;
+    const body = concat(chunks, size);
+    // Collectors see the end in the same tick, or in its promises.
+    if (isBegun) setTimeout(() => settle(whenBegun(body)), 0);
+    else settle(body);
+  };
+  const fail = (why: BodyFailure): void => {
+    over = true;
+    req.off("data", onData).off("end", onEnd);
+    if (!shared) req.pause();
+    settle(why);
+  };
+  // Also at the end of every request that was read: to stop listening would cost more, and so does settling once more.
   const onCut = (): void => {
-    if (!req.readableEnded) finish("cut_off");
+    if (!over) fail("cut_off");
   };
-  const finish = (result: Uint8Array | BodyFailure): void => {
-    req.off("data", onData).off("end", onEnd).off("close", onCut);
-    settle(result);
-  };
-  const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
+  const result = new Promise<Read>((resolve) => {
     settle = resolve;
   });
   req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
   if (req.destroyed) onCut();
-  else if (!collected) req.resume();
-  return { result, stop: () => finish("cut_off") };
+  // Something ahead may have paused it to have time.
+  else if (!shared && req.isPaused()) req.resume();
+  return { result, stop: onCut };
 }
 
-function rawBodyOf(kept: KeptBody): Uint8Array | null {
-  const raw = look(() => kept.rawBody);
-  const bytes = typeof raw === "string" || look(() => isBytes(raw)) ? alreadyRead(raw) : null;
-  return typeof bytes === "string" ? null : bytes;
+/** Text where something ahead has called setEncoding. */
+function encoded(text: string, encoding: string | null): Uint8Array {
+  if (encoding === "latin1") {
+    return Uint8Array.from(text, (char) => char.charCodeAt(0));
+  }
+  return new TextEncoder().encode(text);
+}
+
+/** The raw body that something ahead has kept: not one that is empty, or has another length than was announced. */
+function rawBodyOf(req: NodeStream, kept: KeptBody): Uint8Array | null {
+  const raw = look(() => rawBytes(kept.rawBody));
+  const length = raw?.byteLength;
+  const announced = isEncoded(req.headers) ? undefined : req.headers["content-length"];
+  return raw && length && length === Number(announced ?? length) ? raw : null;
 }
 
 // Express 4 and Koa's parsers leave `{}` for a body that they skip.
-function isEmptyObject(body: Uint8Array | BodyFailure): boolean {
+function isEmptyObject(body: Read): boolean {
   return typeof body !== "string" && body.byteLength === 2 && body[0] === 0x7b && body[1] === 0x7d;
 }

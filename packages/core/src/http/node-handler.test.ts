@@ -60,7 +60,7 @@ async function textOf(result: BodyReading["result"]): Promise<string> {
   return typeof body === "string" ? `failed: ${body}` : new TextDecoder().decode(body);
 }
 
-const raw = new TextEncoder().encode("raw");
+const raw = new TextEncoder().encode(" raw1");
 
 async function readAll(req: IncomingMessage): Promise<void> {
   for await (const _ of req);
@@ -162,10 +162,12 @@ describe("incomingFromNode()", () => {
   });
 
   it.each<[what: string, kept: Omit<AlreadyParsed, "url">, expected: string]>([
-    ["the raw text before the parsed body", { rawBody: "raw ü", body: { a: 1 } }, "raw ü"],
-    ["the raw bytes", { rawBody: Buffer.from("raw"), body: "text" }, "raw"],
-    ["an ArrayBuffer", { rawBody: raw.buffer, body: {} }, "raw"],
-    ["a view of one", { rawBody: new DataView(raw.buffer, 1), body: {} }, "aw"],
+    ["the raw text before the parsed body", { rawBody: "raü", body: { a: 1 } }, "raü"],
+    ["the raw bytes", { rawBody: Buffer.from("raw1"), body: "text" }, "raw1"],
+    ["an ArrayBuffer", { rawBody: raw.slice(1).buffer, body: {} }, "raw1"],
+    ["a view of one", { rawBody: new DataView(raw.buffer, 1), body: {} }, "raw1"],
+    ["what it was parsed to where the raw is cut", { rawBody: "raw", body: { a: 1 } }, '{"a":1}'],
+    ["nothing, when the raw is cut", { rawBody: "raw" }, "failed: unavailable"],
     ["what it was parsed to", { body: { a: 1 } }, '{"a":1}'],
     ["its text, whatever is no raw body", { rawBody: true, body: "text" }, "text"],
     ["nothing, when nothing was kept", {}, "failed: unavailable"],
@@ -173,7 +175,6 @@ describe("incomingFromNode()", () => {
     ["nothing that is no JSON", { body: { toJSON: () => undefined } }, "failed: unavailable"],
     ["nothing that can't be written", { body: { a: 1n } }, "failed: unavailable"],
     ["nothing over the limit", { body: "01234567890" }, "failed: too_large"],
-    ["nothing raw over the limit", { rawBody: "01234567890" }, "failed: too_large"],
   ])("of what something ahead has read takes %s", async (_, kept, expected) => {
     const ahead = async (req: IncomingMessage) => {
       await readAll(req);
@@ -182,9 +183,50 @@ describe("incomingFromNode()", () => {
     expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe(expected);
   });
 
-  it("takes raw bytes also where the stream was not read", async () => {
-    const ahead = async () => ({ url: "/", rawBody: "raw" });
-    expect(await textOf((await reading([post(4)], { ahead })).result)).toBe("raw");
+  const chunked =
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n0\r\n\r\n";
+  const gzipped =
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n0123";
+
+  it.each<[what: string, sent: string, kept: Omit<AlreadyParsed, "url">, expected: string]>([
+    ["a raw body of unknown length", chunked, { rawBody: "raw" }, "raw"],
+    ["a raw body that was unpacked", gzipped, { rawBody: "raw" }, "raw"],
+    ["no raw body over the limit", chunked, { rawBody: "01234567890" }, "failed: too_large"],
+    ["no {} of a parser that skipped it", chunked, { body: {} }, "failed: unavailable"],
+    ["no {} of another length", `${post(4)}0123`, { body: {} }, "failed: unavailable"],
+    ["an object without keys", `${post(2)}{}`, { body: {} }, "{}"],
+  ])("takes %s once the stream was read", async (_, sent, kept, expected) => {
+    const ahead = async (req: IncomingMessage) => {
+      await readAll(req);
+      return { url: "/", ...kept };
+    };
+    expect(await textOf((await reading([sent], { ahead })).result)).toBe(expected);
+  });
+
+  it("takes raw bytes also where the stream was not read, but no empty ones or others", async () => {
+    const kept = async (rawBody: unknown) => {
+      const ahead = async () => ({ url: "/", rawBody });
+      return textOf((await reading([post(4), "0123"], { ahead })).result);
+    };
+    expect(await kept("raw1")).toBe("raw1");
+    for (const none of ["", Buffer.alloc(0), "raw"]) expect(await kept(none)).toBe("0123");
+  });
+
+  it("reads what something ahead has looked at and put back", async () => {
+    const ahead = async (req: IncomingMessage) => {
+      await once(req, "readable");
+      req.unshift(req.read());
+      return { url: "/" };
+    };
+    expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
+  });
+
+  it("reads text in the encoding that something ahead wants", async () => {
+    const ahead = async (req: IncomingMessage) => {
+      req.setEncoding("latin1");
+      return { url: "/" };
+    };
+    expect(await textOf((await reading([post(6), "größ"], { ahead })).result)).toBe("größ");
   });
 });
 
@@ -238,6 +280,19 @@ describe("send()", () => {
     socket.resume();
     await once(socket, "end");
   });
+});
+
+it("send() ends the connection where something ahead has made the response throw", async () => {
+  const socket = await connected((req, res) => {
+    res.writeHead = () => {
+      throw new Error("writeHead of something ahead");
+    };
+    send(req, res, accepted);
+  });
+  const closed = once(socket, "close");
+  socket.resume().write(post(0));
+  await closed;
+  expect(socket.bytesRead).toBe(0);
 });
 
 describe("bodyOf()", () => {

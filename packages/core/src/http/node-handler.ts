@@ -1,15 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
-import {
-  type Answer,
-  type BodyFailure,
-  type BodyReading,
-  type Incoming,
-  look,
-} from "./incoming.ts";
+import { type Answer, type BodyReading, type Incoming, look } from "./incoming.ts";
 import { checkReceiver, type Mountable } from "./mountable.ts";
-import { isRead, type KeptBody, readKept } from "./node-body.ts";
+import { type KeptBody, readNode } from "./node-body.ts";
 
 /** A request of Node, HTTP/1 or 2. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -87,13 +81,12 @@ class NodeIncoming implements Incoming {
   }
 
   readBody(limit: number): BodyReading {
-    const req = this.#req as IncomingMessage;
-    return readKept(req, this.#parsed, limit) ?? readStream(req, limit);
+    return readNode(this.#req as IncomingMessage, this.#parsed, limit);
   }
 }
 
 /**
- * Sends an answer over a Node response.
+ * Sends an answer over a Node response. Never throws: if the response does, its connection is closed.
  *
  * @example
  * const answer = receiver.mount();
@@ -108,10 +101,15 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
   const headers: OutgoingHttpHeaders = {};
   for (const name of Object.keys(answer.headers)) headers[name] = answer.headers[name];
   headers["Content-Length"] = Buffer.byteLength(answer.body);
-  res.writeHead(answer.status, headers);
-  const body = bodyOf(req, answer);
-  if (typeof body === "string") res.end(body);
-  else body.pipe(res);
+  try {
+    res.writeHead(answer.status, headers);
+    const body = bodyOf(req, answer);
+    if (typeof body === "string") res.end(body);
+    else body.pipe(res);
+  } catch {
+    // Thrown by something ahead that has replaced them. The sender sees the connection end, not hang.
+    res.destroy();
+  }
 }
 
 /**
@@ -169,48 +167,4 @@ class Parsed implements AlreadyParsed {
   get answered(): boolean {
     return this.#res.headersSent;
   }
-}
-
-function readStream(req: IncomingMessage, limit: number): BodyReading {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let over = false;
-  const shared = isRead(req);
-  let settle = (_result: Uint8Array | BodyFailure): void => {};
-  const onData = (chunk: Buffer | string): void => {
-    // Text where something ahead has called setEncoding.
-    const bytes =
-      typeof chunk === "string" ? Buffer.from(chunk, req.readableEncoding ?? "utf8") : chunk;
-    size += bytes.byteLength;
-    if (size > limit) fail("too_large");
-    else chunks.push(bytes);
-  };
-  const onEnd = (): void => {
-    // HTTP/2 also emits `end` after the sender broke off.
-    if (req.aborted || size < Number(req.headers["content-length"])) {
-      fail("cut_off");
-      return;
-    }
-    over = true;
-    const [first] = chunks;
-    settle(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size));
-  };
-  const fail = (why: BodyFailure): void => {
-    over = true;
-    req.off("data", onData).off("end", onEnd);
-    if (!shared) req.pause();
-    settle(why);
-  };
-  // Also at the end of every request that was read: to stop listening would cost more, and so does settling once more.
-  const onCut = (): void => {
-    if (!over) fail("cut_off");
-  };
-  const result = new Promise<Uint8Array | BodyFailure>((resolve) => {
-    settle = resolve;
-  });
-  req.on("data", onData).on("end", onEnd).on("close", onCut).on("error", onCut);
-  if (req.destroyed) onCut();
-  // Something ahead may have paused it to have time.
-  else if (!shared && req.isPaused()) req.resume();
-  return { result, stop: onCut };
 }
