@@ -170,7 +170,7 @@ export const messages = {
     "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
   /** (warn) Logged at the end of `close`, with their number. They are handled only if this process opens the inbox again. */
   closedWhileWaiting:
-    "Receiver closed while deliveries wait in memory: they are lost when it ends, and kept by a durable inbox.",
+    "Receiver closed while deliveries wait in memory: the end of the process loses them. A durable inbox keeps them.",
   /** (error) In the same situation; `error` says why. Restart the development server. */
   earlierNotClosed: "The earlier receiver could not be closed.",
   /**
