@@ -125,9 +125,10 @@ function readStream(
   const shared = isRead(req);
   let settle = (_result: Read | Promise<Read>): void => {};
   const onData = (chunk: Uint8Array | string): void => {
-    const bytes = typeof chunk === "string" ? encoded(chunk, req.readableEncoding) : chunk;
-    size += bytes.byteLength;
-    if (size > limit) fail("too_large");
+    const bytes = typeof chunk === "string" ? bytesOf(chunk, req.readableEncoding) : chunk;
+    size += bytes?.byteLength ?? 0;
+    if (bytes === null) fail("unavailable");
+    else if (size > limit) fail("too_large");
     else chunks.push(bytes);
   };
   const onEnd = (): void => {
@@ -160,12 +161,10 @@ function readStream(
   return { result, stop: onCut };
 }
 
-/** Text where something ahead has called setEncoding. */
-function encoded(text: string, encoding: string | null): Uint8Array {
-  if (encoding === "latin1") {
-    return Uint8Array.from(text, (char) => char.charCodeAt(0));
-  }
-  return new TextEncoder().encode(text);
+/** The bytes of text, which comes where something ahead has called setEncoding; null of another encoding. */
+function bytesOf(text: string, encoding: string | null): Uint8Array | null {
+  if (encoding === "latin1") return Uint8Array.from(text, (char) => char.charCodeAt(0));
+  return encoding === null || encoding === "utf8" ? new TextEncoder().encode(text) : null;
 }
 
 /** The raw body that something ahead has kept: not one that is empty, or has another length than was announced. */

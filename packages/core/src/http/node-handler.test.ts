@@ -228,6 +228,15 @@ describe("incomingFromNode()", () => {
     };
     expect(await textOf((await reading([post(6), "größ"], { ahead })).result)).toBe("größ");
   });
+
+  it.each(["base64", "hex", "utf16le"] as const)("reads no text in %s", async (encoding) => {
+    const ahead = async (req: IncomingMessage) => {
+      req.setEncoding(encoding);
+      return { url: "/" };
+    };
+    const { result } = await reading([post(6), "größ"], { ahead });
+    expect(await result).toBe("unavailable");
+  });
 });
 
 const accepted: Answer = { status: 200, headers: { "X-A": "1" }, body: '{"ü":1}' };
