@@ -96,6 +96,7 @@ describe.concurrent("sqliteInbox", () => {
     refused("")(/must name a file/);
     refused(":memory:")(/use memoryInbox\(\)/);
     refused(7)(/must name a file/);
+    refused("inbox\0.db")(/must name a file/);
     refused("a.db", { wal: true })(/wal is no option; these are: driver, retention, migrate/);
     refused("a.db", { migrate: 1 })(/migrate must be true or false/);
     refused("a.db", { retention: { handledMs: 0 } })(

@@ -84,7 +84,8 @@ class SqliteInbox implements Inbox {
   constructor(path: string, options: SqliteInboxOptions) {
     assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
     const { driver, retention, migrate = true } = options;
-    if (typeof path !== "string" || path === "" || path === ":memory:") {
+    // libsql ends the process on a NUL.
+    if (typeof path !== "string" || /^(:memory:)?$|\0/.test(path)) {
       throw new TypeError(
         "sqliteInbox: path must name a file, like inbox.db; without one, use memoryInbox()",
       );

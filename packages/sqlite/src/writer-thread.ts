@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
 import { type Database, loadDriver } from "./database/driver.ts";
-import { FileGuard } from "./database/file-guard.ts";
+import { checkPlace, FileGuard } from "./database/file-guard.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import { sqliteCode } from "./database/result-code.ts";
 import { WalFile } from "./database/wal-file.ts";
@@ -45,6 +45,7 @@ interface Opened {
 
 function open(): Opened {
   if (!existsSync(options.path)) create();
+  checkPlace(options.path);
   const driver = loadDriver(options.driver);
   const database = driver.open(options.path);
   let log: WalFile | undefined;

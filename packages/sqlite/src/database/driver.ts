@@ -200,12 +200,11 @@ function plainValue(value: unknown): Value {
 const runtime: ModuleSource = {
   builtin: (name) => withoutWarning(() => process.getBuiltinModule?.(name)),
   installed: (name) => {
-    const application = join(process.cwd(), "application.js");
-    for (const from of [here, application]) {
-      if (!canResolve(name, from)) continue;
-      return from === here && name === installedName ? loadLibsql() : requireOf(from)(name);
+    if (canResolve(name, here)) {
+      return name === installedName ? loadLibsql() : requireOf(here)(name);
     }
-    return undefined;
+    const application = join(process.cwd(), "application.js");
+    return canResolve(name, application) ? requireOf(application)(name) : undefined;
   },
 };
 

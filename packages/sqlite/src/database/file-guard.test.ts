@@ -1,5 +1,10 @@
 import {
+  appendFileSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   type Stats,
@@ -12,20 +17,24 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FileGuard } from "./file-guard.ts";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { missingForMounts, run, testWith } from "../../../core/test-support/needs.ts";
+import { type Database, loadDriver } from "./driver.ts";
+import { checkPlace, FileGuard } from "./file-guard.ts";
 
 const longMs = 10_000;
 let folder: string;
 let path: string;
 let log: string;
+let index: string;
 let now: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "reporthook-file-"));
   path = join(folder, "inbox.db");
   log = `${path}-wal`;
-  for (const each of [path, log]) writeFileSync(each, "full");
+  index = `${path}-shm`;
+  for (const each of [path, log, index]) writeFileSync(each, "full");
   now = 0;
 });
 
@@ -45,6 +54,11 @@ function replace(name: string): void {
   renameSync(`${name}.new`, name);
 }
 
+function linkInPlaceOf(name: string): void {
+  renameSync(name, `${name}-gone`);
+  symlinkSync(`${name}-gone`, name);
+}
+
 function inPlaceOf(name: string): void {
   renameSync(name, `${name}-gone`);
   writeFileSync(name, "");
@@ -61,6 +75,9 @@ describe("FileGuard", () => {
     ["the log is deleted", () => unlinkSync(log), "inbox.db-wal was deleted"],
     ["the file is replaced", () => replace(path), "inbox.db was replaced"],
     ["the log is replaced", () => replace(log), "inbox.db-wal was replaced"],
+    ["the index is deleted", () => unlinkSync(index), "inbox.db-shm was deleted"],
+    ["the index is replaced", () => replace(index), "inbox.db-shm was replaced"],
+    ["a link is in the file's place", () => linkInPlaceOf(path), "inbox.db was replaced"],
     ["the file is emptied", () => truncateSync(path), "inbox.db was emptied"],
     ["a file is in the folder's place", () => inPlaceOf(folder), "inbox.db was deleted"],
     ["a loop is in the folder's place", () => loopInPlaceOf(folder), "open (Error: ELOOP"],
@@ -82,6 +99,18 @@ describe("FileGuard", () => {
     renameSync(`${log}.away`, log);
     writeFileSync(join(folder, "another"), "");
     file.check();
+  });
+
+  it("check() sees what becomes of the log in a folder that a link leads to", () => {
+    const file = settled();
+    linkInPlaceOf(folder);
+    onTestFinished(() => rmSync(`${folder}-gone`, { recursive: true }));
+    for (let i = 0; i < 3; i++) {
+      file.check();
+      now += longMs;
+    }
+    unlinkSync(log);
+    expect(() => file.check()).toThrow("inbox.db-wal was deleted");
   });
 
   it("check() notices a log that was restored together with the folder's time", () => {
@@ -112,5 +141,115 @@ describe("FileGuard", () => {
     file.check();
     replace(log);
     file.check();
+  });
+});
+
+describe("FileGuard on a file of SQLite", () => {
+  let database: Database;
+  let file: FileGuard;
+
+  const add = (): unknown => database.exec("INSERT INTO numbers VALUES (1)");
+  const numbersIn = (from: Database): unknown =>
+    from.prepare("SELECT count(*) AS numbers FROM numbers").get()?.["numbers"];
+
+  beforeEach(() => {
+    for (const each of [path, log, index]) unlinkSync(each);
+    database = loadDriver().open(path);
+    onTestFinished(() => database.close());
+    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE numbers (number)");
+    add();
+    file = new FileGuard(path, () => now);
+    file.check();
+  });
+
+  /** What a restart would find in a file alone. */
+  function numbersAt(place: string): unknown {
+    const copy = join(folder, "copy.db");
+    copyFileSync(place, copy);
+    const found = loadDriver().open(copy);
+    onTestFinished(() => found.close());
+    return numbersIn(found);
+  }
+
+  it.each([
+    ["the file was moved", () => renameSync(path, `${path}-gone`), "-gone"],
+    ["a link is in its place", () => linkInPlaceOf(path), "-gone"],
+    ["the log was deleted", () => unlinkSync(log), ""],
+    ["the index was deleted", () => unlinkSync(index), ""],
+  ])("save() writes the log into the file when %s", (_what, change, end) => {
+    change();
+    expect(() => file.check()).toThrow(/put the file back, or restart the app/);
+    file.save(database);
+    expect(numbersAt(`${path}${end}`)).toBe(1);
+  });
+
+  it.each([
+    ["the log was replaced", () => replace(log)],
+    ["the index was replaced", () => replace(index)],
+    [
+      "another file was written over it, without the log",
+      () => {
+        appendFileSync(path, "of another");
+        unlinkSync(log);
+      },
+    ],
+  ])("save() overwrites nothing when %s", (_what, change) => {
+    change();
+    const before = readFileSync(path);
+    for (let i = 0; i < 3; i++) {
+      expect(() => file.check()).toThrow(/stopping the app.*-wal away.* SIGKILL/);
+      file.save(database);
+    }
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  it("save() knows what it writes itself, and what SQLite writes", () => {
+    add();
+    database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    file.check();
+    unlinkSync(log);
+    for (let i = 0; i < 3; i++) {
+      expect(() => file.check()).toThrow(/put the file back, or restart the app/);
+      file.save(database);
+    }
+    expect(numbersAt(path)).toBe(2);
+  });
+});
+
+describe("checkPlace()", () => {
+  it("refuses a file with a second name, where its log would not be found", () => {
+    linkSync(path, join(folder, "second.db"));
+    expect(() => checkPlace(path)).toThrow(
+      expect.objectContaining({
+        code: "inbox_failed",
+        message: expect.stringMatching(/inbox\.db has 2 names \(hard links\).*-samefile/),
+      }),
+    );
+    unlinkSync(join(folder, "second.db"));
+    checkPlace(path);
+  });
+
+  it("leaves to SQLite what is no file", () => {
+    checkPlace(folder);
+    checkPlace(join(folder, "missing"));
+    checkPlace(join(path, "in a file"));
+  });
+
+  testWith(missingForMounts())("refuses a file that is mounted alone", async () => {
+    const place = join(folder, "a place");
+    const mounted = join(place, "inbox.db");
+    mkdirSync(place);
+    run("mount", "-t", "tmpfs", "tmpfs", place);
+    try {
+      for (const each of [mounted, `${mounted}-wal`]) writeFileSync(each, "");
+      run("mount", "--bind", mounted, mounted);
+      checkPlace(mounted);
+      run("mount", "--bind", path, mounted);
+      expect(() => checkPlace(mounted)).toThrow(/inbox.db is mounted.* mount its folder instead/);
+      run("mount", "--bind", log, `${mounted}-wal`);
+      checkPlace(mounted);
+    } finally {
+      run("umount", "--lazy", place);
+    }
   });
 });

@@ -50,6 +50,33 @@ test("an agent that NODE_OPTIONS imports runs in the process, and not in the thr
   expect(said).toBe("opened, and the agent runs\n");
 });
 
+// Windows removes no folder that is in use.
+test.skipIf(process.platform === "win32")(
+  "a working directory that was removed is named, and the inbox opens in another",
+  async () => {
+    const said = await run(
+      `import { mkdtempSync, rmdirSync } from "node:fs";
+      const { sqliteInbox } = await import(${JSON.stringify(index.href)});
+      const home = process.cwd();
+      const gone = mkdtempSync(home + "/gone-");
+      const before = sqliteInbox("before.db");
+      await before.open();
+      await before.close();
+      process.chdir(gone);
+      rmdirSync(gone);
+      const inbox = sqliteInbox(home + "/gone.db");
+      await inbox.open().catch(({ code, message }) => console.log(code, message));
+      process.chdir(home);
+      await inbox.open();
+      await inbox.close();
+      console.log("opened");`,
+    );
+    expect(said).toMatch(
+      /^inbox_failed The inbox's thread failed: the working directory was removed.*\nopened\n$/,
+    );
+  },
+);
+
 test.each(["esm", "cjs"] as const)(
   "sqliteInbox() throws when %s was bundled without the thread's file, and says so",
   async (format) => {

@@ -65,7 +65,11 @@ export class ThreadClient {
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (cause) => {
-      this.#error = inboxFailed(`The inbox's thread failed: ${String(cause)}`, cause);
+      // Node asks for it in each new thread.
+      const why = String(cause).includes("uv_cwd")
+        ? "the working directory was removed: restart the app in one that stays"
+        : String(cause);
+      this.#error = inboxFailed(`The inbox's thread failed: ${why}`, cause);
     });
     this.#ended = new Promise((resolve) => {
       this.#thread.on("exit", () => {
