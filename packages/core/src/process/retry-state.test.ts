@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { retryStateOf, retryStateText, whyExpired } from "./retry-state.ts";
+import {
+  isJudgedSince,
+  type NoVerdict,
+  nextRetryState,
+  type RetryState,
+  retryStateOf,
+  retryStateText,
+  type ServiceState,
+  whyExpired,
+} from "./retry-state.ts";
 
 describe("retryStateOf()", () => {
   it("reads what was remembered, nothing at first", () => {
@@ -16,6 +25,64 @@ describe("retryStateText()", () => {
     const state = { outage: false, badRequests: 2, refusedAt: 5 };
     expect(JSON.parse(retryStateText(state))).toEqual({ outage: false, odd: 2, refusedAt: 5 });
     expect(retryStateOf({ retryState: retryStateText(state) })).toEqual(state);
+  });
+});
+
+describe("nextRetryState()", () => {
+  const now = 1_000_000;
+  const never = Number.NEGATIVE_INFINITY;
+  const next = (
+    why: NoVerdict,
+    { before, age = 0, ...service }: Partial<ServiceState> & { before?: RetryState; age?: number },
+  ) =>
+    nextRetryState(
+      {
+        retryState: before === undefined ? null : retryStateText(before),
+        receivedAt: new Date(now - age),
+      },
+      why,
+      { now, open: null, judgedAt: never, ...service },
+    );
+
+  it.each<[NoVerdict, ServiceState["open"], boolean]>([
+    ["unavailable", null, true],
+    ["unknown", null, true],
+    ["not asked", "unavailable", true],
+    ["not asked", "unauthorized", false],
+    ["not asked", null, false],
+    ["bad_request", "unavailable", false],
+    ["unauthorized", "unavailable", false],
+  ])("notes an outage while the signature is young: %s with %s is %s", (why, open, outage) => {
+    expect(next(why, { open, age: 59_999 }).outage).toBe(outage);
+    expect(next(why, { open, age: 60_000 }).outage).toBe(false);
+    expect(next(why, { open, age: 60_000, before: { outage: true } }).outage).toBe(true);
+  });
+
+  it("counts answers that concern this signature", () => {
+    expect(next("bad_request", {}).badRequests).toBe(1);
+    expect(next("bad_request", { before: { badRequests: 2 } }).badRequests).toBe(3);
+    for (const why of ["unavailable", "unknown", "not asked"] as const)
+      expect(next(why, { before: { badRequests: 2 } }).badRequests).toBe(2);
+  });
+
+  it("counts a refusal if it is the first, or if another signature was judged since", () => {
+    expect(next("unauthorized", {})).toMatchObject({ badRequests: 1, refusedAt: now });
+    const before = { badRequests: 1, refusedAt: now - 10 };
+    expect(next("unauthorized", { before, judgedAt: now - 11 })).toMatchObject(before);
+    expect(next("unauthorized", { before, judgedAt: now - 10 })).toMatchObject({
+      ...{ badRequests: 2, refusedAt: now - 10 },
+    });
+  });
+
+  it("keeps the time of the first refusal, and has none before", () => {
+    expect(next("unavailable", { before: { refusedAt: 5 } }).refusedAt).toBe(5);
+    expect(next("unavailable", {})).toEqual({ outage: true, badRequests: 0 });
+  });
+
+  it("knows whether another was judged since", () => {
+    expect(isJudgedSince({}, 5)).toBe(false);
+    expect(isJudgedSince({ refusedAt: 5 }, 4)).toBe(false);
+    expect(isJudgedSince({ refusedAt: 5 }, 5)).toBe(true);
   });
 });
 
