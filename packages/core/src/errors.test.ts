@@ -152,7 +152,8 @@ group("describe", () => {
   it("describe() ends at errors that join themselves, or whose list is none", () => {
     const cyclic = new AggregateError([], "around");
     cyclic.errors.push(cyclic, ...Array.from({ length: 1_000 }, () => cyclic));
-    expect(describe(cyclic)).toMatch(/^AggregateError: around: AggregateError: around: .*…$/);
+    const around = "AggregateError: around";
+    expect(describe(cyclic)).toBe(`${around}: ${Array(5).fill(around).join("; ")}`);
     for (const errors of [null, "none", { length: 3 }]) {
       const odd = Object.assign(new AggregateError([], "odd"), { errors });
       expect(describe(odd)).toBe("AggregateError: odd");
