@@ -143,11 +143,4 @@ export const mutations: readonly Mutation[] = [
     becomes: "return true;",
     seed: 619,
   },
-  {
-    name: "handles what had to wait for its turn without asking for its lease",
-    file: `${core}/process/runner.ts`,
-    of: "#mayBegin",
-    becomes: "return true;",
-    seed: 540,
-  },
 ];

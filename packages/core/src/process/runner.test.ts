@@ -109,6 +109,50 @@ describe("an inbox that fails at its work", () => {
   });
 });
 
+describe("work that has to wait for its turn", () => {
+  /** Gives out more than may be handled at a time, and tells what became of each. */
+  function crowded(isLeased: () => boolean | Promise<boolean>) {
+    const ended: (readonly [stage: string, outcome: string])[] = [];
+    const inbox = memoryInbox();
+    const consume = inbox.consume.bind(inbox);
+    inbox.consume = (stage, processor, options) =>
+      consume(
+        stage,
+        async (job, signal) => {
+          const outcome = await processor(job, signal, isLeased);
+          ended.push([stage, "error" in outcome ? (outcome.error ?? "") : outcome.to]);
+          return outcome;
+        },
+        { ...options, concurrency: 2 },
+      );
+    const first = gate();
+    let runs = 0;
+    const { receiver, send } = setUp({ inbox, concurrency: { handle: 1 } });
+    receiver.on("report", () => (++runs === 1 ? first.opened : undefined));
+    return { receiver, send, first, ended, runs: () => runs };
+  }
+
+  it.each([
+    ["still leased", true, 2],
+    ["no longer leased", false, 1],
+  ])("begins if it is %s", async (_, isLeased, running) => {
+    let leased: boolean | Promise<boolean> = isLeased;
+    const { receiver, send, first, ended, runs } = crowded(() => leased);
+    for (let sent = 0; sent < 2; sent++) await send("report");
+    await turnUntil(() => runs() === 1 && ended.length === 2);
+    await turns();
+    first.open();
+    await turnUntil(() => ended.length >= 4);
+    const handled = ended.filter(([stage]) => stage === "handle").map(([, outcome]) => outcome);
+    const second = isLeased ? "handled" : "stopped";
+    expect(handled.slice(0, 2).sort()).toEqual(["handled", second].sort());
+    expect(runs()).toBeGreaterThanOrEqual(running);
+    leased = Promise.resolve(true);
+    await receiver.idle();
+    expect(runs()).toBe(2);
+  });
+});
+
 describe("idle()", () => {
   const late = { timeoutMs: 1 };
 
