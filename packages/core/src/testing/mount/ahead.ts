@@ -64,24 +64,28 @@ export const aheadCases: readonly Definition[] = [
       needs: "sockets",
       run: (host) =>
         withMountFixture(host, {}, async ({ takes, stored }) => {
+          let isReached = false;
           let reached = (): void => {};
           const arrived = new Promise<void>((resolve) => {
             reached = resolve;
           });
-          const onRequest = (req: NodeRequest): void => {
+          const first = (req: NodeRequest): void => {
+            isReached = true;
+            ahead(req);
+          };
+          const second = (req: NodeRequest): void => {
             ahead(req);
             reached();
           };
-          await onRequests(ahead, (headers) => takes("accepted", { headers, body: longReport }));
-          await onRequests(onRequest, (headers) => {
+          await onRequests(first, (headers) => takes("accepted", { headers, body: longReport }));
+          same(textOf(stored[0]?.body), longReport, "what is stored");
+          // Other servers than Node's tell of no request.
+          if (!isReached) return;
+          await onRequests(second, (headers) => {
             const body = inChunks(longReport, arrived);
             return takes("accepted", { headers, body, signature: "valid-2" });
           });
-          same(
-            stored.map(({ body }) => textOf(body)),
-            [longReport, longReport],
-            "what is stored",
-          );
+          same(textOf(stored[1]?.body), longReport, "what is stored of chunks");
         }),
     }),
   ),
