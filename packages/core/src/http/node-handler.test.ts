@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import {
   type ClientHttp2Stream,
   connect as connectHttp2,
@@ -291,10 +291,13 @@ describe("send()", () => {
   });
 });
 
-it("send() ends the connection where something ahead has made the response throw", async () => {
+it("send() ends the connection where something ahead has made the response throw, and tells the server", async () => {
+  const error = new Error("writeHead of something ahead");
+  const told: unknown[] = [];
   const socket = await connected((req, res) => {
+    (req.socket as unknown as { server: Server }).server.on("clientError", (e) => told.push(e));
     res.writeHead = () => {
-      throw new Error("writeHead of something ahead");
+      throw error;
     };
     send(req, res, accepted);
   });
@@ -302,6 +305,7 @@ it("send() ends the connection where something ahead has made the response throw
   socket.resume().write(post(0));
   await closed;
   expect(socket.bytesRead).toBe(0);
+  expect(told).toEqual([error]);
 });
 
 describe("bodyOf()", () => {

@@ -106,9 +106,9 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
     const body = bodyOf(req, answer);
     if (typeof body === "string") res.end(body);
     else body.pipe(res);
-  } catch {
-    // Thrown by something ahead that has replaced them. The sender sees the connection end, not hang.
-    res.destroy();
+  } catch (error) {
+    // Thrown by something ahead that has replaced them. The sender sees the connection end, and the server's clientError the error.
+    res.destroy(error as Error);
   }
 }
 
