@@ -83,7 +83,7 @@ export const silentArrivals: readonly SilentCase[] = [
   {
     when: "something else had answered",
     deliver: (receiver, request) =>
-      receiver.mount()({ ...incomingFromRequest(request), answered: true }),
+      receiver.mount()({ ...incomingFromRequest(request), answered: () => true }),
     says: "something else had answered the request",
     shows: "x-svc-authorization",
   },

@@ -50,5 +50,6 @@ export {
 } from "./inbox/transitions.ts";
 export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
+export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
 export { printable } from "./lib/printable.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

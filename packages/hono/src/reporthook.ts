@@ -38,9 +38,7 @@ export function reporthook(receiver: Pick<Receiver, "mount">): HonoHandler {
     const { incoming: node, outgoing } = (c.env ?? {}) as NodeBindings;
     const incoming = incomingFromRequest(c.req.raw, () => c.req.arrayBuffer(), {
       node,
-      get answered() {
-        return c.finalized || outgoing?.headersSent === true;
-      },
+      answered: () => c.finalized || outgoing?.headersSent === true,
     });
     // Bindings of other platforms may have these names too.
     const isNode = typeof outgoing?.headersSent === "boolean";

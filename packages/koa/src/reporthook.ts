@@ -1,15 +1,13 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { checkReceiver, type Receiver } from "@reporthook/core";
 import { bodyOf, incomingFromNode } from "@reporthook/core/node";
 
 /** The used members of a Koa context. */
 export interface KoaContext {
   readonly req: IncomingMessage;
+  readonly res: ServerResponse;
   /** May have the `body` and `rawBody` of an earlier parser. */
-  readonly request: object;
-  readonly originalUrl: string;
-  /** Whether an answer was sent already. */
-  readonly headerSent: boolean;
+  readonly request: { readonly originalUrl: string };
   status: number;
   body: unknown;
   set(headers: Record<string, string>): void;
@@ -30,20 +28,7 @@ export function reporthook(receiver: Pick<Receiver, "mount">): KoaHandler {
   checkReceiver(receiver, 'router.post("/webhooks/reports", reporthook(receiver))');
   const answer = receiver.mount();
   return async (ctx) => {
-    const request: { readonly body?: unknown; readonly rawBody?: unknown } = ctx.request;
-    const incoming = incomingFromNode(ctx.req, {
-      url: ctx.originalUrl,
-      get body() {
-        return request.body;
-      },
-      get rawBody() {
-        return request.rawBody;
-      },
-      get answered() {
-        return ctx.headerSent;
-      },
-    });
-    const answered = await answer(incoming);
+    const answered = await answer(incomingFromNode(ctx.req, ctx.request, ctx.res));
     ctx.status = answered.status;
     ctx.body = bodyOf(ctx.req, answered);
     ctx.set({

@@ -19,7 +19,7 @@ const keptBytes = 16_384;
 /** Reads and recognizes bodies, once for both stages: most deliveries are handled right after their verdict. */
 export class Recognizer {
   readonly #parse: Parse | undefined;
-  readonly #kept = new Map<string, RecognizedBody>();
+  readonly #kept: { readonly id: string; readonly recognized: RecognizedBody }[] = [];
 
   constructor(parse: Parse | undefined) {
     this.#parse = parse;
@@ -33,21 +33,16 @@ export class Recognizer {
   recognize(source: Source): RecognizedBody | null {
     const recognized = this.take(source);
     if (recognized === null || source.body.byteLength > keptBytes) return recognized;
-    this.#kept.set(source.id, recognized);
-    if (this.#kept.size > keptMax) {
-      const [oldest = ""] = this.#kept.keys();
-      this.#kept.delete(oldest);
-    }
+    this.#kept.push({ id: source.id, recognized });
+    if (this.#kept.length > keptMax) this.#kept.shift();
     return recognized;
   }
 
   /** Like {@link recognize}, but keeps nothing: the caller may change the object. */
   take({ id, body, headers }: Source): RecognizedBody | null {
-    const recognized = this.#kept.get(id);
-    if (recognized !== undefined) {
-      this.#kept.delete(id);
-      return recognized;
-    }
+    const at = this.#kept.findIndex((kept) => kept.id === id);
+    if (at !== -1)
+      return (this.#kept.splice(at, 1)[0] as { recognized: RecognizedBody }).recognized;
     const object = toObject(body);
     return object && { object, recognition: recognize(object, headers, this.#parse) };
   }

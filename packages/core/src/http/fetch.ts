@@ -19,12 +19,12 @@ export interface FetchContext {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** Facts that an adapter adds to a web standard request. They are read only when needed: getters are fine. */
+/** Facts that an adapter adds to a web standard request. */
 export interface FetchHost {
   /** The request of Node that it was made of, where parsers ahead leave a body: `c.env.incoming` in Hono. */
   readonly node?: object | undefined;
   /** Whether something else has answered. */
-  readonly answered?: boolean;
+  answered?(): boolean;
 }
 
 /**
@@ -43,9 +43,7 @@ export function incomingFromRequest(
     url: node?.originalUrl ?? pathAndQuery(request.url),
     headers: request.headers,
     multiplexed: node !== undefined && node.httpVersionMajor > 1,
-    get answered() {
-      return look(() => host.answered) === true;
-    },
+    answered: () => host.answered?.() === true,
     readBody: (limit) =>
       node === undefined
         ? readBody(request, limit, read)

@@ -20,8 +20,8 @@ export interface Incoming {
   readonly headers: IncomingHeaders;
   /** Whether other requests share the connection, as in HTTP/2: then it is never closed after an answer. */
   readonly multiplexed?: boolean;
-  /** Whether something else has answered already: then the sender does not get the receiver's answer. */
-  readonly answered?: boolean;
+  /** Whether something else has answered: then the sender does not get the receiver's answer. Asked once, when that is made. */
+  answered?(): boolean;
   /** Starts reading at most `limit` bytes; called once. */
   readBody(limit: number): BodyReading;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
-import { type Answer, type BodyReading, type Incoming, look } from "./incoming.ts";
+import type { Answer, BodyReading, Incoming } from "./incoming.ts";
 import { checkReceiver, type Mountable } from "./mountable.ts";
 import { type KeptBody, readNode } from "./node-body.ts";
 
@@ -11,12 +11,11 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** A response of Node, HTTP/1 or 2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Work that may have happened before the receiver. It is read only when needed: getters are fine. */
+/** What a framework and its parsers have made of a request: the request itself, or their own object. Its body is read late. */
 export interface AlreadyParsed extends KeptBody {
-  /** Path and query as the sender wrote them. */
-  readonly url: string;
-  /** Whether something else has answered. */
-  readonly answered?: boolean;
+  /** Path and query as the sender wrote them; without it {@link url}, which some rewrite. */
+  readonly originalUrl?: string | undefined;
+  readonly url?: string | undefined;
 }
 
 /** Milliseconds that a refused sender may continue to send, so that it can read the answer. */
@@ -33,31 +32,40 @@ export function nodeHandler(
 ): (req: NodeRequest, res: NodeResponse) => Promise<void> {
   checkReceiver(receiver, "createServer(nodeHandler(receiver))");
   const answer = receiver.mount();
-  return async (req, res) =>
-    send(req, res, await answer(incomingFromNode(req, new Parsed(req, res))));
+  return async (req, res) => send(req, res, await answer(incomingFromNode(req, req, res)));
 }
 
 /**
- * Converts a request of Node.
+ * Converts a request of Node. With its response, the receiver warns when something else has answered.
  *
  * @example
  * const answer = receiver.mount();
  * http.createServer(async (req, res) => {
- *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
+ *   send(req, res, await answer(incomingFromNode(req, req, res)));
  * });
  */
-export function incomingFromNode(req: NodeRequest, parsed: AlreadyParsed): Incoming {
-  return new NodeIncoming(req, parsed);
+export function incomingFromNode(
+  req: NodeRequest,
+  parsed: AlreadyParsed,
+  res?: Pick<NodeResponse, "headersSent">,
+): Incoming {
+  return new NodeIncoming(req, parsed, res);
 }
 
 /** Reads nothing from the request before the receiver asks: an error is answered only from then on. */
 class NodeIncoming implements Incoming {
   readonly #req: NodeRequest;
   readonly #parsed: AlreadyParsed;
+  readonly #res: Pick<NodeResponse, "headersSent"> | undefined;
 
-  constructor(req: NodeRequest, parsed: AlreadyParsed) {
+  constructor(
+    req: NodeRequest,
+    parsed: AlreadyParsed,
+    res: Pick<NodeResponse, "headersSent"> | undefined,
+  ) {
     this.#req = req;
     this.#parsed = parsed;
+    this.#res = res;
   }
 
   get method(): string {
@@ -65,7 +73,7 @@ class NodeIncoming implements Incoming {
   }
 
   get url(): string {
-    return this.#parsed.url;
+    return this.#parsed.originalUrl ?? this.#parsed.url ?? "/";
   }
 
   get headers(): Incoming["headers"] {
@@ -76,8 +84,8 @@ class NodeIncoming implements Incoming {
     return this.#req.httpVersionMajor > 1;
   }
 
-  get answered(): boolean {
-    return look(() => this.#parsed.answered) === true;
+  answered(): boolean {
+    return this.#res?.headersSent === true;
   }
 
   readBody(limit: number): BodyReading {
@@ -91,7 +99,7 @@ class NodeIncoming implements Incoming {
  * @example
  * const answer = receiver.mount();
  * http.createServer(async (req, res) => {
- *   send(req, res, await answer(incomingFromNode(req, { url: req.url ?? "/" })));
+ *   send(req, res, await answer(incomingFromNode(req, req, res)));
  * });
  */
 export function send(req: NodeRequest, response: NodeResponse, answer: Answer): void {
@@ -119,7 +127,7 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
  * @example
  * const answer = receiver.mount();
  * new Koa().use(async (ctx) => {
- *   const answered = await answer(incomingFromNode(ctx.req, { url: ctx.originalUrl }));
+ *   const answered = await answer(incomingFromNode(ctx.req, ctx.request, ctx.res));
  *   ctx.status = answered.status;
  *   ctx.set(answered.headers);
  *   ctx.body = bodyOf(ctx.req, answered);
@@ -141,30 +149,4 @@ async function* lingering(req: NodeRequest, body: string): AsyncGenerator<string
     req.once("end", done).once("close", done).once("error", done);
     req.resume();
   });
-}
-
-class Parsed implements AlreadyParsed {
-  readonly #req: NodeRequest & KeptBody & { readonly originalUrl?: string };
-  readonly #res: NodeResponse;
-
-  constructor(req: NodeRequest, res: NodeResponse) {
-    this.#req = req;
-    this.#res = res;
-  }
-
-  get url(): string {
-    return this.#req.originalUrl ?? this.#req.url ?? "/";
-  }
-
-  get body(): unknown {
-    return this.#req.body;
-  }
-
-  get rawBody(): unknown {
-    return this.#req.rawBody;
-  }
-
-  get answered(): boolean {
-    return this.#res.headersSent;
-  }
 }

@@ -1,21 +1,41 @@
 import { describe, expect, it } from "vitest";
-import { onAbort, StopController } from "./abort.ts";
+import { type Abortable, onAbort, StopController } from "./abort.ts";
 
 describe.each([
   ["StopController", () => new StopController()],
   ["AbortController", () => new AbortController()],
 ])("onAbort() of the signal of a %s", (_name, make) => {
-  it("calls everybody once, with the first reason, and who comes later at once", () => {
+  it("tells everybody once, with the first reason, and who comes later at once", () => {
     const controller = make();
-    const calls: string[] = [];
-    onAbort(controller.signal, () => calls.push("first"));
-    onAbort(controller.signal, () => calls.push("taken back"))();
-    onAbort(controller.signal, () => calls.push("second"));
+    const told: string[] = [];
+    const named = (name: string): Abortable => ({ place: -1, abort: () => told.push(name) });
+    const takenBack = named("taken back");
+    onAbort(controller.signal, named("first"));
+    const all = onAbort(controller.signal, takenBack);
+    onAbort(controller.signal, named("second"));
+    all.delete(takenBack);
     expect(controller.signal.aborted).toBe(false);
     controller.abort("why");
     controller.abort("again");
-    onAbort(controller.signal, () => calls.push("late"));
-    expect(calls).toEqual(["first", "second", "late"]);
+    onAbort(controller.signal, named("late"));
+    expect(told.sort()).toEqual(["first", "late", "second"]);
     expect([controller.signal.aborted, controller.signal.reason]).toEqual([true, "why"]);
+  });
+
+  it("tells nobody whom another has taken back meanwhile", () => {
+    const controller = make();
+    const told: string[] = [];
+    const pair = ["one", "other"].map(
+      (name): Abortable => ({ place: -1, abort: () => tell(name) }),
+    );
+    const tell = (name: string): void => {
+      told.push(name);
+      for (const one of pair) all.delete(one);
+    };
+    const [all] = pair.map((one) => onAbort(controller.signal, one)) as [
+      ReturnType<typeof onAbort>,
+    ];
+    controller.abort("why");
+    expect(told).toHaveLength(1);
   });
 });

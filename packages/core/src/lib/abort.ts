@@ -1,3 +1,5 @@
+import { InFlight, type InFlightItem } from "./in-flight.ts";
+
 /** The cancellation signal of a running job; an `AbortSignal` is one. */
 export interface StopSignal {
   readonly aborted: boolean;
@@ -27,27 +29,29 @@ export class StopController {
   }
 }
 
-const waiting = new WeakMap<StopSignal, Set<() => void>>();
-
-/**
- * Calls `call` once when `signal` aborts; returns a function that takes it back. The signal has one listener for all callers:
- * Node warns of a leak from the eleventh on.
- */
-export function onAbort(signal: StopSignal, call: () => void): () => void {
-  if (signal.aborted) {
-    call();
-    return () => {};
-  }
-  const calls = waiting.get(signal) ?? listen(signal);
-  calls.add(call);
-  return () => calls.delete(call);
+/** What is told when a signal aborts. */
+export interface Abortable extends InFlightItem {
+  abort(): unknown;
 }
 
-function listen(signal: StopSignal): Set<() => void> {
-  const calls = new Set<() => void>();
-  waiting.set(signal, calls);
+const told = new WeakMap<StopSignal, InFlight<Abortable>>();
+
+/**
+ * Tells `one` once when `signal` aborts; returns what to delete it from so that it is not. The signal has one listener for all:
+ * Node warns of a leak from the eleventh on.
+ */
+export function onAbort(signal: StopSignal, one: Abortable): InFlight<Abortable> {
+  const all = told.get(signal) ?? listen(signal);
+  if (signal.aborted) one.abort();
+  else all.add(one);
+  return all;
+}
+
+function listen(signal: StopSignal): InFlight<Abortable> {
+  const all = new InFlight<Abortable>();
+  told.set(signal, all);
   signal.addEventListener("abort", () => {
-    for (const call of calls) call();
+    for (const one of all) if (all.delete(one)) one.abort();
   });
-  return calls;
+  return all;
 }

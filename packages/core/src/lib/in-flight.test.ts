@@ -2,14 +2,29 @@ import { describe, expect, it } from "vitest";
 import { InFlight } from "./in-flight.ts";
 
 describe("InFlight", () => {
-  it("has what was added and not deleted, and gives a slot again", () => {
-    const running = new InFlight<string>();
-    const [one, two] = [running.add("one"), running.add("two")];
-    running.delete(one);
-    const three = running.add("three");
-    expect(running.items.toSorted()).toEqual(["three", "two"]);
-    running.delete(two);
-    running.delete(three);
-    expect(running.items).toEqual([undefined, undefined]);
+  it("has the items that were added and not deleted", () => {
+    const running = new InFlight();
+    const [a, b, c, other] = [{ place: -1 }, { place: -1 }, { place: -1 }, { place: 0 }];
+    for (const item of [a, b, c]) running.add(item);
+    expect(running.delete(a)).toBe(true);
+    expect([running.size, new Set(running)]).toEqual([2, new Set([b, c])]);
+    expect(running.delete(a)).toBe(false);
+    expect(running.delete(other)).toBe(false);
+    expect(running.delete(b)).toBe(true);
+    expect([...running]).toEqual([c]);
+    expect(running.delete(c)).toBe(true);
+    expect(running.size).toBe(0);
+  });
+
+  it("can be emptied and filled while it is gone through", () => {
+    const running = new InFlight();
+    for (const place of [1, 2, 3]) running.add({ place });
+    let seen = 0;
+    for (const item of running) {
+      seen++;
+      running.delete(item);
+      running.add({ place: -1 });
+    }
+    expect([seen, running.size]).toEqual([3, 3]);
   });
 });

@@ -1,21 +1,38 @@
-/**
- * The items in progress. A `Set` or `Map` would keep items that ended: V8 links each outgrown table of theirs to the next, and an
- * old table keeps its entries alive until the next major collection.
- */
-export class InFlight<T> {
-  /** Each at its slot; undefined where one has ended. */
-  readonly items: (T | undefined)[] = [];
-  readonly #free: number[] = [];
+/** What can be in one {@link InFlight} at a time. */
+export interface InFlightItem {
+  /** Its place there; only {@link InFlight} writes it. */
+  place: number;
+}
 
-  /** Takes one in; returns its slot, which belongs to it until {@link delete} is called with it, once. */
-  add(item: T): number {
-    const slot = this.#free.pop() ?? this.items.length;
-    this.items[slot] = item;
-    return slot;
+/**
+ * The items in progress, which come and go with each delivery. A `Set` or `Map` would keep items that ended: V8 links each
+ * outgrown table of theirs to the next, and an old table keeps its entries, and all that they refer to, alive until the next major
+ * collection.
+ */
+export class InFlight<T extends InFlightItem> implements Iterable<T> {
+  readonly #items: T[] = [];
+
+  get size(): number {
+    return this.#items.length;
   }
 
-  delete(slot: number): void {
-    this.items[slot] = undefined;
-    this.#free.push(slot);
+  add(item: T): void {
+    item.place = this.#items.push(item) - 1;
+  }
+
+  /** Returns whether it was in here. */
+  delete(item: T): boolean {
+    const { place } = item;
+    if (this.#items[place] !== item) return false;
+    const last = this.#items.pop() as T;
+    if (last === item) return true;
+    this.#items[place] = last;
+    last.place = place;
+    return true;
+  }
+
+  /** All as they are now, in no order. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.slice()[Symbol.iterator]();
   }
 }

@@ -1,4 +1,4 @@
-import { onAbort, type StopSignal } from "./abort.ts";
+import { type Abortable, onAbort, type StopSignal } from "./abort.ts";
 import { Heap } from "./heap.ts";
 
 /** A counting semaphore that serves waiters by rank. */
@@ -36,24 +36,29 @@ export function createSemaphore(count: number): Semaphore {
   };
 }
 
-class Waiter {
+class Waiter implements Abortable {
+  place = -1;
   readonly #resolve: (acquired: boolean) => void;
-  readonly #undo: () => void;
+  readonly #others: Pick<Heap<Waiter>, "remove">;
+  readonly #siblings: ReturnType<typeof onAbort>;
 
   constructor(
     resolve: (acquired: boolean) => void,
     signal: StopSignal,
-    waiting: Pick<Heap<Waiter>, "remove">,
+    others: Pick<Heap<Waiter>, "remove">,
   ) {
     this.#resolve = resolve;
-    // A waiter with a high rank may wait long: an aborted one must not stay in memory.
-    this.#undo = onAbort(signal, () => {
-      if (waiting.remove(this)) this.end(false);
-    });
+    this.#others = others;
+    this.#siblings = onAbort(signal, this);
+  }
+
+  /** A waiter with a high rank may wait long: an aborted one must not stay in memory. */
+  abort(): void {
+    if (this.#others.remove(this)) this.end(false);
   }
 
   end(acquired: boolean): void {
-    this.#undo();
+    this.#siblings.delete(this);
     this.#resolve(acquired);
   }
 }

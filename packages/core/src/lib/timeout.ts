@@ -1,4 +1,4 @@
-import { onAbort, type StopSignal } from "./abort.ts";
+import { type Abortable, onAbort, type StopSignal } from "./abort.ts";
 import { type Clock, setUnrefTimeout } from "./clock.ts";
 
 /** Time limit of an operation. */
@@ -17,6 +17,27 @@ export interface TimeoutScope {
   readonly over: boolean;
   /** Aborted when it is; made at the first use, because most operations use none and it costs as much as the rest. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * What a limited operation is handed: its signal is made at the first use, and is a property of its own, which a copy by spread
+ * has, too. All share the getter: with one for each in an object literal, V8 would build a shape for each object, which keeps what
+ * the getter refers to in memory until the next full collection.
+ */
+export class WithSignal {
+  static readonly #signal: PropertyDescriptor & ThisType<WithSignal> = {
+    enumerable: true,
+    get() {
+      return this.#scope.signal;
+    },
+  };
+  declare readonly signal: AbortSignal;
+  readonly #scope: TimeoutScope;
+
+  constructor(scope: TimeoutScope) {
+    this.#scope = scope;
+    Object.defineProperty(this, "signal", WithSignal.#signal);
+  }
 }
 
 /** Runs `run` with a time limit. At the limit it rejects immediately, and aborts the signal of `run`. */
@@ -60,12 +81,13 @@ export async function settlesWithin(
 }
 
 /** One operation's limit: an object, because closures for each of its ends cost more than most operations. */
-class Limit implements TimeoutScope {
+class Limit implements TimeoutScope, Abortable {
   over = false;
+  place = -1;
   readonly #options: TimeoutOptions;
   readonly #reject: (error: unknown) => void;
   readonly #timer: unknown;
-  readonly #undo: (() => void) | undefined;
+  readonly #siblings: ReturnType<typeof onAbort> | undefined;
   #reason: unknown;
   #controller: AbortController | undefined;
 
@@ -75,7 +97,7 @@ class Limit implements TimeoutScope {
     this.#reject = reject;
     const outOfTime = (): void => this.#end(typeof late === "string" ? new Error(late) : late());
     this.#timer = setUnrefTimeout(clock, outOfTime, ms);
-    this.#undo = parent && onAbort(parent, () => this.#end(parent.reason));
+    this.#siblings = parent && onAbort(parent, this);
   }
 
   get signal(): AbortSignal {
@@ -88,12 +110,17 @@ class Limit implements TimeoutScope {
 
   clear(): void {
     this.#options.clock.clearTimeout(this.#timer);
-    this.#undo?.();
+    this.#siblings?.delete(this);
   }
 
   fail(error: unknown): void {
     this.clear();
     this.#reject(error);
+  }
+
+  /** Its parent has aborted. */
+  abort(): void {
+    this.#end(this.#options.parent?.reason);
   }
 
   #end(reason: unknown): void {

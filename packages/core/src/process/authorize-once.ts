@@ -1,11 +1,12 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import type { Authorization, Authorizer } from "../client/authorizer.ts";
+import type { DeliveryInfo } from "../client/client.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { withTimeout } from "../lib/timeout.ts";
+import { type TimeoutScope, WithSignal, withTimeout } from "../lib/timeout.ts";
 
 /** Time limit of an authorize call in milliseconds, in addition to the client's. */
 const authorizeMs = 30_000;
@@ -13,6 +14,15 @@ const authorizeMs = 30_000;
 class LateError extends Error {
   override readonly name = "Error";
   readonly code = "ETIMEDOUT";
+}
+
+class Options extends WithSignal {
+  readonly delivery: DeliveryInfo;
+
+  constructor(scope: TimeoutScope, delivery: DeliveryInfo) {
+    super(scope);
+    this.delivery = delivery;
+  }
 }
 
 /** Asks the service once. Never rejects, never guesses. */
@@ -25,12 +35,10 @@ export function authorizeOnce(
   const { signature, url, headers } = job;
   const late = () => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
   return withTimeout({ clock, ms: authorizeMs, late, parent }, (scope) =>
-    client.authorize(signature ?? "", {
-      get signal() {
-        return scope.signal;
-      },
-      delivery: { url, headers, context: contextOf(job) },
-    }),
+    client.authorize(
+      signature ?? "",
+      new Options(scope, { url, headers, context: contextOf(job) }),
+    ),
   ).then(authorizationOf, withoutAuthorization);
 }
 

@@ -92,7 +92,8 @@ export class CircuitBreaker {
     this.answered(permit);
     if (permit.amidRefusals && this.#refused.size > 0) this.#trust("unauthorized");
     this.#hasWorked = true;
-    this.#refused.clear();
+    // Each clear() makes a new table.
+    if (this.#refused.size > 0) this.#refused.clear();
     this.#close();
   }
 

@@ -1,11 +1,11 @@
 import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { FetchContext } from "../http/fetch.ts";
-import type { Answer, Incoming } from "../http/incoming.ts";
+import { type Answer, type Incoming, look } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
 import { newId } from "../inbox/id.ts";
 import { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
-import { InFlight } from "../lib/in-flight.ts";
+import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
@@ -24,13 +24,18 @@ export interface RequestsParts {
   readonly instrumentation: Instrumentation | undefined;
 }
 
+/** A request on its way to the answer. */
+interface Running extends InFlightItem {
+  readonly pending: Promise<ReceiveResult>;
+}
+
 /** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Requests {
   readonly #settings: ReceiverSettings;
   readonly #parts: RequestsParts;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #pipeline: Pipeline;
-  readonly #running = new InFlight<Promise<ReceiveResult>>();
+  readonly #running = new InFlight<Running>();
   readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
 
@@ -49,7 +54,7 @@ export class Requests {
 
   /** Resolves when all running requests are answered. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#running.items);
+    await Promise.allSettled([...this.#running].map(({ pending }) => pending));
   }
 
   async #answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
@@ -57,7 +62,8 @@ export class Requests {
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const pending = this.#begin(incoming, id, deadline, context);
-    const slot = this.#running.add(pending);
+    const running: Running = { pending, place: -1 };
+    this.#running.add(running);
     let decision: ReceiveResult;
     try {
       decision = await pending;
@@ -65,11 +71,11 @@ export class Requests {
       decision = this.#unexpected(error);
     }
     deadline.end();
-    this.#running.delete(slot);
+    this.#running.delete(running);
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
     if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);
-    if (incoming.answered === true) this.#warnOfRefusal("answered", incoming);
+    if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
     return acknowledge(decision, incoming.multiplexed);
   }
 

@@ -1,6 +1,12 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage, StopSignal } from "@reporthook/core";
-import { jobOf, park, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
+import {
+  InFlight,
+  jobOf,
+  park,
+  type StoredDelivery,
+  setUnrefTimeout,
+} from "@reporthook/core/store";
 import type { ConsumerState } from "../protocol/protocol.ts";
 import { type Leased, PrefetchBuffer } from "./prefetch.ts";
 import type { ConsumerSource } from "./recording.ts";
@@ -23,7 +29,7 @@ export class SqliteConsumer implements Consumer, RunHost {
   retiredAt: number = Number.POSITIVE_INFINITY;
   readonly #number: number;
   /** Until the outcome of the delivery is recorded. */
-  readonly #running = new Set<Run>();
+  readonly #running = new InFlight<Run>();
   readonly #slowHandling: SlowHandling;
   readonly #prefetched = new PrefetchBuffer(() => this.#requeue());
   readonly #whenEnded: (() => void)[] = [];

@@ -1,5 +1,12 @@
 import type { ConsumeOptions, Job, Outcome, Processor, Stage, StopSignal } from "@reporthook/core";
-import { applyOutcome, describe, jobOf, retryIn, stopped } from "@reporthook/core/store";
+import {
+  applyOutcome,
+  describe,
+  type InFlightItem,
+  jobOf,
+  retryIn,
+  stopped,
+} from "@reporthook/core/store";
 import { kindOf } from "../protocol/counts.ts";
 import type { Completion } from "../protocol/protocol.ts";
 import { changesOf } from "../protocol/row.ts";
@@ -31,7 +38,8 @@ interface Settled {
  * The work on one leased delivery, until its outcome is recorded. For a delivery that is handled right after its verdict, verdict
  * and result are recorded together, unless {@link recordVerdict} is called before.
  */
-export class Run {
+export class Run implements InFlightItem {
+  place = -1;
   readonly #host: RunHost;
   readonly #leased: Leased;
   readonly #signal: StopSignal;

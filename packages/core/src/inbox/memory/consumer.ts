@@ -1,6 +1,7 @@
 import { StopController } from "../../lib/abort.ts";
 import { setUnrefTimeout } from "../../lib/clock.ts";
 import { describe } from "../../lib/describe.ts";
+import { InFlight, type InFlightItem } from "../../lib/in-flight.ts";
 import { realTimers } from "../../lib/real-timers.ts";
 import { stopped as cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Processor } from "../inbox.ts";
@@ -19,7 +20,7 @@ export interface DeliveryChanges<T extends StoredDelivery> {
 }
 
 /** A job that runs. */
-interface Run<T> {
+interface Run<T> extends InFlightItem {
   readonly stored: T;
   readonly job: Job;
   readonly startedAt: number;
@@ -36,7 +37,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   readonly #options: ConsumeOptions;
   readonly #concurrency: number;
   readonly #controller = new StopController();
-  readonly #running = new Set<Run<T>>();
+  readonly #running = new InFlight<Run<T>>();
   readonly #whenEnded: (() => void)[] = [];
   #stopped = false;
   #pumping = false;
@@ -119,7 +120,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   }
 
   #run(stored: T): void {
-    const run = { stored, job: jobOf(stored), startedAt: this.#options.clock.now() };
+    const run = { stored, job: jobOf(stored), startedAt: this.#options.clock.now(), place: -1 };
     this.#running.add(run);
     void this.#attempt(run.job).then((outcome) => this.#end(run, outcome));
   }
