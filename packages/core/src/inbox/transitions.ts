@@ -69,12 +69,14 @@ export function reopen(stored: StoredDelivery, now: number): void {
   stored.retryState = null;
 }
 
+function withRoomFor({ stage }: Attempt, history: StoredDelivery["history"]): readonly Attempt[] {
+  if (history.length < historyOfStage) return history;
+  const ofStage = history.filter((one) => one.stage === stage);
+  return ofStage.length < historyOfStage ? history : history.filter((one) => one !== ofStage[0]);
+}
+
 function remember(stored: StoredDelivery, attempt: Attempt): void {
-  const { history } = stored;
-  const ofStage = history.filter(({ stage }) => stage === attempt.stage);
-  const kept =
-    ofStage.length < historyOfStage ? history : history.filter((one) => one !== ofStage[0]);
-  stored.history = [...kept, attempt];
+  stored.history = [...withRoomFor(attempt, stored.history), attempt];
 }
 
 /** A delivery to release, retry or discard. */

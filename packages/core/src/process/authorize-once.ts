@@ -25,6 +25,8 @@ class Options extends WithSignal {
   }
 }
 
+const late = (): Error => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
+
 /** Asks the service once. Never rejects, never guesses. */
 export function authorizeOnce(
   client: Authorizer,
@@ -33,7 +35,6 @@ export function authorizeOnce(
   parent: StopSignal,
 ): Promise<Authorization> {
   const { signature, url, headers } = job;
-  const late = () => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
   return withTimeout({ clock, ms: authorizeMs, late, parent }, (scope) =>
     client.authorize(
       signature ?? "",

@@ -92,22 +92,21 @@ export class HandleStage {
   }
 
   #attempt(job: Job, signal: StopSignal): Outcome | Promise<Outcome> {
-    const notUnderstood = (error: unknown): Outcome =>
-      signal.aborted ? stopped : this.#notUnderstood(error);
-    const handle = (event: EventOf | null): Outcome | Promise<Outcome> =>
-      event === null ? notAnObject : this.#handle(job, event, signal);
     let making: ReturnType<typeof toEvent>;
     try {
       making = toEvent(job, this.#options);
     } catch (error) {
-      return notUnderstood(error);
+      return this.#notUnderstood(error, signal);
     }
-    return isPromise(making)
-      ? this.#inTime(making, signal).then(handle, notUnderstood)
-      : handle(making);
+    if (!isPromise(making)) return this.#handle(job, making, signal);
+    return this.#inTime(making, signal).then(
+      (event) => this.#handle(job, event, signal),
+      (error: unknown) => this.#notUnderstood(error, signal),
+    );
   }
 
-  #handle(job: Job, event: EventOf, signal: StopSignal): Outcome | Promise<Outcome> {
+  #handle(job: Job, event: EventOf | null, signal: StopSignal): Outcome | Promise<Outcome> {
+    if (event === null) return notAnObject;
     if (this.#isHeldForReuse(job)) {
       const message = `Its signature came with other bytes, or at another address: ${job.sameSignatureAs}. Release it if you trust both.`;
       return park("held", "reused_signature", message);
@@ -132,7 +131,8 @@ export class HandleStage {
     return withTimeout({ clock, ms, late, parent: signal }, () => validating);
   }
 
-  #notUnderstood(error: unknown): Outcome {
+  #notUnderstood(error: unknown, signal: StopSignal): Outcome {
+    if (signal.aborted) return stopped;
     const { redact } = this.#options;
     const text = describe(error, redact);
     const isMismatch = error instanceof ReporthookError && error.code === "schema_mismatch";

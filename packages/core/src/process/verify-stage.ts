@@ -80,7 +80,12 @@ export class VerifyStage {
         this.#calls.release();
         continue;
       }
-      const answer = await this.#ask(job, signal).finally(() => this.#calls.release());
+      let answer: Authorization;
+      try {
+        answer = await this.#ask(job, signal);
+      } finally {
+        this.#calls.release();
+      }
       if (answer.verdict === null) return this.#withoutVerdict(job, answer, permit, signal);
       this.#judged(permit);
       return this.#afterVerdict(job, answer.verdict);
@@ -106,8 +111,8 @@ export class VerifyStage {
 
   #ask(job: Job, signal: StopSignal): Promise<Authorization> {
     const { instrumentation, client, clock } = this.#options;
-    const ask = () => authorizeOnce(client, job, clock, signal);
-    return instrumentation === undefined ? ask() : instrumentation.verify(job, ask);
+    if (instrumentation === undefined) return authorizeOnce(client, job, clock, signal);
+    return instrumentation.verify(job, () => authorizeOnce(client, job, clock, signal));
   }
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
