@@ -11,7 +11,7 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** A response of Node, HTTP/1 or 2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** What a framework and its parsers have made of a request: the request itself, or their own object. Its body is read late. */
+/** The request of a framework and its parsers: that of Node itself, or another object. Its body is read late. */
 export interface AlreadyParsed extends KeptBody {
   /** Path and query as the sender wrote them; without it {@link url}, which some rewrite. */
   readonly originalUrl?: string | undefined;

@@ -29,7 +29,7 @@ export class StopController {
   }
 }
 
-/** What is told when a signal aborts. */
+/** Work that ends when a signal aborts. */
 export interface Abortable extends InFlightItem {
   abort(): unknown;
 }

@@ -1,4 +1,4 @@
-/** What can be in one {@link InFlight} at a time. */
+/** An item of one {@link InFlight} at a time. */
 export interface InFlightItem {
   /** Its place there; only {@link InFlight} writes it. */
   place: number;

@@ -20,9 +20,9 @@ export interface TimeoutScope {
 }
 
 /**
- * What a limited operation is handed: its signal is made at the first use, and is a property of its own, which a copy by spread
- * has, too. All share the getter: with one for each in an object literal, V8 would build a shape for each object, which keeps what
- * the getter refers to in memory until the next full collection.
+ * An argument with the signal of a limit, made at its first use. The signal is an own property, which a copy by spread has, too.
+ * All share its getter: for an object literal with a getter V8 makes a separate shape, which keeps all that the getter refers to
+ * in memory until the next major collection.
  */
 export class WithSignal {
   static readonly #signal: PropertyDescriptor & ThisType<WithSignal> = {
