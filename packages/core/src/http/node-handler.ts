@@ -73,7 +73,7 @@ class NodeIncoming implements Incoming {
   }
 
   get url(): string {
-    return this.#parsed.originalUrl ?? this.#parsed.url ?? "/";
+    return this.#parsed.originalUrl ?? this.#parsed.url ?? this.#req.url ?? "/";
   }
 
   get headers(): Incoming["headers"] {

@@ -1,6 +1,6 @@
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
-import { withTimeout } from "./timeout.ts";
+import { withSignal, withTimeout } from "./timeout.ts";
 
 describe("withTimeout()", () => {
   it("rejects and aborts when the time is over, whatever runs", async () => {
@@ -45,6 +45,41 @@ describe("withTimeout()", () => {
     await new Promise((resolve) => setImmediate(resolve));
     process.off("warning", onWarning);
     expect(warnings).toEqual([]);
+  });
+});
+
+describe("withSignal()", () => {
+  const controller = new AbortController();
+  const make = () => withSignal({ over: false, signal: controller.signal }, { attempt: 1 });
+
+  it.each([
+    ["itself", make],
+    ["a copy", () => ({ ...make() })],
+    ["an object that inherits", () => Object.create(make())],
+    ["a proxy", () => new Proxy(make(), {})],
+    ["a copy of a proxy", () => ({ ...new Proxy(make(), {}) })],
+    [
+      "its descriptors",
+      () => Object.defineProperties({}, Object.getOwnPropertyDescriptors(make())),
+    ],
+    ["a replaced one", () => Object.defineProperty(make(), "signal", { value: controller.signal })],
+  ])("gives the signal to %s", (_what, wrap) => {
+    expect(wrap().signal).toBe(controller.signal);
+  });
+
+  it("makes the signal at its first use, and leaves a plain object", () => {
+    let made = 0;
+    const scope = {
+      over: false,
+      get signal() {
+        made++;
+        return controller.signal;
+      },
+    };
+    const argument = withSignal(scope, { attempt: 1 });
+    expect(made).toBe(0);
+    expect(argument).toStrictEqual({ attempt: 1, signal: controller.signal });
+    expect(Object.keys(argument)).toEqual(["attempt", "signal"]);
   });
 });
 

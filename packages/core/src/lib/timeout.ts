@@ -19,25 +19,26 @@ export interface TimeoutScope {
   readonly signal: AbortSignal;
 }
 
-/**
- * An argument with the signal of a limit, made at its first use. The signal is an own property, which a copy by spread has, too.
- * All share its getter: for an object literal with a getter V8 makes a separate shape, which keeps all that the getter refers to
- * in memory until the next major collection.
- */
-export class WithSignal {
-  static readonly #signal: PropertyDescriptor & ThisType<WithSignal> = {
-    enumerable: true,
-    get() {
-      return this.#scope.signal;
-    },
-  };
-  declare readonly signal: AbortSignal;
-  readonly #scope: TimeoutScope;
+const scopeOf = Symbol("scope");
+const signal: PropertyDescriptor & ThisType<{ readonly [scopeOf]: TimeoutScope }> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    return this[scopeOf].signal;
+  },
+};
 
-  constructor(scope: TimeoutScope) {
-    this.#scope = scope;
-    Object.defineProperty(this, "signal", WithSignal.#signal);
-  }
+/**
+ * Adds the signal of a limit to an argument; it is made at its first use. All share one getter: for each object literal with a
+ * getter V8 makes a separate shape, which keeps all that the getter refers to in memory until the next major collection.
+ */
+export function withSignal<T extends object>(
+  scope: TimeoutScope,
+  argument: T,
+): T & { readonly signal: AbortSignal } {
+  // Not a private field: the argument may be wrapped in a proxy, or be the prototype of another object.
+  Object.defineProperty(argument, scopeOf, { value: scope });
+  return Object.defineProperty(argument, "signal", signal) as T & { readonly signal: AbortSignal };
 }
 
 /** Runs `run` with a time limit. At the limit it rejects immediately, and aborts the signal of `run`. */

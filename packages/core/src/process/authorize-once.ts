@@ -1,12 +1,11 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import type { Authorization, Authorizer } from "../client/authorizer.ts";
-import type { DeliveryInfo } from "../client/client.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { type TimeoutScope, WithSignal, withTimeout } from "../lib/timeout.ts";
+import { withSignal, withTimeout } from "../lib/timeout.ts";
 
 /** Time limit of an authorize call in milliseconds, in addition to the client's. */
 const authorizeMs = 30_000;
@@ -14,15 +13,6 @@ const authorizeMs = 30_000;
 class LateError extends Error {
   override readonly name = "Error";
   readonly code = "ETIMEDOUT";
-}
-
-class Options extends WithSignal {
-  readonly delivery: DeliveryInfo;
-
-  constructor(scope: TimeoutScope, delivery: DeliveryInfo) {
-    super(scope);
-    this.delivery = delivery;
-  }
 }
 
 const late = (): Error => new LateError(`authorize gave no answer within ${authorizeMs} ms`);
@@ -38,7 +28,7 @@ export function authorizeOnce(
   return withTimeout({ clock, ms: authorizeMs, late, parent }, (scope) =>
     client.authorize(
       signature ?? "",
-      new Options(scope, { url, headers, context: contextOf(job) }),
+      withSignal(scope, { delivery: { url, headers, context: contextOf(job) } }),
     ),
   ).then(authorizationOf, withoutAuthorization);
 }

@@ -2,7 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "../events/events.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type TimeoutScope, WithSignal, withTimeout } from "../lib/timeout.ts";
+import { type TimeoutScope, withSignal, withTimeout } from "../lib/timeout.ts";
 import { handlerRuns } from "./inside-handler.ts";
 
 /** A registered handler: its names decide which events it gets. */
@@ -23,15 +23,6 @@ export interface AttemptOptions {
   readonly timeoutMs: number;
   /** Ends the attempt early. */
   readonly signal: StopSignal;
-}
-
-class Context extends WithSignal implements HandlerContext {
-  readonly attempt: number;
-
-  constructor(scope: TimeoutScope, attempt: number) {
-    super(scope);
-    this.attempt = attempt;
-  }
 }
 
 /** The handlers of an event, in order of registration; an unsigned event has some only as a test notification. */
@@ -60,7 +51,7 @@ export function dispatch(
       `The handlers took longer than handlerTimeoutMs (${ms} ms)`,
     );
   const runAll = (scope: TimeoutScope): Promise<readonly unknown[]> => {
-    const context = new Context(scope, attempt);
+    const context: HandlerContext = withSignal(scope, { attempt });
     const run = (handler: AnyHandler): unknown => handler(event, context);
     return handlerRuns["reporthook runs handlers"](handlers, run, scope, failures);
   };
