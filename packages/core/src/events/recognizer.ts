@@ -41,8 +41,8 @@ export class Recognizer {
   /** Like {@link recognize}, but keeps nothing: the caller may change the object. */
   take({ id, body, headers }: Source): RecognizedBody | null {
     const at = this.#kept.findIndex((kept) => kept.id === id);
-    if (at !== -1)
-      return (this.#kept.splice(at, 1)[0] as { recognized: RecognizedBody }).recognized;
+    const [kept] = at === -1 ? [] : this.#kept.splice(at, 1);
+    if (kept !== undefined) return kept.recognized;
     const object = toObject(body);
     return object && { object, recognition: recognize(object, headers, this.#parse) };
   }
