@@ -91,8 +91,9 @@ export const messages = {
   unsignedHeld:
     "Notification held: it has no signature. If one of these headers carries it, name it in the option signature.",
   /**
-   * (warn, once a minute) With `unsigned: "refuse"` or `unsignedTests: "refuse"`. `headers` are the names of the headers that
-   * came. Set the option `signature`. If genuine ones are unsigned, use `"hold"` or `"accept"`.
+   * (warn, once a minute) With `unsigned: "refuse"` or `unsignedTests: "refuse"`, or with `ack: "handled"`, where nothing can be
+   * held. `headers` are the names of the headers that came. Set the option `signature`. If genuine ones are unsigned, use `"hold"` or
+   * `"accept"`.
    */
   unsignedRefused:
     "Notification refused by the options: it has no signature. If one of these headers carries it, name it in the option signature.",

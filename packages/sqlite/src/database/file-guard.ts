@@ -70,13 +70,12 @@ export class FileGuard {
     if (isEmptied || isForeign) this.#state = "foreign";
     else if (this.#state === "there") this.#state = "moved";
     const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
-    throw inboxFailed(
-      `${path} was ${what} while it was open${why}: ${
-        isForeign
-          ? `stopping the app may overwrite what others have written since. Copy ${this.#path} and ${this.#path}-wal away, then end the app with SIGKILL`
-          : "put the file back, or restart the app to begin with what is there now"
-      }`,
-    );
+    const wayOut = isForeign
+      ? `stopping the app may overwrite what others have written since. Copy ${this.#path} and ${this.#path}-wal away, then end the app with SIGKILL`
+      : then === this.#file
+        ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
+        : "put the file back, or restart the app";
+    throw inboxFailed(`${path} was ${what} while it was open${why}: ${wayOut}`);
   }
 
   /** Whether the next change of the folder would have another time than the last one. */
