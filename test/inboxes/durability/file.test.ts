@@ -45,7 +45,10 @@ test("the file is deleted while it is open: 503, and after a restart the inbox b
   const served = await serveFile(path);
   await three(served.url);
   for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file);
-  await expectUnavailable(served, /inbox\.db was deleted while it was open.*copy it before you end the app/);
+  await expectUnavailable(
+    served,
+    /inbox\.db was deleted while it was open.*copy it before you end the app/,
+  );
   await served.close().catch(() => {});
   expect(existsSync(path)).toBe(false);
   const again = await serveFile(path);
