@@ -346,6 +346,70 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
+  it("opens no file again for a result that nobody waits for", async () => {
+    const path = join(folder, `${++files}.db`);
+    const { inbox, put, consume, until } = fixture(sqliteInbox(path));
+    await put();
+    const { consumer, jobs } = consume("verify", () => new Promise(() => {}));
+    await until(() => jobs.length === 1, "it runs");
+    const other = loadDriver().open(path);
+    other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
+    await consumer.abort();
+    other.exec("COMMIT");
+    other.close();
+    await inbox.close();
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+    // A second after the failure it would be sent again.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it("close() of a file that could not be opened resolves: it has no leases to give back", async () => {
+    const inbox = sqliteInbox(join(folder, "not-there", "inbox.db"));
+    const opening = inbox.open();
+    await expect(inbox.close()).resolves.toBeUndefined();
+    await expect(opening).rejects.toThrow(/is not there: create it/);
+  });
+
+  it("works on the stage of one receiver, and says what it parks as poison for another", async () => {
+    const path = join(folder, `${++files}.db`);
+    const { inbox, clock, put, until, end } = fixture(sqliteInbox(path));
+    const id = await put();
+    const dead = loadDriver().open(path);
+    dead.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
+    dead.exec("INSERT INTO owner (number, beat) VALUES (7, 0)");
+    dead.exec("UPDATE delivery SET queue = 6, rank = 7, starts = 5; COMMIT");
+    dead.close();
+    const errors: unknown[] = [];
+    const onError = (error: unknown): void => void errors.push(error);
+    const policy = { receiver: "b", concurrency: 1, clock, onError };
+    inbox.consume("verify", async () => valid, policy);
+    await until(() => errors.length > 0, "it is told");
+    expect(String(errors[0])).toContain(`Delivery ${id} of the receiver a is dead: poison`);
+    expect(await inbox.get(id)).toMatchObject({ state: "dead" });
+    await end();
+  });
+
+  it("works on the next one, although what was told of a result throws", async () => {
+    const { inbox, clock, put, until, end } = fixture(open());
+    const uncaught = vi.fn();
+    process.once("uncaughtException", uncaught);
+    const told: string[] = [];
+    const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
+    const onRecorded = ({ id }: { id: string }): void => {
+      told.push(id);
+      if (told.length === 1) throw new Error("an observer fails");
+    };
+    const consumer = inbox.consume("verify", async () => valid, { ...policy, onRecorded });
+    const ids = [await put(), await put()];
+    await until(() => told.length === 2, "both are told");
+    expect(told).toEqual(ids);
+    await consumer.stop();
+    expect(consumer.running).toBe(0);
+    expect(uncaught).toHaveBeenCalledOnce();
+    await end();
+  });
+
   it("works on what it leases in the turn in which it learns that its leases are lost", async () => {
     const path = join(folder, `${++files}.db`);
     const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));

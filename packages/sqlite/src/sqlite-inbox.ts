@@ -30,7 +30,7 @@ import { loadDriver } from "./database/driver.ts";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
 import { realPath } from "./main-thread/real-path.ts";
 import { checkThread } from "./main-thread/spawn.ts";
-import { ThreadClient } from "./main-thread/thread-client.ts";
+import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
   type PruneStep,
@@ -103,7 +103,9 @@ class SqliteInbox implements Inbox {
       holdsLeases: () => this.#connect().holdsLeases(),
       complete: (recording) => {
         try {
-          this.#connect().complete(recording);
+          // Nobody waits for it any more: a closed file is not opened again for it.
+          if (recording.isOver) this.#client?.complete(recording);
+          else this.#connect().complete(recording);
         } catch (error) {
           recording.reject(error);
         }
@@ -207,12 +209,18 @@ class SqliteInbox implements Inbox {
     if (this.#client !== null) return this.#client;
     const failed = this.#failure;
     if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
-    this.#client = new ThreadClient(this.#options, this.#consumers, {
-      counted: (counts) => {
-        this.#counts = counts;
-      },
-      ended: (error) => this.#end(error),
-    });
+    try {
+      this.#client = new ThreadClient(this.#options, this.#consumers, {
+        counted: (counts) => {
+          this.#counts = counts;
+        },
+        ended: (error) => this.#end(error),
+      });
+    } catch (thrown) {
+      const error = inboxFailed(`The inbox's thread can't be started: ${describe(thrown)}`, thrown);
+      this.#end(error);
+      throw error;
+    }
     return this.#client;
   }
 

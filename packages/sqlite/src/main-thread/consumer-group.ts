@@ -42,10 +42,14 @@ export class ConsumerGroup {
       if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
     }
     for (const { consumer, at } of due) this.#consumers.get(consumer)?.wakeAt(at);
+    const active = poisoned.length > 0 ? this.#active() : [];
     for (const stored of poisoned) {
-      this.#active()
-        .find(({ receiver, stage }) => receiver === stored.receiver && stage === stored.stage)
-        ?.poisoned(stored);
+      const { id, receiver, stage } = stored;
+      const own = active.find((one) => one.receiver === receiver && one.stage === stage);
+      if (own !== undefined) own.poisoned(stored);
+      // The receiver has ended here or belongs to another process, which is not told.
+      else
+        active[0]?.failed(new Error(`Delivery ${id} of the receiver ${receiver} is dead: poison`));
     }
   }
 

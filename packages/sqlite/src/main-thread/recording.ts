@@ -42,6 +42,11 @@ export class Recording {
     this.#done = done;
   }
 
+  /** Whether nobody waits for it. */
+  get isOver(): boolean {
+    return this.#done === null;
+  }
+
   send(): void {
     // After the verdict the result is recorded, too: it says both.
     if (this.#recorder.isAborted && this.completion.keepsLease) this.#end(false);

@@ -172,10 +172,12 @@ export class Run implements InFlightItem {
   ): void {
     const { options } = this.#host;
     new Recording(this.#host, completion, this.#leased.stored, (isRecorded) => {
-      if (isRecorded) {
+      try {
+        if (!isRecorded) return;
         for (const { job, outcome } of settled) options.onRecorded?.(job, outcome);
+      } finally {
+        then(isRecorded);
       }
-      then(isRecorded);
     }).send();
   }
 

@@ -54,6 +54,7 @@ export class ThreadClient {
   #flushing: ReturnType<typeof setImmediate> | undefined;
   #ownedAsOf = Number.NEGATIVE_INFINITY;
   #error: ReporthookError | null = null;
+  #isOpened = false;
   #closing = false;
   #over = false;
 
@@ -134,7 +135,7 @@ export class ThreadClient {
     this.#thread.ref();
     await this.#ended;
     // A file that was never opened has no leases to requeue.
-    if (this.#error !== null && this.#opening.length === 0) throw this.#error;
+    if (this.#error !== null && this.#isOpened) throw this.#error;
   }
 
   /** Sends the batch, at once or with the next additions. */
@@ -178,6 +179,7 @@ export class ThreadClient {
     if ("reply" in message) {
       this.#deliver(message.reply);
     } else if ("opened" in message) {
+      this.#isOpened = true;
       this.#listener.counted(message.opened);
       this.#opening.settle([null], () => {});
     } else {
@@ -241,6 +243,7 @@ export class ThreadClient {
   }
 }
 
-function inboxFailed(message: string, cause?: unknown): ReporthookError {
+/** The error of an inbox that can't be used. */
+export function inboxFailed(message: string, cause?: unknown): ReporthookError {
   return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
 }

@@ -145,8 +145,6 @@ export interface Claims {
   readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly StoredDelivery[];
-  /** Another worker has taken the leases that were held before. */
-  readonly lost: boolean;
 }
 
 /** A message from the thread after each commit, with results in the order of the requests. */
@@ -156,6 +154,8 @@ export interface Reply extends Claims {
   readonly calls: readonly CallResult[];
   /** Null when they are as before. */
   readonly counts: ReceiverCounts | null;
+  /** The leases that were held before are lost: another worker has taken them, or the file was not the one that was opened. */
+  readonly lost: boolean;
   /** The failure of the batch; null while it is the same as before. */
   readonly error: ThreadFailure | null;
   /** When the last of the requests was sent; null when there was none. */

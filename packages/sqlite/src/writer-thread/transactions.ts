@@ -22,6 +22,9 @@ export class Transactions {
     this.#onForeign = onForeign;
     this.#version = deliveries.tables.database.prepare("PRAGMA data_version");
     this.#seenVersion = this.#currentVersion();
+    // What others have committed since it was read.
+    this.#reload();
+    deliveries.tables.window.catchUp();
   }
 
   /** Whether other processes have changed the file since the last transaction. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, rmSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NewDelivery } from "@reporthook/core";
@@ -36,12 +36,18 @@ function open(
   path: string,
   time: Time = { ms: 0 },
   fails: (sql: string) => boolean = () => false,
+  stat?: (path: string) => Stats | undefined,
 ): Opened {
   const database = failing(loadDriver().open(path), fails);
   database.exec("PRAGMA busy_timeout = 3000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
   prepareSchema(database, path, true);
   const retention = { handledMs: 1, parkedMs: 1 };
-  const writer = new Writer(database, new FileGuard(path), { path, retention }, () => time.ms);
+  const writer = new Writer(
+    database,
+    new FileGuard(path, undefined, stat),
+    { path, retention },
+    () => time.ms,
+  );
   const nothing = {
     adds: [],
     bytes: new Uint8Array(),
@@ -226,6 +232,60 @@ describe("Writer", () => {
     expect(reply.poisoned).toMatchObject([{ receiver: "a", id: "1", reason: { code: "poison" } }]);
     expect(reply.claimed).toEqual([]);
     expect(writer.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
+
+    // Released, it has five starts again.
+    commit({ calls: [{ ask: "release", query: { receiver: "a", id: "1", now }, after: "" }] });
+    expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["1"]);
+    const later = { ms: 0 };
+    const next = open(path, later);
+    const at = (): number => now + 10 ** 9 + later.ms * 1_000;
+    const claimed = [...next.commit({ consumers: [{ ...consumer(1), now: at() }] }).claimed];
+    for (; claimed.length === 0; later.ms += heartbeatMs) {
+      const { claimed: rescued, poisoned } = next.writer.commitBatch([]);
+      expect(poisoned).toEqual([]);
+      const told = { ...consumer(0), now: at() };
+      claimed.push(...rescued, ...next.commit({ consumers: [told] }).claimed);
+    }
+    expect(idsOf({ claimed })).toEqual(["1"]);
+    next.writer.close();
+    writer.close();
+  });
+
+  it("knows what another process has stored while it read the file", () => {
+    const path = newPath();
+    const other = open(path);
+    let hasStored = false;
+    const { writer, commit } = open(path, { ms: 0 }, (sql) => {
+      if (hasStored || !sql.startsWith("SELECT last, number, seqs")) return false;
+      hasStored = true;
+      other.commit(adds("1"));
+      return false;
+    });
+    expect(hasStored).toBe(true);
+    expect(writer.counts.get("a")?.[0]).toBe(1);
+    const [found] = commit({ calls: [{ ask: "get", id: "1", receiver: "a" }] }).calls;
+    expect(found).toMatchObject({ value: { id: "1" } });
+    expect(commit(adds("2")).adds).toEqual([2]);
+    writer.close();
+    other.writer.close();
+  });
+
+  it("commitBatch() tells that its leases are lost when the file is gone right after a commit", () => {
+    const path = newPath();
+    let isMoved = (): boolean => false;
+    const { writer, commit } = open(path, { ms: 0 }, undefined, (file) => {
+      if (file === path && isMoved()) return undefined;
+      return lstatSync(file, { throwIfNoEntry: false });
+    });
+    commit(adds("1"));
+    const { workerId } = commit({ consumers: [consumer(1)] });
+    let looks = 0;
+    isMoved = () => ++looks > 1;
+    expect(commit(adds("2"))).toMatchObject({ lost: true, error: { code: "inbox_failed" } });
+    isMoved = () => false;
+    const next = commit({ ...adds("3"), consumers: [consumer(1)] });
+    expect(next.lost).toBe(false);
+    expect(next.workerId).not.toBe(workerId);
     writer.close();
   });
 

@@ -83,7 +83,8 @@ export class Writer {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
     this.#claimer.begin();
     let results: Results;
-    let claims: Claims = { claimed: [], workerId: null, due: [], poisoned: [], lost: false };
+    let claims: Claims = { claimed: [], workerId: null, due: [], poisoned: [] };
+    const worker = this.#leases.workerId;
     let error: ThreadFailure | null = null;
     try {
       ({ results, claims } = this.#transactions.run(() => this.#together(requests)));
@@ -104,7 +105,7 @@ export class Writer {
       workerId: claims.workerId,
       due: claims.due,
       poisoned: claims.poisoned,
-      lost: claims.lost,
+      lost: worker !== null && this.#leases.workerId !== worker,
       counts: this.#transactions.takeCounts(),
       error,
       asOf: requests.at(-1)?.sentAt ?? null,
@@ -143,13 +144,13 @@ export class Writer {
   #together(requests: readonly Request[]): { results: Results; claims: Claims } {
     // Without requests, success proves nothing: check by writing.
     this.#probe();
-    const lost = !this.#leases.heartbeat();
+    this.#leases.heartbeat();
     const results = this.#perform(requests, (step) => step(), false);
     const poisoned = requests.length === 0 ? this.#rescue() : [];
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
     const due = this.#claimer.consumers.due();
-    return { results, claims: { claimed, workerId, due, poisoned, lost } };
+    return { results, claims: { claimed, workerId, due, poisoned } };
   }
 
   /** Runs each step in a separate transaction, until a failure would meet all. */

@@ -143,8 +143,11 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     this.#deliveries.change(stored, () => applyOutcome(stored, outcome, startedAt, now));
     // Before it is told: who is told of a parked one may release it at once.
     this.#deliveries.place(stored, now);
-    this.#options.onRecorded?.(job, outcome);
-    if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
-    this.#wake();
+    try {
+      this.#options.onRecorded?.(job, outcome);
+    } finally {
+      if (this.#running.size === 0) for (const resolve of this.#whenEnded.splice(0)) resolve();
+      this.#wake();
+    }
   }
 }

@@ -73,7 +73,10 @@ export class Maintenance {
         // Each at another time, so that none runs beside the one that crashes the process.
         else if (starts > 1) stored.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
-      return isPoison ? [edited] : [];
+      if (!isPoison) return [];
+      // Once released it has all its starts again.
+      this.#setStarts.run(0, edited.slot);
+      return [edited];
     });
   }
 

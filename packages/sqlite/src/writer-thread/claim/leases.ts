@@ -43,16 +43,14 @@ export class Leases {
     return this.held > 0 && this.#monotonic() - this.#heartbeatAt >= heartbeatMs;
   }
 
-  /** Sends a heartbeat if one is due; returns false if another worker has taken the leases. */
-  heartbeat(): boolean {
+  /** Sends a heartbeat if one is due; forgets the leases if another worker has taken them. */
+  heartbeat(): void {
     const now = this.#monotonic();
-    if (this.#workerId === null || now - this.#heartbeatAt < heartbeatMs / 2) return true;
+    if (this.#workerId === null || now - this.#heartbeatAt < heartbeatMs / 2) return;
     this.#heartbeatAt = now;
-    if (Number(this.#heartbeat.run(this.#workerId).changes) > 0) return true;
-    const lost = this.held > 0;
+    if (Number(this.#heartbeat.run(this.#workerId).changes) > 0) return;
     this.#workerId = null;
     this.held = 0;
-    return !lost;
   }
 
   /** Returns the id of this process's worker, which is registered in the file from its first lease on. */

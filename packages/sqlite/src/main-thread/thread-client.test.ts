@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import { afterAll, expect, it, vi } from "vitest";
+import { createInboxFixture, valid } from "../../../core/src/testing/inbox/fixture.ts";
+import { sqliteInbox } from "../sqlite-inbox.ts";
+import * as spawn from "./spawn.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-thread-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+vi.mock(import("./spawn.ts"), { spy: true });
+
+it("a thread that ended and can't be started again is tried until it can, and said", async () => {
+  const inbox = sqliteInbox(join(folder, "inbox.db"));
+  const { consume, until, end } = createInboxFixture(inbox, 60_000);
+  await inbox.open();
+  const { jobs, errors } = consume("verify", valid);
+  const thread = vi.mocked(spawn.startThread).mock.results[0]?.value as Worker;
+  vi.mocked(spawn.startThread).mockImplementationOnce(() => {
+    throw new Error("EAGAIN");
+  });
+  await thread.terminate();
+  await until(() => errors.length >= 2, "the end and the start are told");
+  expect(String(errors[1])).toMatch(/thread can't be started: .*EAGAIN/);
+  const other = createInboxFixture(sqliteInbox(join(folder, "inbox.db")), 60_000);
+  const id = await other.put();
+  await until(() => jobs.length === 1, "it works again");
+  expect(jobs[0]?.id).toBe(id);
+  await other.end();
+  await end();
+});
