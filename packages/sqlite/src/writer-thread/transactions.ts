@@ -22,7 +22,7 @@ export class Transactions {
     this.#onForeign = onForeign;
     this.#version = deliveries.tables.database.prepare("PRAGMA data_version");
     this.#seenVersion = this.#currentVersion();
-    // What others have committed since it was read.
+    // Again: others may have committed since it was read.
     this.#reload();
     deliveries.tables.window.catchUp();
   }
