@@ -385,7 +385,7 @@ describe.concurrent("sqliteInbox", () => {
     const policy = { receiver: "b", concurrency: 1, clock, onError };
     inbox.consume("verify", async () => valid, policy);
     await until(() => errors.length > 0, "it is told");
-    expect(String(errors[0])).toContain(`Delivery ${id} of the receiver a is dead: poison`);
+    expect(String(errors[0])).toContain(`Delivery ${id} of a is dead: poison`);
     expect(await inbox.get(id)).toMatchObject({ state: "dead" });
     await end();
   });

@@ -47,9 +47,8 @@ export class ConsumerGroup {
       const { id, receiver, stage } = stored;
       const own = active.find((one) => one.receiver === receiver && one.stage === stage);
       if (own !== undefined) own.poisoned(stored);
-      // The receiver has ended here or belongs to another process, which is not told.
-      else
-        active[0]?.failed(new Error(`Delivery ${id} of the receiver ${receiver} is dead: poison`));
+      // The process that runs that receiver is not told.
+      else active[0]?.failed(new Error(`Delivery ${id} of ${receiver} is dead: poison`));
     }
   }
 
@@ -90,4 +89,4 @@ export class ConsumerGroup {
 }
 
 const leasesLost =
-  "Lease lost: this process missed its heartbeat, and another process has taken over its deliveries";
+  "Lease lost: this process missed its heartbeat, or its file was moved, and its deliveries are handed out again";

@@ -33,6 +33,7 @@ export class Deliveries {
   readonly #change: Statement;
   readonly #record: Statement;
   readonly #drop: Statement;
+  readonly #forgetStarts: Statement;
   readonly #delete: Statement;
   #nextSeq = 1;
   /** Changes of new deliveries that do not begin as received. */
@@ -52,6 +53,7 @@ export class Deliveries {
       `UPDATE delivery SET ${changes}, starts = ifnull(?, starts) WHERE seq = ? AND queue = ? AND rank = ?`,
     );
     this.#drop = database.prepare("UPDATE delivery SET body = NULL, url = '' WHERE seq = ?");
+    this.#forgetStarts = database.prepare("UPDATE delivery SET starts = 0 WHERE seq = ?");
     this.#delete = database.prepare("DELETE FROM delivery WHERE seq = ?");
     this.renumber();
   }
@@ -117,6 +119,11 @@ export class Deliveries {
     this.#change.run(...changesOf(stored, now), Number(row["seq"]));
     this.#recount(Number(row["receiver"]), kindBefore, kindOf(stored));
     return stored;
+  }
+
+  /** Has a delivery count as one on which work has not begun. */
+  forgetStarts({ seq = 0, starts }: Row): void {
+    if (starts !== 0) this.#forgetStarts.run(seq);
   }
 
   /** Deletes a delivery; of its row, the columns seq, receiver, state and verification are needed. */

@@ -210,6 +210,24 @@ describe("Writer", () => {
     other.writer.close();
   });
 
+  it("commitBatch() tells of no lost leases where none was held", () => {
+    const path = newPath();
+    const [mine, theirs] = [{ ms: 0 }, { ms: 0 }];
+    const [one, other] = [open(path, mine), open(path, theirs)];
+    one.commit(adds("1"));
+    const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
+    one.commit({ completions: [verified(claimed[0] as Claimed, workerId)] });
+    other.commit({ consumers: [consumer(1)] });
+    for (; theirs.ms < 3 * leaseLostAfterMs; theirs.ms += heartbeatMs) other.writer.commitBatch([]);
+    mine.ms = theirs.ms;
+    expect(one.writer.commitBatch([]).lost).toBe(false);
+    const next = one.commit({ ...adds("2"), consumers: [consumer(1)] });
+    expect(next.claimed).toHaveLength(1);
+    expect(next.workerId).not.toBe(workerId);
+    one.writer.close();
+    other.writer.close();
+  });
+
   it("commitBatch() parks as poison what was begun five times and never recorded", () => {
     const path = newPath();
     open(path).commit(adds("1"));
@@ -251,20 +269,27 @@ describe("Writer", () => {
     writer.close();
   });
 
-  it("knows what another process has stored while it read the file", () => {
+  it.each([
+    "SELECT sum(number) AS last",
+    "SELECT last FROM (SELECT",
+    "SELECT last, number, seqs",
+    "PRAGMA data_version",
+  ])("knows what another process has stored while it read the file, before %s", (first) => {
     const path = newPath();
     const other = open(path);
+    const key = Buffer.alloc(24, 7);
     let hasStored = false;
     const { writer, commit } = open(path, { ms: 0 }, (sql) => {
-      if (hasStored || !sql.startsWith("SELECT last, number, seqs")) return false;
+      if (hasStored || !sql.trimStart().startsWith(first)) return false;
       hasStored = true;
-      other.commit(adds("1"));
+      other.commit(addsOf(["1"], { key }));
       return false;
     });
     expect(hasStored).toBe(true);
     expect(writer.counts.get("a")?.[0]).toBe(1);
     const [found] = commit({ calls: [{ ask: "get", id: "1", receiver: "a" }] }).calls;
     expect(found).toMatchObject({ value: { id: "1" } });
+    expect(commit(addsOf(["copy"], { key })).adds).toEqual([{ duplicateOf: "1" }]);
     expect(commit(adds("2")).adds).toEqual([2]);
     writer.close();
     other.writer.close();

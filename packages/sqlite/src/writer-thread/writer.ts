@@ -84,7 +84,7 @@ export class Writer {
     this.#claimer.begin();
     let results: Results;
     let claims: Claims = { claimed: [], workerId: null, due: [], poisoned: [] };
-    const worker = this.#leases.workerId;
+    const { workerId, held } = this.#leases;
     let error: ThreadFailure | null = null;
     try {
       ({ results, claims } = this.#transactions.run(() => this.#together(requests)));
@@ -105,7 +105,7 @@ export class Writer {
       workerId: claims.workerId,
       due: claims.due,
       poisoned: claims.poisoned,
-      lost: worker !== null && this.#leases.workerId !== worker,
+      lost: held > 0 && this.#leases.workerId !== workerId,
       counts: this.#transactions.takeCounts(),
       error,
       asOf: requests.at(-1)?.sentAt ?? null,

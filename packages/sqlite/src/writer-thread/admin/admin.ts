@@ -70,6 +70,7 @@ export class Admin {
 
   #reopen(row: Row, now: number): void {
     this.#deliveries.edit(row, now, (stored) => reopen(stored, now));
+    this.#deliveries.forgetStarts(row);
   }
 
   #mustFind(id: string, receiver: string | undefined): Row {

@@ -18,7 +18,6 @@ export class Maintenance {
   readonly #over: Statement;
   readonly #beyond: Statement;
   readonly #leased: Statement;
-  readonly #setStarts: Statement;
 
   constructor(deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
     this.#deliveries = deliveries;
@@ -29,7 +28,6 @@ export class Maintenance {
     this.#over = prepare(`${ended} AND ended_at < ? ORDER BY ended_at LIMIT ?`);
     this.#beyond = prepare(`${ended} ORDER BY ended_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
-    this.#setStarts = prepare("UPDATE delivery SET starts = ? WHERE seq = ?");
   }
 
   /** Deletes one step of deliveries whose retention is over. */
@@ -73,10 +71,7 @@ export class Maintenance {
         // Each at another time, so that none runs beside the one that crashes the process.
         else if (starts > 1) stored.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
-      if (!isPoison) return [];
-      // Once released it has all its starts again.
-      this.#setStarts.run(0, edited.slot);
-      return [edited];
+      return isPoison ? [edited] : [];
     });
   }
 
@@ -84,7 +79,7 @@ export class Maintenance {
   requeue(workerId: number, nowOf: (receiver: string) => number): void {
     for (const row of this.#leasedTo(workerId)) {
       this.#deliveries.edit(row, nowOf(this.#receiverOf(row)), () => {});
-      this.#setStarts.run(0, Number(row["seq"]));
+      this.#deliveries.forgetStarts(row);
     }
   }
 

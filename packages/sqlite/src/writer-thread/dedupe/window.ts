@@ -63,7 +63,9 @@ export class DedupeWindow {
     this.#perGeneration = perGeneration;
     this.#table = new KeyTable(database);
     this.#index = new KeyIndex(database);
-    const first = this.#beforeHeld() ?? lastNumber(database);
+    // Read before the keys: one that is stored in between is caught up.
+    const last = lastNumber(database);
+    const first = this.#beforeHeld() ?? last;
     this.#memory = { last: first, settled: first, young: newGeneration(first), old: null };
     this.catchUp();
     // Existing keys are added to the index as more come, not all at once.
