@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { inboxContract } from "../../testing/inbox/contract.ts";
 import {
   createInboxFixture,
@@ -165,6 +165,25 @@ describe("memoryInbox", () => {
     finish(valid);
     await until(() => jobs.length === 2, "the first comes again");
     finish(valid);
+    await end();
+  });
+
+  it("consume() works on the next one, and stops, although what is told of a result throws", async () => {
+    const { inbox, clock, put, until, end } = fixture();
+    const unhandled = vi.fn();
+    process.once("unhandledRejection", unhandled);
+    const told: string[] = [];
+    const policy = { receiver: "a", concurrency: 1, clock, onError: () => {} };
+    const onRecorded = ({ id }: { id: string }): void => {
+      told.push(id);
+      if (told.length === 1) throw new Error("an observer fails");
+    };
+    const ids = [await put(), await put()];
+    const consumer = inbox.consume("verify", async () => valid, { ...policy, onRecorded });
+    await until(() => told.length === 2, "both are told");
+    expect(told.toSorted()).toEqual(ids.toSorted());
+    await consumer.stop();
+    expect(unhandled).toHaveBeenCalledOnce();
     await end();
   });
 
