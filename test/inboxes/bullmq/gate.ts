@@ -8,6 +8,12 @@ export interface Gate {
   hang(): void;
   /** As after a cut cable and a move: what is connected stays silent for good, new connections work. */
   cut(): void;
+  /** Keeps back the first answer that contains this text, and all answers after it on its connection. */
+  holdAnswers(text: string): void;
+  /** Ends what is connected, and drops what was kept back; new connections work. */
+  sever(): void;
+  /** Leads new connections to another server. */
+  moveTo(target: string): void;
   /** Lets through what was kept back. */
   resume(): void;
   close(): void;
@@ -15,18 +21,24 @@ export interface Gate {
 
 /** Opens a gate to the server at this URL. */
 export async function openGate(target: string): Promise<Gate> {
-  const { hostname, port } = new URL(target);
+  let to = new URL(target);
+  let held: string | null = null;
   const pairs = new Set<readonly [Socket, Socket]>();
   let hanging = false;
   const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
+    const far = connect(Number(to.port), to.hostname);
     const pair = [near, far] as const;
     pairs.add(pair);
-    for (const [from, to] of [pair, [far, near]] as const) {
-      from.on("data", (bytes) => void to.write(bytes));
+    for (const [from, other] of [pair, [far, near]] as const) {
+      from.on("data", (bytes) => {
+        if (from === far && held !== null && bytes.includes(held)) {
+          from.pause();
+          from.unshift(bytes);
+        } else other.write(bytes);
+      });
       from.on("error", () => {});
       from.on("close", () => {
-        to.destroy();
+        other.destroy();
         pairs.delete(pair);
       });
       if (hanging) from.pause();
@@ -48,8 +60,19 @@ export async function openGate(target: string): Promise<Gate> {
     cut() {
       each((socket) => socket.pause());
     },
+    holdAnswers(text) {
+      held = text;
+    },
+    sever() {
+      held = null;
+      each((socket) => socket.destroy());
+    },
+    moveTo(target) {
+      to = new URL(target);
+    },
     resume() {
       hanging = false;
+      held = null;
       each((socket) => socket.resume());
     },
     close() {

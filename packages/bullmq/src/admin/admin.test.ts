@@ -1,6 +1,7 @@
 import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
+import { dayMs } from "../../../core/src/store.ts";
 import {
   createInboxFixture,
   endedAs,
@@ -8,6 +9,7 @@ import {
   later,
   valid,
 } from "../../../core/src/testing/inbox/fixture.ts";
+import { unsigned } from "../../../core/src/testing/inbox/retaining.ts";
 import { onEachServer } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
 import { BacklogMeter } from "../process/backlog.ts";
@@ -16,6 +18,7 @@ import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.t
 import { openConnection } from "../server/connection.ts";
 import { bullmqSettingsOf } from "../server/settings.ts";
 import { discard, release } from "./admin.ts";
+import { prune } from "./prune.ts";
 
 const dead = endedAs("dead", "do_not_retry");
 let prefixes = 0;
@@ -295,6 +298,52 @@ onEachServer((server, { kind }) => {
       client.disconnect();
     }
     await opened.patiently(inbox.prune(new Date()), "prune()");
+    await end();
+  });
+
+  it("prune() takes nothing for another that is gone since it asked", async () => {
+    const opened = await open();
+    const { inbox, queues, put, work, end } = opened;
+    const gone = await put({ signature: null, arrival: unsigned });
+    const kept = await put();
+    await work("verify", endedAs("held", "expired"));
+    const held = queues.of("held");
+    const getRanges = held.getRanges.bind(held);
+    held.getRanges = async (...args) => {
+      await inbox.discard(gone);
+      held.getRanges = getRanges;
+      return getRanges(...args);
+    };
+    const retention = { handledMs: 7 * dayMs, parkedMs: 30 * dayMs };
+    const lost: string[] = [];
+    const tell = (id: string): void => void lost.push(id);
+    expect(await prune(queues, retention, Date.now() + 25 * 3_600_000, tell)).toBe(0);
+    expect((await inbox.get(kept))?.state).toBe("held");
+    const getJob = held.getJob.bind(held);
+    held.getJob = async (id) => {
+      if ((await getJob(id)) !== undefined) await inbox.discard(id);
+      return getJob(id);
+    };
+    expect(await prune(queues, retention, Date.now() + 31 * dayMs, tell)).toBe(0);
+    expect(lost).toEqual([]);
+    await end();
+  });
+
+  it("discard() takes with it what a crash has left in the queue before", async () => {
+    const opened = await open();
+    const { inbox, queues, put, work, consume, end } = opened;
+    const id = await put();
+    await work("verify", valid);
+    const left = await queues.find(id);
+    if (left === null) throw new Error("It is there");
+    left.jobState.stored.state = "dead";
+    left.jobState.stored.reason = { code: "do_not_retry", message: "no" };
+    await queues.add(nextHop(left.jobState));
+    await inbox.discard(id);
+    expect(await inbox.get(id)).toBeNull();
+    const { jobs } = consume("handle", handled);
+    await pause(300);
+    expect(jobs).toEqual([]);
     await end();
   });
 

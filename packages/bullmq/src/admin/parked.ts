@@ -13,8 +13,10 @@ export async function forget(
     await verify.removeDeduplicationKey(key);
   }
   // It may be left by a crash, or released meanwhile.
-  const left = await queues.look("verify", stored.id);
-  if (left !== null && left.jobState.hop <= hop) await verify.remove(stored.id);
+  for (const stage of ["verify", "handle"] as const) {
+    const left = await queues.look(stage, stored.id);
+    if (left !== null && left.jobState.hop <= hop) await queues.of(stage).remove(stored.id);
+  }
   await queues.of(place).remove(job.id as string);
 }
 

@@ -1,4 +1,4 @@
-import { dayMs, type Retention } from "@reporthook/core/store";
+import { dayMs, type Retention, type StoredDelivery } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
 import { foundIn, type Place, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
 import { forget, idsFor } from "./parked.ts";
@@ -27,19 +27,23 @@ export async function prune(
     for (const reason of parkedPriorities.keys()) {
       const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
       const oldest = () => idsFor(queues, place, reason, atOnce);
-      pruned += await pruneOldest(queues, place, oldest, now - keptMs, tellLost);
+      // Whatever else is done with parked ones meanwhile moves the places of the rest.
+      const isOver = ({ reason: own, endedAt }: StoredDelivery) =>
+        own?.code === reason && endedAt < now - keptMs;
+      pruned += await pruneOldest(queues, place, oldest, isOver, tellLost);
     }
   }
   const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
-  return pruned + (await pruneOldest(queues, "unsigned", tests, now - dayMs, () => {}));
+  const isOver = ({ endedAt }: StoredDelivery) => endedAt < now - dayMs;
+  return pruned + (await pruneOldest(queues, "unsigned", tests, isOver, () => {}));
 }
 
-/** Prunes oldest first, and stops at the first delivery that ended after `since`. */
+/** Prunes oldest first, and stops at the first delivery whose retention is not over. */
 async function pruneOldest(
   queues: ReceiverQueues,
   place: Place,
   oldest: () => Promise<readonly string[]>,
-  since: number,
+  isOver: (stored: StoredDelivery) => boolean,
   tellLost: (id: string) => void,
 ): Promise<number> {
   let pruned = 0;
@@ -49,12 +53,18 @@ async function pruneOldest(
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
       const found = job === undefined ? null : foundIn(place, job);
-      if (found !== null && found.jobState.stored.endedAt >= since) return pruned;
-      // The job was lost, but its id is still there.
+      if (found !== null && !isOver(found.jobState.stored)) return pruned;
       if (found !== null) await forget(queues, found);
-      else if ((await queues.of(place).remove(id)) > 0) tellLost(id);
+      else if (await isRemoved(queues.of(place), id)) tellLost(id);
+      else continue;
       pruned++;
     }
     if (ids.length < atOnce || pruned === before) return pruned;
   }
+}
+
+/** Removes the id of a job that was lost; resolves to false if somebody has just deleted both. */
+async function isRemoved(queue: ReturnType<ReceiverQueues["of"]>, id: string): Promise<boolean> {
+  if ((await queue.getJobState(id)) === "unknown") return false;
+  return (await queue.remove(id)) > 0;
 }

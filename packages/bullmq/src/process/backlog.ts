@@ -126,9 +126,11 @@ export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
   const counting = places.map((place) => queues.of(place).getJobCounts(...types));
   const [atOnce, ...all] = await Promise.all([handledAtOnce(queues), ...counting]);
   const [verify = {}, handle = {}, held = {}, dead = {}, unsigned = {}] = all;
+  // Read one after the other: those handled at once may have been recorded since.
+  const toHandle = Math.min(atOnce.length, unfinishedOf(verify));
   return {
-    received: unfinishedOf(verify) - atOnce.length,
-    verified: unfinishedOf(handle) + atOnce.length,
+    received: unfinishedOf(verify) - toHandle,
+    verified: unfinishedOf(handle) + toHandle,
     handled: (verify["completed"] ?? 0) + (handle["completed"] ?? 0) + (unsigned["wait"] ?? 0),
     held: unfinishedOf(held),
     rejected: (verify["failed"] ?? 0) + (handle["failed"] ?? 0),

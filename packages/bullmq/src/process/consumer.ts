@@ -98,7 +98,9 @@ export class QueueConsumer implements Consumer {
 
   async #begin(connection: Connection, queues: ReceiverQueues): Promise<Fetcher> {
     const worker = connection.worker(queues.of(this.#stage).name);
-    worker.on("error", (error) => this.#tell(error));
+    worker.on("error", (error) => {
+      if (!this.#stopped) this.#tell(error);
+    });
     try {
       await inTime(worker.waitUntilReady(), openMs);
     } catch (error) {
@@ -139,7 +141,7 @@ export class QueueConsumer implements Consumer {
   /** Reports an error once a minute, not at each try. */
   #tell(error: unknown): void {
     const now = performance.now();
-    if (now - this.#toldAt < tellEveryMs || this.#stopped) return;
+    if (now - this.#toldAt < tellEveryMs) return;
     this.#toldAt = now;
     this.#host.options.onError(error);
   }

@@ -1,11 +1,12 @@
-import { clearTimeout, setTimeout } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type { Backlog, ConsumeOptions, Job, Outcome, Processor } from "@reporthook/core";
 import { applyOutcome, describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
 import { dataOf, type JobData } from "../queues/job-state.ts";
-import { type DeliveryJob, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import type { DeliveryJob, ReceiverQueues } from "../queues/queues.ts";
 import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
 import type { Locks, RunningJob } from "./locks.ts";
-import { isLost, type LockedJob, nextHop, removeFromQueue, settle } from "./settle.ts";
+import { isFresh, resume, stallsOf } from "./resume.ts";
+import { isLost, type LockedJob, settle } from "./settle.ts";
 import type { Sleep } from "./sleep.ts";
 
 /** The consumer that a run belongs to. */
@@ -43,7 +44,7 @@ export class JobRun implements RunningJob {
   readonly ended: Promise<DeliveryJob | undefined>;
   /** Resolves when another job may be taken up: to the next one, if it came with the record of this one. */
   readonly free: Promise<DeliveryJob | undefined>;
-  ownedAt: number = performance.now();
+  ownedAt: number;
   lost = false;
   readonly #controller = new AbortController();
   readonly #host: JobRunHost;
@@ -67,9 +68,12 @@ export class JobRun implements RunningJob {
     this.#queues = queues;
     this.#damage = damage;
     this.#before = backlogShareOf(held.jobState.stored);
-    const { running } = host.locks;
-    running.add(this);
-    this.ended = this.#work().finally(() => running.delete(this));
+    // Locked when the server was asked for it: the answer may have waited for what blocked this process.
+    const { processedOn = Date.now() } = held.job;
+    this.ownedAt = performance.now() - Math.max(0, Date.now() - processedOn);
+    const { locks } = host;
+    locks.add(this);
+    this.ended = this.#work().finally(() => locks.running.delete(this));
     const letGo = new Promise<undefined>((resolve) => {
       this.#letGo = () => resolve(undefined);
     });
@@ -82,7 +86,7 @@ export class JobRun implements RunningJob {
   }
 
   async #work(): Promise<DeliveryJob | undefined> {
-    if (await this.#hasGoneOn()) return undefined;
+    if ((await this.#hasGoneOn()) || !(await this.#isStillOwned())) return undefined;
     const { processor } = this.#host;
     const { jobState, place, job: bull } = this.held;
     const { signal } = this.#controller;
@@ -101,38 +105,24 @@ export class JobRun implements RunningJob {
     return this.#record(result.to);
   }
 
-  /** Ends work that another process had ended before it died, or lost its lock, and what only has to go on. */
+  /** Whether there is nothing left to do here, maybe because the lock is lost. */
   async #hasGoneOn(): Promise<boolean> {
-    const { jobState, job, place } = this.held;
-    const { state, released, attempts } = jobState.stored;
-    const here = state === (place === "verify" ? "received" : "verified");
-    const justReleased = released && attempts === 0;
-    const stalls = job.stalledCounter - jobState.stalls;
-    if (here && this.#damage === null && stalls === 0 && !justReleased) return false;
-    let there = false;
-    const look = async (): Promise<void> => {
-      const found = await this.#queues.find(job.id as string);
-      there = found !== null && found.jobState.hop > jobState.hop;
-      if (there || !here) {
-        if (state === "rejected") {
-          await settle(this.#queues, this.held, "rejected", { handledMs: 0 });
-        } else {
-          if (!there) await this.#queues.add({ ...nextHop(jobState), stalls: -stalls });
-          await removeFromQueue(this.#queues, this.held);
-        }
-      } else if (justReleased) {
-        // The process that released it may have died before it removed the parked job.
-        for (const shelf of parkedQueues) await this.#queues.of(shelf).remove(job.id as string);
-      }
-    };
-    await this.#insist(look);
-    return there || !here || this.lost;
+    if (this.#damage === null && isFresh(this.held)) return false;
+    let isOver = false;
+    await this.#insist(async () => {
+      isOver = await resume(this.#queues, this.held);
+    });
+    return isOver || this.lost;
+  }
+
+  async #isStillOwned(): Promise<boolean> {
+    const { locks } = this.#host;
+    return locks.isOwned(this) || this.#insist(() => locks.assertOwned(this.#queues, this));
   }
 
   /** The outcome of a delivery that is unreadable, or crashes the process each time; else null. */
   #unworkable(): Outcome | null {
-    const { job, jobState } = this.held;
-    const stalls = job.stalledCounter - jobState.stalls;
+    const stalls = stallsOf(this.held);
     if (this.#damage !== null) return park("dead", "not_understood", this.#damage);
     if (stalls < maxStalls) return null;
     const poison = `The process ended ${stalls} times while it processed this delivery. Fix the cause, then release it.`;
@@ -142,11 +132,9 @@ export class JobRun implements RunningJob {
   /** Begins to handle a delivery right after its verdict; null if it has to wait, or another process may hold the lock. */
   #handleAtOnce(): { readonly job: Job; readonly work: Promise<Outcome> } | null {
     const { options, locks, isStopped } = this.#host;
-    const { job: bull, jobState } = this.held;
     // The verdict first, if work on it may have ended a process.
-    const isFirstStart = bull.stalledCounter === jobState.stalls;
-    if (isStopped() || !isFirstStart || !locks.isOwned(this)) return null;
-    const job = jobOf(jobState.stored);
+    if (isStopped() || stallsOf(this.held) > 0 || !locks.isOwned(this)) return null;
+    const job = jobOf(this.held.jobState.stored);
     const { signal } = this.#controller;
     const work = options.handleAtOnce?.(job, signal, this.#isLeased) ?? null;
     return work && { job, work };
@@ -194,25 +182,50 @@ export class JobRun implements RunningJob {
   /** Records the outcome; resolves to the next job, if that returned one. */
   async #record(to: Outcome["to"]): Promise<DeliveryJob | undefined> {
     const { handledMs, isStopped } = this.#host;
-    await this.#makeLasting(async () => {
+    await this.#makeLasting(async (isRepeated) => {
       const fetchNext = this.#recordingVerdict === null && !isStopped();
-      const rest = { handledMs, fetchNext, verdict: this.#verdict };
+      const rest = { handledMs, fetchNext, verdict: this.#verdict, isRepeated };
       this.#next = await settle(this.#queues, this.held, to, rest);
     });
     return this.#next;
   }
 
-  async #makeLasting(write: () => Promise<void>): Promise<void> {
-    const { locks, meter, options } = this.#host;
+  async #makeLasting(write: (isRepeated: boolean) => Promise<void>): Promise<void> {
+    const { locks, meter } = this.#host;
     const { stored } = this.held.jobState;
-    const insisting = (): Promise<boolean> =>
-      this.#insist(async () => {
+    let tries = 0;
+    const insisting = async (): Promise<boolean> => {
+      const isDone = await this.#insist(async () => {
         await locks.assertOwned(this.#queues, this);
-        await write();
+        await write(tries++ > 0);
       });
+      return isDone || (this.lost && tries > 0 && this.#isRecorded());
+    };
     if (!(await meter.record(stored, this.#before, insisting))) return;
     this.#before = backlogShareOf(stored);
-    for (const { job, outcome } of this.#settled.splice(0)) options.onRecorded?.(job, outcome);
+    for (const settled of this.#settled.splice(0)) this.#tell(settled);
+  }
+
+  /** Whether a try has succeeded whose answer was lost, and with it the lock. */
+  async #isRecorded(): Promise<boolean> {
+    const own = this.held.jobState.stored.history.at(-1);
+    const found = await this.#queues.find(this.held.job.id as string).catch(() => null);
+    const history = found?.jobState.stored.history ?? [];
+    return history.some(
+      ({ stage, at, outcome }) =>
+        stage === own?.stage && Number(at) === Number(own.at) && outcome === own.outcome,
+    );
+  }
+
+  #tell({ job, outcome }: Settled): void {
+    try {
+      this.#host.options.onRecorded?.(job, outcome);
+    } catch (error) {
+      // An observer that throws must not keep what is recorded from what comes next.
+      setImmediate(() => {
+        throw error;
+      });
+    }
   }
 
   /** Retries each second while this process holds the lock; after an abort it tries only once. */
@@ -224,9 +237,9 @@ export class JobRun implements RunningJob {
         return true;
       } catch (error) {
         if (isLost(error)) locks.lose(this);
-        else if (isAborted()) return false;
         else {
           tell(error);
+          if (isAborted()) return false;
           await sleep.for(againMs);
         }
       }

@@ -27,6 +27,14 @@ export class Locks {
     this.#leaseMs = leaseMs;
   }
 
+  /** Adds a job that was just locked: an earlier run of it in this process has lost its lock. */
+  add(running: RunningJob): void {
+    for (const other of this.running) {
+      if (other.held.job.id === running.held.job.id) this.lose(other);
+    }
+    this.running.add(running);
+  }
+
   /** Whether its lock is sure to be ours still. */
   isOwned({ lost, ownedAt }: RunningJob): boolean {
     return !lost && performance.now() - ownedAt < this.#leaseMs / 2;

@@ -13,7 +13,6 @@ export interface LockedJob {
 }
 
 const maxRejected = 10_000;
-const atOnce = 100;
 // BullMQ's codes: no such job, no lock, not active, another's lock.
 const lostCodes: readonly unknown[] = [-1, -2, -3, -6];
 
@@ -33,6 +32,8 @@ interface SettleOptions {
   readonly verdict?: JobData | null;
   /** Whether to take up the next job of the queue, locked with the same token. */
   readonly fetchNext?: boolean;
+  /** Whether an earlier try may have done some of the steps. */
+  readonly isRepeated?: boolean;
 }
 
 /**
@@ -43,7 +44,7 @@ export async function settle(
   queues: ReceiverQueues,
   held: LockedJob,
   outcome: Outcome["to"],
-  { handledMs, verdict = null, fetchNext = false }: SettleOptions,
+  { handledMs, verdict = null, fetchNext = false, isRepeated = false }: SettleOptions,
 ): Promise<DeliveryJob | undefined> {
   const { place, job, token, jobState } = held;
   const { stored } = jobState;
@@ -72,17 +73,23 @@ export async function settle(
     return undefined;
   }
   // It enters the next queue before it leaves this one: after a crash it is in both, never in none.
-  await queues.add(nextHop(jobState), delay);
+  const next = nextHop(jobState);
+  // Another worker may have taken it through the next queue since.
+  const isThere = isRepeated && ((await queues.find(id))?.jobState.hop ?? 0) >= next.hop;
+  if (!isThere) await queues.add(next, delay);
   if (placeOf(stored) === "unsigned") await bound(queues, outcome);
   return removeFromQueue(queues, held, fetchNext);
 }
 
-/** Deletes the oldest handled or dead unsigned deliveries beyond the maximum. */
+/** Deletes the oldest handled or dead unsigned deliveries beyond the maximum; dead ones are in order of their reasons. */
 async function bound(queues: ReceiverQueues, outcome: Outcome["to"]): Promise<void> {
   const queue = queues.of("unsigned");
   const type = outcome === "handled" ? "wait" : "prioritized";
-  const beyond = await queue.getRanges([type], maxUnsigned, maxUnsigned + atOnce - 1, false);
-  await Promise.all(beyond.map((id) => queue.remove(id)));
+  const [beyond] = await queue.getRanges([type], maxUnsigned, maxUnsigned, false);
+  if (beyond === undefined) return;
+  // Ids begin with the time of receipt.
+  const ids = (await queue.getRanges([type], 0, -1)).sort();
+  await Promise.all(ids.slice(0, -maxUnsigned).map((id) => queue.remove(id)));
 }
 
 /** Removes a job from its queue, because its delivery is in the next one. */

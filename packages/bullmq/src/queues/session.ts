@@ -32,12 +32,15 @@ export class Session {
     if (this.#opening === null && failed !== null && performance.now() - failed.at < reopenMs) {
       return Promise.reject(failed.error);
     }
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = null;
+    if (this.#opening !== null) return this.#opening;
+    const opening = this.#connect().catch((error: unknown) => {
+      // It may be closed by now, and opened again.
+      if (this.#opening === opening) this.#opening = null;
       this.#failure = { error, at: performance.now() };
       throw error;
     });
-    return this.#opening;
+    this.#opening = opening;
+    return opening;
   }
 
   /**

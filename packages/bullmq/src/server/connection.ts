@@ -35,6 +35,8 @@ const silenceMs = 15_000;
 const neverFail = 1_000_000;
 /** A failing connection retries each second, and reports the reason each time. */
 const toldMs = 10_000;
+/** A replica is left at most this often, so that its refusals are told meanwhile. */
+const leaveMs = 1_000;
 const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
@@ -103,11 +105,24 @@ const always = {
   retryStrategy: (times: number) => Math.min(times * 100, 1_000),
 };
 
+/** Leaves a server that became a replica, once a second: after a failover its address may lead to the new one. */
+function leaveReplica(): { reconnectOnError(error: Error): boolean } {
+  let at = performance.now();
+  return {
+    reconnectOnError({ message }) {
+      const now = performance.now();
+      if (!message.includes("READONLY") || now - at < leaveMs) return false;
+      at = now;
+      return true;
+    },
+  };
+}
+
 function onRedis({ connection, leaseMs }: BullmqSettings): Base {
   // A command that can't be sent must fail immediately: the request is answered 503, and nothing may be queued.
   const now = { enableOfflineQueue: false, maxRetriesPerRequest: 0 };
   const limits = { commandTimeout: answerMs, socketTimeout: answerMs };
-  const options = { ...always, ...limits, ...connection, ...now };
+  const options = { ...always, ...leaveReplica(), ...limits, ...connection, ...now };
   const backend = createRedisBackend("reporthook", {
     ...{ connection: options, skipVersionCheck: true, lockDuration: leaseMs },
   });
@@ -164,7 +179,10 @@ export function postgresConnection(options: Record<string, unknown>): PostgresCo
 
 function workerConnection({ backend, connection }: BullmqSettings): Record<string, unknown> {
   return backend === "redis"
-    ? { ...always, socketTimeout: silenceMs, ...connection, maxRetriesPerRequest: null }
+    ? {
+        ...{ ...always, ...leaveReplica(), socketTimeout: silenceMs, ...connection },
+        maxRetriesPerRequest: null,
+      }
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
 }
 

@@ -61,6 +61,6 @@ function loggerOf(logger: BullmqInboxOptions["logger"]): BullmqSettings["logger"
 }
 
 function positive(value: number, option: string): number {
-  if (typeof value === "number" && value > 0) return value;
+  if (Number.isFinite(value) && value > 0) return value;
   return failOption(option, `must be a positive number, not ${String(value)}`);
 }
