@@ -128,6 +128,31 @@ describe('verify: "before-ack"', () => {
   });
 
   it.each([
+    ["answers 503", { status: 503 }, "handled"],
+    ["answers too late for the request", { delayMs: 60_000 }, "held"],
+    ["refuses the key", { status: 401 }, "held"],
+  ] as const)(
+    "remembers until it works what the call in the request came to: the service %s",
+    async (_, fault, state) => {
+      standStill();
+      const { emulator, receiver, send, observed, seeAll, advanceUntil } = setUp({
+        ...{ verify: "before-ack", expired: "handle-after-outage", autostart: false },
+      });
+      seeAll();
+      const end = emulator.fault("authorize", fault);
+      const answer = send("report.complete");
+      await turns();
+      emulator.clock.advance(2_500);
+      const { body } = await answer;
+      end();
+      emulator.clock.advance(6 * 60_000);
+      await receiver.start();
+      await advanceUntil(() => observed.some(([hook]) => hook === "handled" || hook === "parked"));
+      expect(await receiver.inbox.get(body.id)).toMatchObject({ state, verification: "expired" });
+    },
+  );
+
+  it.each([
     ["verifyMs", { verifyMs: 1_200 }, 0, 1_200],
     ["what ackMs leaves beside a second to store", { ackMs: 3_000 }, 0, 2_000],
     ["half of a short ackMs", { ackMs: 1_000 }, 0, 500],

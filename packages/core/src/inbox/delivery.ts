@@ -70,7 +70,11 @@ export interface NewDelivery {
 
 /** The first state of a delivery: to be verified, to be handled, or parked. */
 export type Arrival =
-  | { readonly to: "received" }
+  | {
+      readonly to: "received";
+      /** As in {@link Retry}: authorize was asked before, in vain. */
+      readonly retryState?: string;
+    }
   | ({ readonly to: "verified"; readonly verification: Verification } & Recognized)
   | ({
       readonly to: "held";

@@ -73,7 +73,7 @@ export function newStoredDelivery(
     attempts: 0,
     dueAt: receivedAt,
     lowPriority: false,
-    retryState: null,
+    retryState: ("retryState" in arrival && arrival.retryState) || null,
     sameSignatureAs,
     lastError: null,
     endedAt: receivedAt,

@@ -131,5 +131,7 @@ export function refusalAfter(outcome: Outcome): ProblemCode | null {
 /** `verify: "before-ack"`: the first state of the delivery; without a verdict in time it is received. */
 export function arrivalAfter(outcome: Outcome): Arrival {
   if (outcome.to === "verified") return outcome;
-  return outcome.to === "held" ? { ...outcome, to: "held" } : { to: "received" };
+  if (outcome.to === "held") return { ...outcome, to: "held" };
+  const retryState = outcome.to === "retry" ? outcome.retryState : undefined;
+  return { to: "received", ...(retryState !== undefined && { retryState }) };
 }

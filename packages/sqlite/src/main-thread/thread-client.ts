@@ -83,7 +83,8 @@ export class ThreadClient {
   /** @throws ReporthookError `overloaded` when too many wait */
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { receiver, body, key } = delivery;
-    const begins = arrival.to === "received" ? null : newStoredDelivery(delivery, arrival, null);
+    const isUsual = arrival.to === "received" && arrival.retryState === undefined;
+    const begins = isUsual ? null : newStoredDelivery(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
     const bytes = body.byteLength + (key?.byteLength ?? 0);
     const adding = { delivery, arrival, receiver, kind, bytes };

@@ -111,6 +111,23 @@ export const adding: readonly InboxCase[] = [
     },
   },
   {
+    name: "add() keeps the state of an authorize call that came before it, for this delivery alone",
+    async run({ inbox, put, work }) {
+      const before = await put();
+      const asked = await put({ arrival: { to: "received", retryState: '{"outage":true}' } });
+      const after = await put();
+      const load = { waiting: 3, unverified: 3, unsignedWaiting: 0, unsignedHeld: 0 };
+      same(inbox.backlog("a"), load, "The load");
+      const jobs = await work("verify", valid, valid, valid);
+      const states = Object.fromEntries(jobs.map(({ id, retryState }) => [id, retryState]));
+      same(
+        states,
+        { [before]: null, [asked]: '{"outage":true}', [after]: null },
+        "What the work is told",
+      );
+    },
+  },
+  {
     name: "add() stores every unsigned one",
     async run({ inbox, put }) {
       const parts = { signature: null, body: "{}" };
