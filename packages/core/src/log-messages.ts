@@ -16,7 +16,7 @@ export const messages = {
   verified: "Delivery verified.",
   /** (info) The service did not make the signature, or it expired and the option `expired` is `"refuse"`. */
   rejected: "Delivery rejected.",
-  /** (info) All handlers succeeded, at this `attempt`. */
+  /** (info) All handlers succeeded, or none is registered, at this `attempt`. */
   handled: "Delivery handled.",
   /**
    * (warn, once a minute) A test or report of this `type` came and no handler ran. The inbox shows `no handler ran`. Register

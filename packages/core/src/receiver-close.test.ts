@@ -88,16 +88,21 @@ describe("close()", () => {
     await closing;
   });
 
-  it("refuses a request whose body arrives after it with a memory inbox", async () => {
-    const { receiver, observed } = setUp();
+  it.each([
+    ["with a memory inbox", {}],
+    ["that was to be handled first", { ack: "handled" }],
+  ] as const)("refuses a request whose body arrives after it %s", async (_, options) => {
+    const { receiver, observed, lines } = setUp(options);
     const arrival = gate();
     const answer = receiver.fetch(slowRequest(arrival.opened));
     await turns();
     const closing = receiver.close();
     arrival.open();
-    expect((await answer).status).toBe(503);
+    const { status, headers } = await answer;
+    expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
     await closing;
     expect(observed).toEqual([]);
+    expect(lines.filter(({ fields }) => fields["code"] === "closing")).toHaveLength(1);
   });
 
   it("aborts the signal at the timeout, and does not count that attempt", async () => {
@@ -209,7 +214,8 @@ describe("close()", () => {
     await first.receiver.close();
     expect(close).not.toHaveBeenCalled();
     const { inbox: closed } = first.receiver;
-    for (const asked of [closed.list(), closed.get("a"), closed.counts(), closed.release("a")]) {
+    const asks = [closed.list(), closed.get("a"), closed.counts(), closed.release("a")];
+    for (const asked of [...asks, first.receiver.idle()]) {
       await expect(asked).rejects.toMatchObject({ code: "closed" });
     }
     await second.receiver.inbox.counts();

@@ -87,7 +87,8 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     },
     async idle({ timeoutMs = 5_000 } = {}) {
       assertMs("idle: timeoutMs", timeoutMs);
-      await untilIdle({ inbox, name, started: status.started }, timeoutMs);
+      const asked = receiverInbox(settings, async () => {}, status);
+      await untilIdle({ inbox: asked, name, started: status.started }, timeoutMs);
     },
     async callbackUrl(base, { context } = {}) {
       if (callbacks === null) throw new TypeError("callbackUrl needs the option callback");

@@ -1,11 +1,12 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { setUp, turns } from "../../test-support/receiver-setup.ts";
+import { describe, expect, it, vi } from "vitest";
+import { setUp, standStill, turns } from "../../test-support/receiver-setup.ts";
 import type { Authorizer } from "../client/authorizer.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { systemClock } from "../lib/clock.ts";
 import { loggerOf } from "../lib/log.ts";
+import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
 import { createCallbacks } from "./callback-url.ts";
 
@@ -106,6 +107,20 @@ describe("a request to a callback URL", () => {
       expect(asked).toMatchObject([{ url: "/webhooks/reports?a=1", context: customer }]);
       expect(seen).toMatchObject([{ context: customer }]);
     }
+  });
+
+  it("is answered in time, and close() ends, while the runtime's cryptography does not", async () => {
+    standStill();
+    const { emulator, receiver, lines, sendTo } = make();
+    const url = await receiver.callbackUrl(base);
+    const verify = vi.spyOn(crypto.subtle, "verify").mockReturnValue(new Promise(() => {}));
+    const answer = sendTo(url);
+    await turns();
+    emulator.clock.advance(4_000);
+    expect((await answer).status).toBe(503);
+    verify.mockRestore();
+    expect(lines).toContainEqual(expect.objectContaining({ message: messages.requestFailed }));
+    await receiver.close();
   });
 
   it("is not stored either where the option is left out", async () => {

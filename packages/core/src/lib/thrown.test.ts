@@ -52,6 +52,7 @@ group("shownError", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const joined = new AggregateError([new Error("one"), proxy, "s3cret"], "Several");
+    expect(shownError(joined, redact)).toBeInstanceOf(AggregateError);
     const messages = (shownError(joined, redact) as AggregateError).errors.map(
       ({ message }: Error) => message,
     );

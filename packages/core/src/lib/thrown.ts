@@ -49,7 +49,12 @@ export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
     return text === undefined ? undefined : sanitize(text);
   };
   const text = typeof thrown === "string" ? sanitize(thrown) : textOf("message");
-  const shown = new Error(text?.slice(0, 2_000) ?? `Thrown value of type ${typeof thrown}`);
+  const message = text?.slice(0, 2_000) ?? `Thrown value of type ${typeof thrown}`;
+  const isDeep = depth >= maxCauses;
+  const joined = (isDeep ? [] : joinedIn(thrown)).map((each) =>
+    shownError(each, redact, depth + joinedDepth),
+  );
+  const shown = joined.length > 0 ? new AggregateError(joined, message) : new Error(message);
   const set = (name: string, value: unknown, enumerable = false): void => {
     if (value === undefined) return;
     Object.defineProperty(shown, name, { value, enumerable, configurable: true, writable: true });
@@ -57,11 +62,8 @@ export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
   set("name", textOf("name"));
   set("code", textOf("code"), true);
   set("stack", textOf("stack")?.slice(0, maxStack) ?? `${shown.name}: ${shown.message}`);
-  if (depth >= maxCauses) return shown;
-  const cause = safeGet(thrown, "cause");
+  const cause = isDeep ? undefined : safeGet(thrown, "cause");
   if (cause !== undefined) set("cause", shownError(cause, redact, depth + 1));
-  const joined = joinedIn(thrown).map((each) => shownError(each, redact, depth + joinedDepth));
-  if (joined.length > 0) set("errors", joined);
   return shown;
 }
 

@@ -7,6 +7,7 @@ describe("handlerBackoffMs()", () => {
   it("doubles from minMs to maxMs, less up to a quarter", () => {
     const retry = { attempts: 10, minMs: 1_000, maxMs: 3_600_000 };
     for (let attempts = 1; attempts < 2_000; attempts++) {
+      expect(handlerBackoffMs(attempts, { ...retry, minMs: 0 })).toBe(0);
       const most = Math.min(1_000 * 2 ** (attempts - 1), 3_600_000);
       const delay = handlerBackoffMs(attempts, retry);
       expect(delay).toBeLessThanOrEqual(most);

@@ -3,7 +3,7 @@ import type { RetryOptions } from "../options/receiver-options.ts";
 
 /** Milliseconds until a handler's next attempt, after `attempts` have failed: exponential, less up to a quarter. */
 export function handlerBackoffMs(attempts: number, { minMs, maxMs }: RetryOptions): number {
-  return jitter(Math.min(minMs * 2 ** (attempts - 1), maxMs));
+  return jitter(Math.min(minMs * 2 ** Math.min(attempts - 1, 52), maxMs));
 }
 
 /**

@@ -1,11 +1,11 @@
 import { ReporthookError } from "../errors.ts";
-import type { Inbox } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
+import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
 import { realTimers } from "../lib/real-timers.ts";
 
 /** The receiver to wait for. */
 interface Waiting {
-  readonly inbox: Pick<Inbox, "counts" | "list">;
+  readonly inbox: Pick<ReceiverInbox, "counts" | "list">;
   readonly name: string;
   /** Whether its work has begun. */
   readonly started: boolean;
@@ -40,11 +40,11 @@ export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<v
   }
 }
 
-async function whatWaits({ inbox, name, started }: Waiting): Promise<string | null> {
-  const { received, verified } = await inbox.counts(name);
+async function whatWaits({ inbox, started }: Waiting): Promise<string | null> {
+  const { received, verified } = await inbox.counts();
   if (received + verified === 0) return null;
   const state = received > 0 ? "received" : "verified";
-  const [first] = await inbox.list({ receiver: name, state, limit: 1 });
+  const [first] = await inbox.list({ state, limit: 1 });
   const [error] = first?.lastError?.split("\n", 1) ?? [];
   const last = error ? `, last error: ${error}` : "";
   const example = first ? `; for example ${first.id} (${first.type ?? "not verified"}${last})` : "";

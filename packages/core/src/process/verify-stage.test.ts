@@ -3,6 +3,7 @@ import { testStages } from "../../test-support/jobs.ts";
 import { ServiceError } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { messages } from "../log-messages.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 
 const { signal } = new AbortController();
 const fail = (status: number) => () => {
@@ -49,6 +50,21 @@ describe("VerifyStage", () => {
       to: "verified",
     });
     expect(await handle.verify.run(handle.job(), signal)).toMatchObject({ to: "held" });
+  });
+
+  it("holds nothing for verdicts of a time to come, after the clock was set back", async () => {
+    let answer: () => unknown = () => "valid";
+    const clock = manualClock();
+    const { verify, job } = testStages(() => answer(), { clock });
+    await verify.run(job(), signal);
+    answer = fail(400);
+    const again = (): Promise<unknown> => {
+      const receivedAt = new Date(clock.now());
+      return verify.run(job({ retryState: '{"odd":2}', receivedAt }), signal);
+    };
+    expect(await again()).toMatchObject({ to: "held", reason: { code: "not_verified" } });
+    clock.advance(-3_600_000);
+    expect(await again()).toMatchObject({ to: "retry" });
   });
 
   it("remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {

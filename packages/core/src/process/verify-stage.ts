@@ -192,7 +192,10 @@ export class VerifyStage {
 
   #known(job: Job, why: NoVerdict): Pick<Unanswered, "state" | "service" | "openMs"> {
     const { open, openMs } = this.#breaker;
-    const service = { now: this.#options.clock.now(), open, judgedAt: this.#judgedAt };
+    const now = this.#options.clock.now();
+    // Later than now: the clock was set back, and how long ago it was is unknown.
+    const judgedAt = this.#judgedAt > now ? never : this.#judgedAt;
+    const service = { now, open, judgedAt };
     return { state: nextRetryState(job, why, service), service, openMs };
   }
 }

@@ -50,7 +50,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   return async (incoming, id, deadline) => {
     runner.ensureStarted();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
-    const called = callbacks === null ? undefined : await callbacks.look(incoming.url);
+    const called =
+      callbacks === null ? undefined : await inTime(deadline, callbacks.look(incoming.url));
     if (called === null) return { refused: "not_found" };
     const turnedAway = admission.refusal();
     if (turnedAway !== null) return turnedAway;
@@ -60,7 +61,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const notification = await receive(incoming, url, reading, deadline);
     if (typeof notification === "string") return { refused: notification };
     const hashing = keyOf(name, incoming.url, notification);
-    const key = isPromise(hashing) ? await hashing : hashing;
+    const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
     const { startedAt: receivedAt } = deadline;
     const delivery = newDelivery(settings, notification, { id, key, context, receivedAt });
 
@@ -71,7 +72,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         ? ({ to: "received" } as const)
         : unsigned(claims, Object.keys(plainHeaders(incoming.headers)), inbox.backlog(name));
     if (admitted === null) return { refused: "missing_signature" };
-    if (settings.ack === "handled") return inside.handle(delivery, admitted, deadline);
+    if (settings.ack === "handled") {
+      return admission.refusal() ?? inside.handle(delivery, admitted, deadline);
+    }
 
     const asksFirst = admitted.to === "received" && settings.verify === "before-ack";
     const outcome = asksFirst ? await inside.verify(delivery, deadline) : null;
@@ -101,4 +104,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     }
     return { status: "accepted", id };
   };
+}
+
+/** A result of the runtime's cryptography, which may wait for threads that handlers keep busy. */
+async function inTime<T>(deadline: Deadline, step: Promise<T>): Promise<T> {
+  const result = await deadline.race(step);
+  if (result !== "late") return result;
+  throw new Error(
+    `The runtime's cryptography gave no answer within ${deadline.ms} ms: its threads are busy, maybe with file system calls of handlers`,
+  );
 }
