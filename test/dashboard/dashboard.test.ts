@@ -56,8 +56,8 @@ describe("the five minutes of a delivery", () => {
         await page.getByText("Handled at attempt 1").waitFor();
         await page.getByText("Released by a person").waitFor();
         expect(logged).toEqual([
-          { by: "Ada", id, message: dashboardMessages.retried },
-          { by: "Ada", id, message: dashboardMessages.released },
+          { receiver: "reports", by: "Ada", id, message: dashboardMessages.retried },
+          { receiver: "reports", by: "Ada", id, message: dashboardMessages.released },
         ]);
       });
     });

@@ -36,10 +36,11 @@ describe("the dashboard", () => {
       expect(await receiver.inbox.get(first?.id ?? "")).toBeNull();
       expect((await discard(`discard?reason=${reason}`)).text).toBe('{"done":1}');
       const some = dashboardMessages.discardedAll;
+      const by = { receiver: "reports", by: "Ada" };
       expect(logged).toEqual([
-        { by: "Ada", id: second?.id, message: dashboardMessages.discarded },
-        { by: "Ada", reason, done: 1, message: some },
-        { by: "Ada", reason, done: 1, message: some },
+        { ...by, id: second?.id, message: dashboardMessages.discarded },
+        { ...by, reason, done: 1, message: some },
+        { ...by, reason, done: 1, message: some },
       ]);
       expect((await receiver.inbox.counts()).held).toBe(2);
     }));
@@ -68,7 +69,7 @@ describe("the dashboard", () => {
     inbox.discard = () => Promise.reject(new Error("EIO: i/o error, write"));
     await receiver.fetch(new Request("http://x/hook", { method: "POST", body, headers }));
     expect((await ask()).status).toBe(503);
-    const by = { by: "Ada", reason: "unsigned" };
+    const by = { receiver: "reports", by: "Ada", reason: "unsigned" };
     expect(told).toEqual([
       { ...by, done: 2 },
       { ...by, done: 0 },

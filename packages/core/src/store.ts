@@ -51,5 +51,6 @@ export {
 export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
+export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

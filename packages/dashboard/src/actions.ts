@@ -1,10 +1,9 @@
-import { type ReasonCode, ReporthookError } from "@reporthook/core";
+import { type Logger, type ReasonCode, ReporthookError } from "@reporthook/core";
 import type { Source } from "./deliveries/source.ts";
 import { maxDiscarded, type Viewer, type WireDone } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
 import { dashboardMessages } from "./log-messages.ts";
-import type { DashboardLogger } from "./logger.ts";
 
 /** A requested action. */
 type Action = Extract<RouteMatch, { readonly action: string }>;
@@ -34,7 +33,7 @@ const statuses: Readonly<Record<string, number>> = {
 const sideBySide = 50;
 
 /** Creates the actions on a source. */
-export function createActions({ inbox }: Source, logger: DashboardLogger | false): Act {
+export function createActions({ inbox }: Source, logger: Logger): Act {
   return async (viewer, asked, request) => {
     // A form of another site can't set this header.
     if (!request.headers.has("x-reporthook")) {
@@ -45,7 +44,7 @@ export function createActions({ inbox }: Source, logger: DashboardLogger | false
     }
     const { name: by } = viewer;
     const tell = (fields: Readonly<Record<string, unknown>>, message: string): void => {
-      if (logger) logger.info?.({ by, ...fields }, message);
+      logger.info?.({ by, ...fields }, message);
     };
     const answer = (done: number): Response => json(JSON.stringify({ done } satisfies WireDone));
     try {

@@ -1,5 +1,5 @@
-import { ReporthookError } from "@reporthook/core";
-import { assertKnownKeys } from "@reporthook/core/store";
+import { type Logger, ReporthookError } from "@reporthook/core";
+import { assertKnownKeys, describe, loggerOf } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
 import { createSourceMetrics } from "./deliveries/metrics.ts";
 import { checkSource, type Source } from "./deliveries/source.ts";
@@ -53,7 +53,8 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("dashboard: authorize must be a function");
   }
-  const answering = new Answering(source, authorize, logger);
+  const lines = loggerOf(source.name ?? "reports", logger || {});
+  const answering = new Answering(source, authorize, lines);
   return (request, context) => answering.answer(request, context);
 }
 
@@ -61,13 +62,13 @@ export function dashboard(source: Source, options: DashboardOptions = {}): Dashb
 class Answering {
   readonly #source: Source;
   readonly #authorize: Authorize | undefined;
-  readonly #logger: DashboardLogger | false;
+  readonly #logger: Logger;
   readonly #views: ReturnType<typeof createViews>;
   readonly #measure: ReturnType<typeof createSourceMetrics>;
   readonly #act: ReturnType<typeof createActions>;
   readonly #live: ReturnType<typeof createLive>;
 
-  constructor(source: Source, authorize: Authorize | undefined, logger: DashboardLogger | false) {
+  constructor(source: Source, authorize: Authorize | undefined, logger: Logger) {
     this.#source = source;
     this.#authorize = authorize;
     this.#logger = logger;
@@ -87,7 +88,7 @@ class Answering {
         return problem(400, error.code, error.message);
       }
       const logger = this.#logger;
-      if (logger) logger.error({ error: String(error) }, dashboardMessages.failed);
+      logger.error({ error: describe(error) }, dashboardMessages.failed);
       const detail = isOurs ? error.message : "The request failed. The app's log has the error.";
       return problem(503, isOurs ? error.code : "failed", detail, { "Retry-After": "5" });
     }
@@ -128,9 +129,16 @@ class Answering {
 
   async #viewerOf(request: Request, context: unknown): Promise<Viewer | null> {
     if (this.#authorize === undefined) return isLocal(request, context) ? onlyHere : null;
-    const person = await this.#authorize(request);
-    if (person === null || person === undefined) return null;
-    return { name: String(person.name), may: person.may === "act" ? "act" : "view" };
+    // JavaScript may return anything.
+    const person: unknown = await this.#authorize(request);
+    if (!person) return null;
+    const { name, may } = person as Partial<Record<keyof Viewer, unknown>>;
+    if (typeof person !== "object" || typeof name !== "string") {
+      throw new TypeError(
+        'dashboard: authorize must return { name: string, may: "view" | "act" }, or null',
+      );
+    }
+    return { name, may: may === "act" ? "act" : "view" };
   }
 
   async #isOver(): Promise<boolean> {

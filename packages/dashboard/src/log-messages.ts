@@ -14,6 +14,6 @@ export const dashboardMessages = {
   discarded: "Delivery discarded.",
   /** (info) `by` deleted deliveries parked for `reason`: `done` of them, the oldest first. */
   discardedAll: "Deliveries parked for a reason were discarded.",
-  /** (error) The inbox failed, or `authorize` threw `error`. */
+  /** (error) The inbox failed, or `authorize` threw, or returned neither a user nor null: see `error`. */
   failed: "Dashboard failed to answer.",
 } as const;

@@ -1,0 +1,85 @@
+import { memoryInbox } from "@reporthook/core";
+import { describe, expect, it, vi } from "vitest";
+import { type DashboardOptions, dashboard } from "./dashboard.ts";
+import { ofInbox } from "./deliveries/source.ts";
+import { dashboardMessages } from "./log-messages.ts";
+
+const ada = { name: "Ada", may: "act" } as const;
+const overview = (): Request => new Request("http://app.example/inbox/api/overview");
+
+/** Options as JavaScript may give them. */
+function shown(
+  options: { readonly [K in keyof DashboardOptions]: unknown },
+  inbox = memoryInbox(),
+) {
+  return dashboard(ofInbox(inbox), options as DashboardOptions);
+}
+
+describe("authorize", () => {
+  it.each([null, undefined, false, 0, ""])("refuses with %j", async (nobody) => {
+    const error = vi.fn();
+    const page = shown({ authorize: () => nobody, logger: { error } });
+    expect((await page(overview())).status).toBe(403);
+    expect(error).not.toHaveBeenCalled();
+  });
+
+  it.each([true, {}, "ada", { name: 7 }, () => {}])(
+    "fails with %j, and the log says what to return",
+    async (odd) => {
+      const error = vi.fn();
+      const page = shown({ authorize: async () => odd, logger: { error } });
+      expect((await page(overview())).status).toBe(503);
+      const told =
+        'TypeError: dashboard: authorize must return { name: string, may: "view" | "act" }, or null';
+      const fields = { receiver: "reports", error: told };
+      expect(error.mock.calls).toEqual([[fields, dashboardMessages.failed]]);
+    },
+  );
+
+  it("is answered 503 when it throws what has no text", async () => {
+    const error = vi.fn();
+    const authorize = () => Promise.reject(Object.create(null));
+    const page = shown({ authorize, logger: { error } });
+    expect((await page(overview())).status).toBe(503);
+    const fields = { receiver: "reports", error: "Thrown value of type object" };
+    expect(error.mock.calls).toEqual([[fields, dashboardMessages.failed]]);
+  });
+});
+
+describe("a logger", () => {
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("ENOSPC: no space left on device");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("ENOSPC: no space left on device"))],
+  ])("that %s changes no answer", async (_, fail) => {
+    const [info, error] = [vi.fn(fail), vi.fn(fail)];
+    const inbox = memoryInbox();
+    const id = "0".repeat(26);
+    await inbox.add(
+      {
+        ...{ id, receiver: "reports", receivedAt: Date.now(), body: new Uint8Array(), ackMs: 1 },
+        ...{ key: null, signature: null, context: null, url: "/webhooks/reports", headers: {} },
+      },
+      { to: "held", reason: { code: "unsigned", message: "It came without a signature" } },
+    );
+    const authorize = vi.fn(() => ada);
+    const page = shown({ authorize, logger: { info, error } }, inbox);
+    const discard = new Request(`http://app.example/inbox/api/deliveries/${id}/discard`, {
+      ...{ method: "POST", headers: { "x-reporthook": "1", "sec-fetch-site": "same-origin" } },
+    });
+    const done = await page(discard);
+    expect([done.status, await done.json()]).toEqual([200, { done: 1 }]);
+    expect(info).toHaveBeenCalledOnce();
+    authorize.mockImplementation(() => {
+      throw new Error("The session store is away");
+    });
+    expect((await page(overview())).status).toBe(503);
+    expect(error).toHaveBeenCalledOnce();
+    // An unhandled rejection would fail the run.
+    await new Promise(setImmediate);
+  });
+});
