@@ -82,6 +82,16 @@ it.each([
   }
 });
 
+it("ends all when the receiver is closing", async () => {
+  const isOver = vi.fn(open);
+  const looks = createLooks(isOver);
+  const pages = ["one", "other"].map((key) => watch(looks.join(key, counting())));
+  await vi.advanceTimersByTimeAsync(5_000);
+  isOver.mockResolvedValue(true);
+  await vi.advanceTimersByTimeAsync(2_000);
+  for (const page of pages) await expect(page.ended).rejects.toThrow("The receiver is closing");
+});
+
 it("asks nothing once all have left", async () => {
   const isOver = vi.fn(open);
   const looks = createLooks(isOver);
@@ -95,7 +105,7 @@ it("asks nothing once all have left", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("ends all when a look fails or gives no answer: no page may call itself live", async () => {
+it("ends the pages of a look that fails or gives no answer: they may not call themselves live; the others go on", async () => {
   for (const fails of [
     () => Promise.reject(new Error("away")),
     () => new Promise<never>(() => {}),
@@ -105,8 +115,12 @@ it("ends all when a look fails or gives no answer: no page may call itself live"
       .fn<() => Promise<string>>()
       .mockResolvedValueOnce("1")
       .mockImplementation(fails);
-    const pages = [watch(looks.join("one", look)), watch(looks.join("other", async () => "1"))];
-    await vi.advanceTimersByTimeAsync(17_000);
-    for (const page of pages) await expect(page.ended).rejects.toThrow();
+    const page = watch(looks.join("one", look));
+    const other = watch(looks.join("other", counting()));
+    await vi.advanceTimersByTimeAsync(18_000);
+    await expect(page.ended).rejects.toThrow();
+    await vi.advanceTimersByTimeAsync(42_000);
+    expect(other.seen.length).toBeGreaterThan(50);
+    for (const each of [page, other]) each.leave();
   }
 });

@@ -13,7 +13,7 @@ export interface Looks {
 
 /** The data of a page, shared with others. */
 export interface Shown {
-  /** The last that was seen; null at first. */
+  /** The last that was seen; null at first, and after a look that failed. */
   readonly seen: string | null;
   /** Resolves after the next look; rejects when nothing can be seen any more. */
   next(): Promise<void>;
@@ -52,12 +52,9 @@ class SharedLooks implements Looks {
       get seen() {
         return subject.seen;
       },
-      next: () => {
-        if (subject.seen === null) return this.#lookFirst(subject);
-        this.#beating ??= this.#beat().finally(() => {
-          this.#beating = undefined;
-        });
-        return this.#beating;
+      next: async () => {
+        await (subject.seen === null ? this.#lookFirst(subject) : this.#nextBeat());
+        if (subject.seen === null) throw new Error("The look failed");
       },
       leave: () => {
         subject.pages--;
@@ -71,6 +68,13 @@ class SharedLooks implements Looks {
     if (subject.pages > 0) await this.#lookAt(subject);
   }
 
+  #nextBeat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
   async #beat(): Promise<void> {
     await pause(everyMs);
     // Without viewers the inbox may be closed: a query would open it again.
@@ -82,22 +86,23 @@ class SharedLooks implements Looks {
     this.#countedAt = now;
     for (const [key, subject] of [...this.#subjects]) {
       if (this.#leftMs <= 0) return;
-      if (this.#subjects.get(key) !== subject) continue;
+      if (this.#subjects.get(key) !== subject || subject.looking !== undefined) continue;
       this.#subjects.delete(key);
       this.#subjects.set(key, subject);
-      await this.#lookAt(subject);
+      // A slow one holds the others up only so long.
+      await inTime(this.#lookAt(subject), everyMs).catch(() => {});
     }
   }
 
   #lookAt(subject: Subject): Promise<void> {
     const began = performance.now();
     subject.looking ??= inTime(subject.look())
+      .catch(() => null)
       .then((seen) => {
         subject.seen = seen;
-      })
-      .finally(() => {
-        this.#leftMs -= performance.now() - began;
         subject.looking = undefined;
+        // The others do not pay for one that fails.
+        if (seen !== null) this.#leftMs -= performance.now() - began;
       });
     return subject.looking;
   }
@@ -107,9 +112,9 @@ class SharedLooks implements Looks {
   }
 }
 
-/** Rejects if the answer is too late for a live page. */
-async function inTime<T>(looked: Promise<T>): Promise<T> {
-  const late = pause(lateMs);
+/** Rejects if the answer is too late. */
+async function inTime<T>(looked: Promise<T>, ms = lateMs): Promise<T> {
+  const late = pause(ms);
   try {
     return await Promise.race([looked, late.then(() => Promise.reject(new Error("No answer")))]);
   } finally {
