@@ -83,7 +83,7 @@ export function Frame({
           </To>
         </nav>
         <span class={`link is-${link}`} role="status">
-          {links[link]}
+          {problem === null || data === null ? links[link] : `${problem.detail} Trying again…`}
         </span>
         <span class="viewer">
           {data === null ? "" : data.viewer.name}
@@ -91,7 +91,7 @@ export function Frame({
         </span>
       </header>
       <main id="main" tabIndex={-1}>
-        {problem === null ? (
+        {problem === null || data !== null ? (
           children
         ) : (
           <div class="empty">

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { WireDone } from "../src/deliveries/wire.ts";
+import { stillHere, type WireDone } from "../src/deliveries/wire.ts";
 
 /** The state of the connection to the server. */
 export type Link = "connecting" | "live" | "lost" | "refused";
@@ -8,7 +8,7 @@ export type Link = "connecting" | "live" | "lost" | "refused";
 export interface LiveData<T> {
   readonly data: T | null;
   readonly link: Link;
-  /** Why it refuses. */
+  /** Why it refused last; null once it answers. */
   readonly problem: Problem | null;
 }
 
@@ -20,6 +20,8 @@ export interface Problem {
 
 // A connection that is restored within this time does not count as lost.
 const patienceMs = 2_500;
+// Of a connection that is alive there is an event every 15 s.
+const silentMs = 40_000;
 const againMs = 2_000;
 const maxMs = 30_000;
 
@@ -52,6 +54,7 @@ class LiveConnection<T> {
   readonly #closing = new AbortController();
   #source: EventSource | undefined;
   #missing: ReturnType<typeof setTimeout> | undefined;
+  #silent: ReturnType<typeof setTimeout> | undefined;
   #again: ReturnType<typeof setTimeout> | undefined;
   #heard = 0;
   #isLost = false;
@@ -62,7 +65,11 @@ class LiveConnection<T> {
     this.#set = set;
     // Browsers open only a few connections to a server: hidden pages close theirs.
     const { signal } = this.#closing;
-    document.addEventListener("visibilitychange", () => this.#start(), { signal });
+    const turn = (): void => {
+      set({ link: "connecting" });
+      this.#start();
+    };
+    document.addEventListener("visibilitychange", turn, { signal });
     this.#start();
   }
 
@@ -82,13 +89,27 @@ class LiveConnection<T> {
     this.#source.onmessage = ({ data }: MessageEvent<string>) => {
       this.#heard++;
       this.#found();
+      this.#expect();
       this.#set({ data: JSON.parse(data) as T, link: "live", problem: null });
     };
+    this.#source.addEventListener(stillHere, () => this.#expect());
     this.#source.onerror = () => this.#lose();
+    this.#expect();
+  }
+
+  /** Expects an event: a connection may die without an error. */
+  #expect(): void {
+    clearTimeout(this.#silent);
+    this.#silent = setTimeout(() => {
+      this.#isLost = true;
+      this.#set({ link: "lost" });
+      this.#start();
+    }, silentMs);
   }
 
   #stop(): void {
     this.#source?.close();
+    clearTimeout(this.#silent);
     clearTimeout(this.#again);
   }
 
@@ -116,11 +137,11 @@ class LiveConnection<T> {
     this.#isAsking = true;
     const before = this.#heard;
     const { signal } = this.#closing;
-    const problem = await whyRefused(this.#address, signal);
+    const refusal = await whyRefused(this.#address, signal);
     this.#isAsking = false;
     // Meanwhile something else may be shown, or all may be well again.
-    if (problem === null || signal.aborted || this.#heard !== before) return;
-    this.#set({ link: "refused", problem, data: null });
+    if (refusal === null || signal.aborted || this.#heard !== before) return;
+    this.#set(refusal);
   }
 }
 
@@ -131,16 +152,30 @@ function withoutData<T>({ link }: LiveData<T>): LiveData<T> {
 
 const titles: Readonly<Record<number, string>> = {
   400: "This inbox does not support this filter",
+  401: "You are not signed in",
   403: "You may not view this page",
 };
 
-async function whyRefused(address: string, signal: AbortSignal): Promise<Problem | null> {
+/** Asks for the reason, which an EventSource does not get; null if there is no refusal, or none with a reason. */
+async function whyRefused(
+  address: string,
+  signal: AbortSignal,
+): Promise<Partial<LiveData<never>> | null> {
   try {
-    const response = await fetch(address, { signal });
-    const title = titles[response.status];
-    if (title === undefined) return null;
-    const { detail } = (await response.json()) as { readonly detail: string };
-    return { title, detail };
+    const headers = { Accept: "text/event-stream" };
+    const response = await fetch(address, { headers, signal });
+    const { ok, status } = response;
+    if (ok) {
+      await response.body?.cancel();
+      return null;
+    }
+    // A login in front answers with its own page.
+    const signIn = { detail: "Sign in, then reload this page." };
+    const { detail } = status === 401 ? signIn : ((await response.json()) as Partial<Problem>);
+    if (detail === undefined) return null;
+    const problem = { title: titles[status] ?? "This page can’t be shown now", detail };
+    // Of a server that can't answer now the last data stay.
+    return { link: "refused", problem, ...(status < 500 && { data: null }) };
   } catch {
     return null;
   }

@@ -18,6 +18,15 @@ function setUp() {
   return { inbox, receiver, page: dashboard(receiver, { authorize }) };
 }
 
+/** The events of a live answer, as they come. */
+function eventsOf(response: Response): readonly string[] {
+  const events: string[] = [];
+  const decoder = new TextDecoder();
+  const write = (part: Uint8Array) => void events.push(decoder.decode(part));
+  void response.body?.pipeTo(new WritableStream({ write }));
+  return events;
+}
+
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
@@ -68,15 +77,9 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
   );
   const got = vi.spyOn(inbox, "get");
   const matched = vi.spyOn(JSON, "parse");
-  const told: string[][] = [];
+  const told: (readonly string[])[] = [];
   for (let number = 0; number < 10; number++) {
-    const request = live(`deliveries/${id}`);
-    const response = await page(request);
-    const events: string[] = [];
-    told.push(events);
-    const decoder = new TextDecoder();
-    const write = (part: Uint8Array) => void events.push(decoder.decode(part));
-    void response.body?.pipeTo(new WritableStream({ write }));
+    told.push(eventsOf(await page(live(`deliveries/${id}`))));
   }
   const bodyRead = () => matched.mock.calls.filter(([text]) => text.length > 200_000).length;
   await vi.advanceTimersByTimeAsync(10_500);
@@ -94,6 +97,15 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
     expect(delivery?.body?.text.length).toBeLessThanOrEqual(maxBodyLength + 1);
     expect(second).toContain('"delivery":null');
   }
+});
+
+it("sends a page with no news an event every 15 s: a comment would not reach it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  const { page } = setUp();
+  const events = eventsOf(await page(live()));
+  await vi.advanceTimersByTimeAsync(38_000);
+  const heard = "event: still-here\ndata:\n\n";
+  expect(events.slice(1)).toEqual([expect.stringMatching(/^data: /), heard, heard]);
 });
 
 it("has all of a body that is shown in part, without its secrets", async () => {

@@ -1,6 +1,6 @@
 import { createLooks, type Shown } from "./deliveries/looks.ts";
 import { type Look, withViewer } from "./deliveries/views.ts";
-import type { Viewer } from "./deliveries/wire.ts";
+import { stillHere, type Viewer } from "./deliveries/wire.ts";
 import { answer } from "./http/answer.ts";
 
 const silentMs = 15_000;
@@ -77,7 +77,7 @@ async function* changes(
     const { seen } = shown;
     const isNews = seen !== null && seen !== told;
     if (isNews || performance.now() - toldAt > silentMs) {
-      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : ": still here\n\n";
+      yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : `event: ${stillHere}\ndata:\n\n`;
       toldAt = performance.now();
     }
     told = seen;

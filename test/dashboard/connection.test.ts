@@ -1,0 +1,119 @@
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { testWith } from "../../packages/core/test-support/needs.ts";
+import { missingForBrowser } from "./browser.ts";
+import { faults, rows } from "./look.ts";
+import { onStage } from "./on-stage.ts";
+import type { Stage } from "./stage.ts";
+
+const testInBrowser = testWith(missingForBrowser());
+
+/** A page whose live connections say what the test wants, and its view that the test hides. */
+async function openPuppet(page: Page, { url }: Stage) {
+  await page.addInitScript(`
+    globalThis.connections = [];
+    globalThis.isHidden = false;
+    Object.defineProperty(document, "hidden", { get: () => isHidden });
+    globalThis.EventSource = class extends EventTarget {
+      constructor() {
+        super();
+        connections.push(this);
+      }
+      close() {}
+    };
+  `);
+  await page.goto(url);
+  const data = await (await fetch(`${url}api/overview`)).text();
+  const badge = (text: string) => page.getByText(text, { exact: true }).waitFor();
+  return {
+    badge,
+    connections: () => page.evaluate("connections.length"),
+    say: () => page.evaluate(`connections.at(-1).onmessage({ data: ${JSON.stringify(data)} })`),
+    sayStillHere: () => page.evaluate(`connections.at(-1).dispatchEvent(new Event("still-here"))`),
+    hide: (isHidden: boolean) =>
+      page.evaluate(
+        `isHidden = ${isHidden}; document.dispatchEvent(new Event("visibilitychange"))`,
+      ),
+  };
+}
+
+describe("the connection", () => {
+  testInBrowser("is lost after 40 s without an event, and made again", () =>
+    onStage({}, async (page, stage) => {
+      await page.clock.install();
+      const { badge, connections, say, sayStillHere } = await openPuppet(page, stage);
+      await badge("Connecting…");
+      await say();
+      await badge("Live");
+      for (let times = 0; times < 3; times++) {
+        await page.clock.runFor(39_000);
+        await sayStillHere();
+      }
+      await badge("Live");
+      expect(await connections()).toBe(1);
+      await page.clock.runFor(40_000);
+      await badge("Connection lost, trying again…");
+      expect(await connections()).toBe(2);
+      await say();
+      await badge("Live");
+    }),
+  );
+
+  testInBrowser("of a page that is seen again is not live before it says something", () =>
+    onStage({}, async (page, stage) => {
+      const { badge, connections, say, hide } = await openPuppet(page, stage);
+      await say();
+      await badge("Live");
+      await hide(true);
+      await hide(false);
+      await badge("Connecting…");
+      expect(await connections()).toBe(2);
+      await say();
+      await badge("Live");
+    }),
+  );
+});
+
+describe("a refusal", () => {
+  testInBrowser("of one page too many says so, until there is room", () =>
+    onStage({}, async (page, { url }) => {
+      const leaving = new AbortController();
+      const headers = { accept: "text/event-stream" };
+      for (let open = 0; open < 100; open++) {
+        await fetch(`${url}api/overview`, { headers, signal: leaving.signal });
+      }
+      await page.goto(url);
+      await page.getByText("Too many pages are open.").waitFor();
+      leaving.abort();
+      await page.getByText("Live", { exact: true }).waitFor();
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("of a login in front says so", () =>
+    onStage({}, async (page, { url }) => {
+      await page.route("**/api/overview", (route) =>
+        route.fulfill({ status: 401, contentType: "text/html", body: "<html>Who are you?</html>" }),
+      );
+      await page.goto(url);
+      await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
+      faults(page).length = 0;
+    }),
+  );
+
+  testInBrowser("for a while leaves what is shown, and says why beside it", () =>
+    onStage({}, async (page, { send, url }) => {
+      await send("report.complete");
+      await page.goto(`${url}?show=deliveries`);
+      await rows(page, 1);
+      const detail = "The receiver is closing.";
+      await page.route("**/api/**", (route) => route.fulfill({ status: 503, json: { detail } }));
+      await page.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`);
+      await page.getByText(`${detail} Trying again…`).waitFor();
+      await rows(page, 1);
+      await page.unroute("**/api/**");
+      await page.getByText("Live", { exact: true }).waitFor();
+      faults(page).length = 0;
+    }),
+  );
+});
