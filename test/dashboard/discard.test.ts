@@ -140,7 +140,7 @@ describe("discarding", () => {
   );
 
   testInBrowser("has beside it how the command line does the same, to be copied", () =>
-    onStage({ handlers: failingHandlers }, async (page, stage) => {
+    onStage({ handlers: failingHandlers, receiver: { name: "billing" } }, async (page, stage) => {
       await play(stage);
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       const [dead] = await stage.receiver.inbox.list({ state: "dead" });
@@ -161,7 +161,7 @@ describe("discarding", () => {
         await dialog.getByRole("button", { name: "Copy" }).click();
         await dialog.getByText("Copied").waitFor();
         const copied = await page.evaluate("navigator.clipboard.readText()");
-        expect(copied).toBe(`npx reporthook inbox ${command} --db inbox.db`);
+        expect(copied).toBe(`npx reporthook inbox ${command} --receiver billing --db inbox.db`);
       }
     }),
   );

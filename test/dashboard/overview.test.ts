@@ -51,7 +51,7 @@ describe("the overview", () => {
         expect(await page.locator("h1").getAttribute("class")).toBe("alarm");
         expect(await page.getByText("Nothing is parked").count()).toBe(0);
         await page.getByText(/asked about again by itself, at the latest in \d/).waitFor();
-        await page.getByText("npx reporthook inbox retry --all").waitFor();
+        await page.getByText("npx reporthook inbox retry --all --receiver reports").waitFor();
         await page.getByText("set the right API key (option apiKey)").waitFor();
         await page
           .locator(".stuck li", { hasText: "Received" })
@@ -72,6 +72,21 @@ describe("the overview", () => {
         await page.goto(url);
         await page.locator("h1.alarm", { hasText: "The service does not answer" }).waitFor();
         await page.locator(".stuck li", { hasText: "Received" }).getByText("503").waitFor();
+        expect(await page.getByText("Nothing is parked").count()).toBe(0);
+        await settled(page);
+      }),
+  );
+
+  testInBrowser(
+    "says first that most are rejected, and what to fix, never that all is handled",
+    () =>
+      onStage({}, async (page, { receiver, send, url }) => {
+        for (let sent = 0; sent < 3; sent++)
+          await send("report.complete", { signature: "invalid" });
+        await receiver.idle({ timeoutMs: 60_000 });
+        await page.goto(url);
+        await page.locator("h1.alarm", { hasText: "Most notifications are rejected" }).waitFor();
+        await page.getByText("If all are rejected, fix apiKey or baseUrl at once").waitFor();
         expect(await page.getByText("Nothing is parked").count()).toBe(0);
         await settled(page);
       }),

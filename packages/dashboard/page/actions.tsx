@@ -17,6 +17,7 @@ export function AllOf(all: OfReason): JSX.Element {
 }
 
 interface OfReason {
+  readonly receiver: string;
   readonly reason: string;
   readonly number: number;
   readonly errors: readonly CommonError[];
@@ -43,7 +44,7 @@ function Errors({ number, errors }: OfReason): JSX.Element | null {
 }
 
 function ReleaseAll(all: OfReason): JSX.Element {
-  const { reason, number } = all;
+  const { receiver, reason, number } = all;
   const ask = useConfirm();
   return (
     <button
@@ -54,7 +55,7 @@ function ReleaseAll(all: OfReason): JSX.Element {
           text: `All deliveries parked with the reason ${reasonWithCode(reason)} run again. Attempts start from zero. ${reasonHint(reason)}`,
           more: <Errors {...all} />,
           verb: `Release ${deliveries(number)}`,
-          command: `release --reason ${reason}`,
+          command: `release --reason ${reason} --receiver ${receiver}`,
           run: async () => {
             const done = await post(`api/release?${new URLSearchParams({ reason })}`);
             return `${deliveries(done)} released.`;
@@ -72,7 +73,7 @@ const forGood = "Its body and history can't be restored.";
 const allForGood = "Their bodies and histories can't be restored.";
 
 function DiscardAll(all: OfReason): JSX.Element {
-  const { reason, number } = all;
+  const { receiver, reason, number } = all;
   const ask = useConfirm();
   const most = Math.min(number, maxDiscarded);
   const which = most < number ? `the oldest ${count(most)}` : `all ${count(number)}`;
@@ -87,7 +88,9 @@ function DiscardAll(all: OfReason): JSX.Element {
           verb: `Discard ${deliveries(most)}`,
           isFinal: true,
           // The command would discard all.
-          ...(most === number && { command: `discard --reason ${reason}` }),
+          ...(most === number && {
+            command: `discard --reason ${reason} --receiver ${receiver}`,
+          }),
           run: async () => {
             const query = new URLSearchParams({ reason, most: String(most) });
             return `${deliveries(await post(`api/discard?${query}`))} discarded.`;
@@ -102,30 +105,35 @@ function DiscardAll(all: OfReason): JSX.Element {
 }
 
 /** The actions on one delivery. */
-export function Actions({ delivery }: { readonly delivery: WireDelivery }): JSX.Element | null {
-  const { state, nextAttemptAt, body } = delivery;
+export function Actions(one: OfDelivery): JSX.Element | null {
+  const { state, nextAttemptAt, body } = one.delivery;
   const isParked = state === "held" || state === "dead";
   const waits = nextAttemptAt !== null && new Date(nextAttemptAt).getTime() > Date.now();
   return (
     <div class="buttons">
       {isParked && (
-        <ActionButton question={releaseQuestion(delivery, "Release 1 delivery?")} isPrimary>
+        <ActionButton question={releaseQuestion(one, "Release 1 delivery?")} isPrimary>
           Release
         </ActionButton>
       )}
-      {isParked && <ActionButton question={discardQuestion(delivery)}>Discard</ActionButton>}
+      {isParked && <ActionButton question={discardQuestion(one)}>Discard</ActionButton>}
       {waits && (
-        <ActionButton question={retryQuestion(delivery)} isPrimary>
+        <ActionButton question={retryQuestion(one)} isPrimary>
           Retry now
         </ActionButton>
       )}
       {state === "handled" && body !== null && (
-        <ActionButton question={releaseQuestion(delivery, "Handle 1 delivery again?")}>
+        <ActionButton question={releaseQuestion(one, "Handle 1 delivery again?")}>
           Handle again
         </ActionButton>
       )}
     </div>
   );
+}
+
+interface OfDelivery {
+  readonly receiver: string;
+  readonly delivery: WireDelivery;
 }
 
 /** A button that asks before it acts. */
@@ -146,14 +154,15 @@ function ActionButton({
   );
 }
 
-function releaseQuestion({ id, verification }: WireDelivery, title: string): Question {
+function releaseQuestion({ receiver, delivery }: OfDelivery, title: string): Question {
+  const { id, verification } = delivery;
   const isDoubtful = verification !== "valid" && verification !== null;
   const doubt = isDoubtful ? " They get it without a valid verdict." : "";
   return {
     title,
     text: `Your handlers run again. Attempts start from zero.${doubt}`,
     verb: "Release 1 delivery",
-    command: `release ${id}`,
+    command: `release ${id} --receiver ${receiver}`,
     run: async () => {
       await post(`api/deliveries/${id}/release`);
       return "1 delivery released.";
@@ -161,12 +170,12 @@ function releaseQuestion({ id, verification }: WireDelivery, title: string): Que
   };
 }
 
-function retryQuestion({ id }: WireDelivery): Question {
+function retryQuestion({ receiver, delivery: { id } }: OfDelivery): Question {
   return {
     title: "Retry 1 delivery now?",
     text: "It is retried immediately. Its attempts continue to count.",
     verb: "Retry 1 delivery now",
-    command: `retry ${id}`,
+    command: `retry ${id} --receiver ${receiver}`,
     run: async () => {
       await post(`api/deliveries/${id}/retry`);
       return "It is being retried.";
@@ -174,12 +183,12 @@ function retryQuestion({ id }: WireDelivery): Question {
   };
 }
 
-function discardQuestion({ id }: WireDelivery): Question {
+function discardQuestion({ receiver, delivery: { id } }: OfDelivery): Question {
   return {
     title: "Discard 1 delivery?",
     text: `This deletes it from the inbox. ${forGood}`,
     verb: "Discard 1 delivery",
-    command: `discard ${id}`,
+    command: `discard ${id} --receiver ${receiver}`,
     isFinal: true,
     run: async () => {
       await post(`api/deliveries/${id}/discard`);

@@ -80,7 +80,12 @@ function Found({
           <span>{shown.length > 0 && `Newest first, ${shownOf(shown.length, list.total)}`}</span>
         )}
         {list.viewer.may === "act" && areAll && list.total !== null && list.total > 0 && (
-          <AllOf reason={reason} number={list.total} errors={list.errors} />
+          <AllOf
+            receiver={list.receiver}
+            reason={reason}
+            number={list.total}
+            errors={list.errors}
+          />
         )}
       </div>
       {shown.length === 0 ? (

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { errorOf } from "../src/deliveries/errors.ts";
-import type { Viewer, WireDelivery, WireOne } from "../src/deliveries/wire.ts";
+import type { WireDelivery, WireOne } from "../src/deliveries/wire.ts";
 import { Actions } from "./actions.tsx";
 import { Frame } from "./frame.tsx";
 import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "./labels.ts";
@@ -19,7 +19,7 @@ export function DeliveryScreen({ id }: { readonly id: string }): JSX.Element {
       ) : data.delivery === null ? (
         <Missing id={id} />
       ) : (
-        <Whole delivery={data.delivery} viewer={data.viewer} />
+        <Whole {...data} delivery={data.delivery} />
       )}
     </Frame>
   );
@@ -40,12 +40,10 @@ function Missing({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Whole({
-  delivery,
   viewer,
-}: {
-  readonly delivery: WireDelivery;
-  readonly viewer: Viewer;
-}): JSX.Element {
+  receiver,
+  delivery,
+}: WireOne & { readonly delivery: WireDelivery }): JSX.Element {
   const { id, state, reportId, reason, receivedAt, headers } = delivery;
   return (
     <article>
@@ -70,7 +68,7 @@ function Whole({
         ) : (
           <Reason delivery={delivery} reason={reason} />
         )}
-        {viewer.may === "act" && <Actions delivery={delivery} />}
+        {viewer.may === "act" && <Actions receiver={receiver} delivery={delivery} />}
       </section>
       <History delivery={delivery} />
       <Headers headers={headers} />

@@ -3,6 +3,7 @@ import { Fragment, type JSX } from "preact";
 import type { CommonError } from "../src/deliveries/errors.ts";
 import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
 import { AllOf } from "./actions.tsx";
+import { alarmOf } from "./alarm.ts";
 import { Charts } from "./charts.tsx";
 import { Frame } from "./frame.tsx";
 import {
@@ -30,7 +31,7 @@ export function Overview(): JSX.Element {
 }
 
 function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
-  const { counts, oldest, minutes, inbox } = overview;
+  const { counts, oldest, minutes, inbox, service } = overview;
   // Its content is unknown.
   if (!inbox.ok) {
     return (
@@ -40,11 +41,13 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
       </>
     );
   }
+  const alarm = alarmOf(overview);
   return (
     <>
-      <h1 class={isSilent(overview) ? "alarm" : undefined}>{headline(overview)}</h1>
-      {overview.service !== "unknown" && <p class="service">{services[overview.service]}</p>}
-      <AskedAgain entries={overview.stuck} />
+      <h1 class={alarm === null ? undefined : "alarm"}>{alarm?.title ?? headline(counts)}</h1>
+      {alarm !== null && <p class="service">{alarm.hint}</p>}
+      {alarm === null && service === "ok" && <p class="service">The service answers.</p>}
+      <AskedAgain overview={overview} />
       {inbox.error !== undefined && <p class="service">{inbox.error}</p>}
       <Parked overview={overview} />
       {overview.stuck.length > 0 && <Stuck entries={overview.stuck} counts={counts} />}
@@ -77,9 +80,10 @@ function Known({ overview }: { readonly overview: WireOverview }): JSX.Element {
 }
 
 /** When the service is asked again about what waits for its verdict; nothing if that is now. */
-function AskedAgain({ entries }: { readonly entries: readonly WireEntry[] }): JSX.Element | null {
+function AskedAgain({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
+  const { stuck, receiver } = overview;
   const now = useNow();
-  const times = entries
+  const times = stuck
     .filter(({ state }) => state === "received")
     .map(({ nextAttemptAt }) => new Date(nextAttemptAt ?? 0).getTime());
   const waitMs = Math.max(0, ...times) - now;
@@ -87,16 +91,16 @@ function AskedAgain({ entries }: { readonly entries: readonly WireEntry[] }): JS
   return (
     <p class="service">
       What waits for its verdict is asked about again by itself, at the latest in{" "}
-      {durationText(waitMs)}. Once the cause is fixed, <code>npx reporthook inbox retry --all</code>{" "}
-      does it at once.
+      {durationText(waitMs)}. Once the cause is fixed,{" "}
+      <code>npx reporthook inbox retry --all --receiver {receiver}</code> does it at once.
     </p>
   );
 }
 
 function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element | null {
-  const { parked, errors, viewer, counts } = overview;
+  const { parked, errors, viewer, receiver, counts } = overview;
   const found = Object.entries(parked).sort(([, one], [, other]) => other - one);
-  if (found.length === 0 && isSilent(overview)) return null;
+  if (found.length === 0 && alarmOf(overview) !== null) return null;
   if (found.length === 0) {
     return total(counts) === 0 ? (
       <Empty title="No delivery yet">
@@ -127,7 +131,12 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
               {errors[reason as ReasonCode]?.[0]?.isThrown !== false && <p>{reasonHint(reason)}</p>}
             </div>
             {viewer.may === "act" && (
-              <AllOf reason={reason} number={number} errors={errors[reason as ReasonCode] ?? []} />
+              <AllOf
+                receiver={receiver}
+                reason={reason}
+                number={number}
+                errors={errors[reason as ReasonCode] ?? []}
+              />
             )}
           </li>
         ))}
@@ -217,26 +226,10 @@ function NotShown({ entries, counts }: Parameters<typeof Stuck>[0]): JSX.Element
   );
 }
 
-/** Whether the service gives no verdict: nothing goes on until it does. */
-function isSilent({ service: state }: WireOverview): boolean {
-  return state === "refused" || state === "unreachable";
-}
-
-function headline({ counts, service: state }: WireOverview): string {
-  if (state === "refused") return "The service refuses the API key";
-  if (state === "unreachable") return "The service does not answer";
+function headline(counts: Counts): string {
   const parked = counts.held + counts.dead;
   const waiting = counts.received + counts.verified;
   if (parked > 0) return `${deliveries(parked)} ${parked === 1 ? "needs" : "need"} a person`;
   if (waiting > 0) return `${deliveries(waiting)} on the way`;
   return total(counts) === 0 ? "The inbox is empty" : "All is handled";
 }
-
-// Before the first call of the service nothing is known, and nothing is wrong.
-const services: Readonly<Record<Exclude<WireOverview["service"], "unknown">, string>> = {
-  ok: "The service answers.",
-  unreachable:
-    "Nothing is verified until it does: each delivery is stored, and asked about again automatically.",
-  refused:
-    "Nothing is verified, and so nothing handled: set the right API key (option apiKey) and restart the app.",
-};

@@ -11,7 +11,7 @@ import {
 export interface Source {
   readonly inbox: Receiver["inbox"];
   health(): Promise<Health>;
-  /** The receiver's, for the metrics. Default: `"reports"`. */
+  /** The receiver's, for metrics, log lines and commands. Default: `"reports"`. */
   readonly name?: string | undefined;
 }
 

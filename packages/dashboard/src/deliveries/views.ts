@@ -39,12 +39,13 @@ export function withViewer(viewer: Viewer, seen: string): string {
 }
 
 /** Makes the views of a source. */
-export function createViews({ inbox, health }: Source): Views {
+export function createViews({ inbox, health, name: receiver = "reports" }: Source): Views {
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
   const parkedNow = throttle(async () => (await inbox.summary(noTime)).parked);
   const totalOf = createTotals(inbox, parkedNow);
+  const told = (view: object): string => JSON.stringify({ receiver, ...view });
   const errorsNow = throttle(async () => {
     const reasons = Object.keys((await summed()).parked) as ReasonCode[];
     const found = reasons.map(async (reason) => {
@@ -56,7 +57,7 @@ export function createViews({ inbox, health }: Source): Views {
   return {
     async overview() {
       const { ready, inbox: state, service, counts } = await health();
-      if (!state.ok) return JSON.stringify({ ...nothing, inbox: state, service });
+      if (!state.ok) return told({ ...nothing, inbox: state, service });
       const [{ parked, oldest, minutes }, errors, stuck, ...waiting] = await Promise.all([
         summed(),
         errorsNow(),
@@ -69,7 +70,7 @@ export function createViews({ inbox, health }: Source): Views {
       );
       const shown = [...stuck, ...failing];
       const numbers = { ready, inbox: state, service, counts, oldest, parked, errors, minutes };
-      return JSON.stringify({ ...numbers, stuck: shown.map(redactEntry) });
+      return told({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
       const length = lengthOf(query);
@@ -81,7 +82,7 @@ export function createViews({ inbox, health }: Source): Views {
         const isCounted = reason !== undefined && total !== null;
         const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        return JSON.stringify({ entries, more: found.length > length, total, errors });
+        return told({ entries, more: found.length > length, total, errors });
       };
     },
     one(id) {
@@ -89,10 +90,10 @@ export function createViews({ inbox, health }: Source): Views {
       let laidOut: { readonly of: string | null; readonly body: WireDelivery["body"] } | undefined;
       return async () => {
         const details = await inbox.get(id);
-        if (details === null) return JSON.stringify({ delivery: null });
+        if (details === null) return told({ delivery: null });
         const { body } = details;
         if (laidOut?.of !== body) laidOut = { of: body, body: bodyOf(body) };
-        return JSON.stringify({ delivery: deliveryOf(details, laidOut.body) });
+        return told({ delivery: deliveryOf(details, laidOut.body) });
       };
     },
     async body(id) {
@@ -118,7 +119,7 @@ function createTotals(
   };
 }
 
-const nothing: Omit<WireOverview, "viewer" | "inbox" | "service"> = {
+const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> = {
   ready: false,
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },

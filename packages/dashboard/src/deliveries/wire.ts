@@ -40,9 +40,15 @@ export const maxListLength = 200;
 /** The event of a live view that has nothing else to say for a while: its connection is alive. */
 export const stillHere = "still-here";
 
-/** `api/deliveries`; `limit` says how many. */
-export interface WireList {
+/** Every view has these. */
+interface WireView {
   readonly viewer: Viewer;
+  /** The name of the receiver. */
+  readonly receiver: string;
+}
+
+/** `api/deliveries`; `limit` says how many. */
+export interface WireList extends WireView {
   readonly entries: readonly WireEntry[];
   /** Whether there are more. */
   readonly more: boolean;
@@ -53,15 +59,13 @@ export interface WireList {
 }
 
 /** `api/deliveries/ID`. */
-export interface WireOne {
-  readonly viewer: Viewer;
+export interface WireOne extends WireView {
   /** Null when there is none with this id. */
   readonly delivery: WireDelivery | null;
 }
 
 /** `api/overview`. */
-export interface WireOverview {
-  readonly viewer: Viewer;
+export interface WireOverview extends WireView {
   readonly ready: boolean;
   readonly inbox: Health["inbox"];
   readonly service: Health["service"];

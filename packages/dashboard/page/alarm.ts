@@ -1,0 +1,38 @@
+import type { Counts } from "@reporthook/core";
+import type { WireOverview } from "../src/deliveries/wire.ts";
+import { reasonHint, total } from "./labels.ts";
+
+/** What has to be fixed before anything is handled. */
+interface Alarm {
+  readonly title: string;
+  readonly hint: string;
+}
+
+/** The alarm of an overview; null while notifications are verified. */
+export function alarmOf({
+  service,
+  counts,
+  minutes,
+}: Pick<WireOverview, "service" | "counts" | "minutes">): Alarm | null {
+  if (service === "refused") {
+    return {
+      title: "The service refuses the API key",
+      hint: "Nothing is verified, and so nothing handled: set the right API key (option apiKey) and restart the app.",
+    };
+  }
+  if (service === "unreachable") {
+    return {
+      title: "The service does not answer",
+      hint: "Nothing is verified until it does: each delivery is stored, and asked about again automatically.",
+    };
+  }
+  const lately = minutes.map((minute) => minute.counts);
+  // While none is handled, the older ones count too.
+  const areRejected = isMostRejected(lately) || (counts.handled === 0 && isMostRejected([counts]));
+  if (!areRejected) return null;
+  return { title: "Most notifications are rejected", hint: reasonHint("invalid_signature") };
+}
+
+function isMostRejected(some: readonly Counts[]): boolean {
+  return some.reduce((sum, counts) => sum + 2 * counts.rejected - total(counts), 0) > 0;
+}

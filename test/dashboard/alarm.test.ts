@@ -1,0 +1,33 @@
+import type { Counts } from "@reporthook/core";
+import { describe, expect, test } from "vitest";
+import { alarmOf } from "../../packages/dashboard/page/alarm.ts";
+
+const none = { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
+
+/** The title of the alarm when so many are kept, of which some came in the last hour, a minute each. */
+function titleOf(all: Partial<Counts>, ...lately: readonly Partial<Counts>[]): string | undefined {
+  const minutes = lately.map((some) => ({
+    ...{ at: new Date().toISOString(), ackMs: { p50: 1, p99: 1 } },
+    counts: { ...none, ...some },
+  }));
+  return alarmOf({ service: "ok", counts: { ...none, ...all }, minutes })?.title;
+}
+
+const rejected = "Most notifications are rejected";
+
+describe("alarmOf()", () => {
+  test("tells when most that came in the last hour are rejected", () => {
+    const all = { handled: 900, rejected: 5 };
+    expect(titleOf(all, { rejected: 3 }, { rejected: 2, handled: 4 })).toBe(rejected);
+    expect(titleOf(all, { rejected: 3 }, { rejected: 2, handled: 5 })).toBeUndefined();
+    expect(titleOf(all, { handled: 5 })).toBeUndefined();
+    expect(titleOf(all)).toBeUndefined();
+  });
+
+  test("tells when most are rejected and none is handled, whenever they came", () => {
+    expect(titleOf({ rejected: 1 })).toBe(rejected);
+    expect(titleOf({ rejected: 2, dead: 1 })).toBe(rejected);
+    expect(titleOf({ rejected: 1, dead: 1 })).toBeUndefined();
+    expect(titleOf({})).toBeUndefined();
+  });
+});
