@@ -36,6 +36,13 @@ function webhook(
   return reporthook(receiver) as RequestHandler;
 }
 
+/** The statuses of answers, by their number. */
+const statuses: Readonly<Record<string, (count: number) => number>> = {
+  "/limits": (count) => (count > 10 ? 429 : 200),
+  "/capped": (count) => (count > 2 ? 401 : 200),
+  "/alternates": (count) => (count % 2 === 0 ? 404 : 200),
+};
+
 const swallow: RequestHandler = (req, _, next) => {
   req.resume().on("end", () => next());
 };
@@ -53,6 +60,13 @@ beforeAll(async () => {
   app.post("/slow", (_, res) => void setTimeout(() => res.json({}), 1_100));
   app.post("/yes", (_, res) => void res.json({}));
   app.post("/moved", (_, res) => res.redirect(301, "/good"));
+  for (const [path, statusOf] of Object.entries(statuses)) {
+    let count = 0;
+    app.post(path, (_, res) => {
+      const status = statusOf(++count);
+      res.status(status).json(status === 401 ? { code: "missing_signature" } : {});
+    });
+  }
   app.post("/cuts", (req, res) => {
     if (Number(req.headers["content-length"]) > 1_000) req.socket.destroy();
     else res.end("{}");
@@ -152,6 +166,21 @@ describe("reporthook doctor", () => {
       if (result !== "pass") expect(fix).toEqual(expect.any(String));
       if (result === "fail") expect(type).toEqual(expect.any(String));
     }
+  });
+
+  it.each([
+    ["/limits", "2 of 11 failed: answered 429", "Exempt this path from the rate limit."],
+    ["/alternates", "6 of 11 failed: answered 404", "Mount the receiver at this path, for POST."],
+  ])("fails when later answers are not 2xx: %s", async (path, says, fix) => {
+    const { code, checks } = await diagnose(path, "--requests", "11");
+    const check = checks.find(({ name }) => name === "answer time");
+    expect([code, check]).toMatchObject([1, { result: "fail", says, fix }]);
+  });
+
+  it("does not fail when the receiver refuses too many unsigned ones", async () => {
+    const { code, checks } = await diagnose("/capped");
+    const check = checks.find(({ name }) => name === "answer time");
+    expect([code, check?.says]).toEqual([0, expect.stringContaining("; 2 refused as too many")]);
   });
 
   it("tells that nothing listens", async () => {

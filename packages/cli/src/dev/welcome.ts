@@ -1,5 +1,5 @@
 import { playgroundPort, program } from "../lib/environment.ts";
-import { pairs } from "../lib/layout.ts";
+import { pairs, quoted } from "../lib/layout.ts";
 import { publicKey } from "../lib/redact.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { appFile } from "./app-inbox.ts";
@@ -27,7 +27,7 @@ export function welcome(setting: Setting, terminal: Terminal, hasKeys: boolean):
     ...pairs(facts, terminal),
     ...(forwards ? forYourApp(setting) : []),
     ...["", "Send a notification from another terminal:", ""],
-    isUsual ? trigger : `${trigger} \\\n    --to ${webhook}`,
+    isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
     "",
     hasKeys ? "or press a key here:" : "or type a letter here, then Enter:",
     "",
@@ -43,7 +43,12 @@ function forYourApp({ playground, apiKey }: Setting): string[] {
     : "this variable, and the same REPORTS_API_KEY as here";
   const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
   return [
-    ...["", `Start your app with ${variables}:`, "", `  REPORTS_URL=${playground.url}${key}`],
+    ...[
+      "",
+      `Start your app with ${variables}:`,
+      "",
+      `  REPORTS_URL=${quoted(playground.url)}${key}`,
+    ],
     ...["", "To see what your handlers do, run in your app's folder:", ""],
     `  ${program()} inbox watch`,
   ];

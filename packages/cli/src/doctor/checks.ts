@@ -1,4 +1,4 @@
-import { type Advice, adviceFor, againLine, mountLine } from "../lib/advice.ts";
+import { type Advice, adviceFor, mountLine } from "../lib/advice.ts";
 import { codeOf, type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
 
@@ -22,7 +22,8 @@ const body = JSON.stringify({
   event_type: "test_webhook_endpoint",
   payload: "reporthook doctor: can this address receive notifications?",
 });
-// The receiver accepts 10 unsigned ones a second.
+// The receiver accepts 10 unsigned ones a second, and refuses more with this code.
+const unsignedRefused = "missing_signature";
 const paceMs = 125;
 const slowMs = 1_000;
 const oversizedBytes = 300_000;
@@ -52,7 +53,7 @@ export function checkReachable(to: string, answer: Exchange): Check {
   const { status, ms } = answer;
   if (isDelivered(answer)) return pass(name, `answered ${status} in ${milliseconds(ms)}`);
   const code = codeOf(answer);
-  if (code === "missing_signature") {
+  if (code === unsignedRefused) {
     return {
       ...{ name, result: "warn", says: "the unsigned test notification is refused" },
       fix: 'If the service\'s own test fails too, set unsignedTests: "accept".',
@@ -75,8 +76,9 @@ export async function timeAnswers(
     answers.push(answer);
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, paceMs - answer.ms)));
   }
-  const lost = answers.filter(({ status }) => status === null || status >= 500);
-  const limited = answers.filter(({ status }) => status !== first.status).length - lost.length;
+  const undelivered = answers.filter((answer) => !isDelivered(answer));
+  const lost = undelivered.filter((answer) => codeOf(answer) !== unsignedRefused);
+  const limited = isDelivered(first) ? undelivered.length - lost.length : 0;
   const sorted = answers.map(({ ms }) => ms).sort((one, other) => one - other);
   const at = (share: number): number => sorted[Math.ceil(share * count) - 1] ?? 0;
   const times = { count, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
@@ -84,12 +86,12 @@ export async function timeAnswers(
   const refused = limited === 0 ? "" : `; ${limited} refused as too many unsigned ones`;
   const says = `p50 ${p50}, p99 ${p99} of ${count}; the service waits 5 s${refused}`;
   const fix = "Answer first and work later, in handlers.";
-  if (lost.length > 0) {
-    const [one] = lost;
-    const why = one?.status === null ? one.error : `answered ${one?.status}`;
+  const [one] = lost;
+  if (one !== undefined) {
+    const why = one.status === null ? one.error : `answered ${one.status}`;
     const check: Check = {
-      ...{ name, result: "fail", fix: "Check the app's log.", type: againLine(to) },
-      says: `${lost.length} of ${count} failed: ${why}`,
+      ...{ name, result: "fail", says: `${lost.length} of ${count} failed: ${why}` },
+      ...adviceFor(to, one),
     };
     return { check, times };
   }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Client, ServiceError } from "@reporthook/core";
 import type { Advice } from "../lib/advice.ts";
 import { withVariables } from "../lib/errors.ts";
+import { quoted } from "../lib/layout.ts";
 import { type Check, pass } from "./checks.ts";
 
 /** A service and its client. */
@@ -37,7 +38,7 @@ function adviceAbout({ code, status }: ServiceError, baseUrl: string): Advice {
     return { fix, type: "read -rs REPORTS_API_KEY && export REPORTS_API_KEY" };
   }
   if (status === undefined) {
-    return { fix: "Check REPORTS_URL and the way there.", type: `curl -i ${baseUrl}` };
+    return { fix: "Check REPORTS_URL and the way there.", type: `curl -i ${quoted(baseUrl)}` };
   }
   return { ...wrongService, fix: "An answer other than 406 is no verdict: check REPORTS_URL." };
 }

@@ -18,7 +18,7 @@ export const releasedSingly: Readonly<Partial<Record<ReasonCode, string>>> = {
 };
 
 /** A source, and the receiver that is named. */
-type Named = InboxSource & { readonly receiver?: string | undefined };
+export type Named = InboxSource & { readonly receiver?: string | undefined };
 
 /** The next commands for the parked entries of the most frequent reason: look, release one, release all, delete. */
 export function nextSteps(entries: readonly Entry[], source: Named, terminal: Terminal): string[] {
@@ -50,7 +50,7 @@ export function commandLines(
     ...(receiver === undefined ? [] : ["--receiver", receiver]),
     ...(db === undefined ? [] : ["--db", quoted(db)]),
     ...(inbox === undefined ? [] : ["--inbox URL"]),
-    ...(prefix === undefined ? [] : ["--prefix", prefix]),
+    ...(prefix === undefined ? [] : ["--prefix", quoted(prefix)]),
   ].join(" ");
   return titled.map(([title, line]) => {
     const command = `${program()} inbox ${line}`;

@@ -2,8 +2,7 @@ import type { Inbox } from "@reporthook/core";
 import { isKeyRefused } from "@reporthook/core/store";
 import { duration, hang } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { commandLines } from "./next-steps.ts";
-import type { InboxSource } from "./source.ts";
+import { commandLines, type Named } from "./next-steps.ts";
 
 const lookedAt = 20;
 
@@ -28,7 +27,7 @@ export async function refusedWaitMs(
 export function printRefusedKey(
   terminal: Terminal,
   { waiting, waitMs }: { readonly waiting: number; readonly waitMs: number },
-  source: InboxSource & { readonly receiver?: string | undefined },
+  source: Named,
 ): void {
   const wait = waiting === 1 ? "1 delivery waits" : `${waiting} deliveries wait`;
   const isSoon = waitMs < 1_000;

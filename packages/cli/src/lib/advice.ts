@@ -1,6 +1,7 @@
 import { program } from "./environment.ts";
 import { CommandFailed } from "./errors.ts";
 import { codeOf, type Exchange, parsed } from "./exchange.ts";
+import { quoted } from "./layout.ts";
 
 /** How to fix a problem. */
 export interface Advice {
@@ -23,7 +24,10 @@ export function adviceFor(to: string, answer: Exchange): Advice {
   if (code !== null) return { fix: "Check the app's log.", type: againLine(to) };
   if (status >= 300 && status < 400) {
     const fix = "Use the address that this one redirects to.";
-    return { fix, type: `${program()} doctor --to ${targetOf(to, headers.get("location"))}` };
+    return {
+      fix,
+      type: `${program()} doctor --to ${quoted(targetOf(to, headers.get("location")))}`,
+    };
   }
   if (status === 404 || status === 405) {
     return { fix: "Mount the receiver at this path, for POST.", type: mountLine(to) };
@@ -45,20 +49,20 @@ export function mountLine(to: string): string {
 
 /** The command that sends one unsigned test notification, as `doctor` does. */
 export function againLine(to: string): string {
-  return `${program()} trigger test_webhook_endpoint --signature none --to ${to}`;
+  return `${program()} trigger test_webhook_endpoint --signature none --to ${quoted(to)}`;
 }
 
 /** The command that starts an app for a service; it shows no secret key. */
 export function startLine(baseUrl: string): string {
   const key = process.env["REPORTS_API_KEY"] ? "$REPORTS_API_KEY" : "test-api-key";
-  return `REPORTS_URL=${baseUrl} REPORTS_API_KEY=${key} npm start`;
+  return `REPORTS_URL=${quoted(baseUrl)} REPORTS_API_KEY=${key} npm start`;
 }
 
 function startApp(to: string, isRefused: boolean): Advice {
   const fix = isRefused
     ? "Start the app, or use the address where it listens."
     : "Check whether the app answers there.";
-  return { fix, type: isRefused ? "npm start" : `curl -i ${to}` };
+  return { fix, type: isRefused ? "npm start" : `curl -i ${quoted(to)}` };
 }
 
 function inboxLine(): string {
