@@ -9,6 +9,7 @@ import "./dev-keys.ts";
 import "./doctor.ts";
 import "./inbox.ts";
 import "./inbox-many.ts";
+import "./inbox-receivers.ts";
 import "./inbox-retry.ts";
 import "./inbox-watch.ts";
 import "./service.ts";

@@ -62,6 +62,10 @@ function openApp(db: string, name = "reports", clock?: Clock): App {
   };
 }
 
+function daysAgo(days: number): Clock {
+  return { now: () => Date.now() - days * 86_400_000, setTimeout, clearTimeout };
+}
+
 /** What `list --json` prints. */
 interface Listed {
   readonly entries: readonly Entry[];
@@ -136,25 +140,25 @@ describe("reporthook inbox", () => {
     await app.receiver.idle({ timeoutMs: 60_000 });
     await app.receiver.close();
 
+    const ofMine = ["--receiver", "mine", "--db", other];
     const foreign = await cli(["inbox", "release", one, "--db", other]);
     expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
-    const released = ["inbox", "release", one, "nobody", "--receiver", "mine", "--db", other];
+    const released = ["inbox", "release", one, "nobody", ...ofMine];
     const { code, value } = await cliJson<Failed>(released);
     expect(code).toBe(1);
     expect(value).toMatchObject({ released: [one], failed: [{ id: "nobody" }] });
     expect(value.error.message).toContain("inbox list");
 
-    const waiting = await cli(["inbox", "discard", one, "--db", other]);
+    const waiting = await cli(["inbox", "discard", one, ...ofMine]);
     expect([waiting.code, waiting.err]).toEqual([1, expect.stringContaining("only held and dead")]);
-    const discarded = await cli(["inbox", "discard", two, "--db", other]);
+    const discarded = await cli(["inbox", "discard", two, ...ofMine]);
     expect([discarded.code, discarded.out]).toEqual([0, `${two} discarded\n`]);
     expect((await cli(["inbox", "show", two, "--db", other])).code).toBe(1);
   });
 
   it("prune deletes what the retention it is given does not keep", async () => {
     const old = join(folder, "old.db");
-    const tenDaysAgo = { now: () => Date.now() - 10 * 86_400_000, setTimeout, clearTimeout };
-    const app = openApp(old, "reports", tenDaysAgo);
+    const app = openApp(old, "reports", daysAgo(10));
     await app.send("report.complete");
     await app.send("unknown");
     await app.receiver.idle({ timeoutMs: 60_000 });
@@ -164,6 +168,19 @@ describe("reporthook inbox", () => {
     expect((await cli(["inbox", "prune", "--db", old])).out).toBe("Deleted 1.\n");
     const left = await cliJson(["inbox", "prune", "--parked-days", "9", "--db", old]);
     expect(left.value).toEqual({ pruned: 1 });
+  });
+
+  it("says the same whether or not the API key is a short word", async () => {
+    const file = join(folder, "short-key.db");
+    const app = openApp(file, "reports", daysAgo(3));
+    const id = await app.send("test_webhook_endpoint");
+    await app.receiver.idle({ timeoutMs: 60_000 });
+    await app.receiver.close();
+    for (const args of [["list"], ["list", "--json"], ["stats"], ["export", id]]) {
+      const command = ["inbox", ...args, "--db", file];
+      const { out } = await cli(command, { env: { REPORTS_API_KEY: "test" } });
+      expect(out).toBe((await cli(command)).out);
+    }
   });
 
   it.each([

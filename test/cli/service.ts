@@ -91,6 +91,20 @@ describe("reporthook request", () => {
   });
 });
 
+describe("an option without its value", () => {
+  it.each([
+    ["--domain", ["request"]],
+    ["--metric", ["request", "--domain", "a.example"]],
+    ["--granularity", ["request", "--domain", "a.example"]],
+    ["--report-id", ["trigger", "report.complete"]],
+  ])("does not take the next one as it: %s --json", async (option, args) => {
+    const to = await answering(200, "");
+    const { code, value } = await cliJson<Failed>([...args, "--to", to, option], { env });
+    expect([code, value.error.message]).toEqual([2, `${option} needs a value, not --json`]);
+    expect(emulator.reports.list()).toEqual([]);
+  });
+});
+
 describe("reporthook trigger", () => {
   it("sends each notification so that the service vouches for it", async () => {
     const receiver = createReceiver({

@@ -32,6 +32,8 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["an unknown state", ["inbox", "list", "--db", "a", "--state", "lost"], "parked"],
     ["nothing to release", ["inbox", "release", "--db", "a"], "--reason"],
     ["both kinds", ["inbox", "release", "x", "--reason", "poison", "--db", "a"], "--reason"],
+    ["a host that is none", ["dev", "--host="], "an address of this machine"],
+    ["an option as a value", ["inbox", "list", "--db", "--state"], "--db needs a value"],
     ["a receiver of no name", ["inbox", "list", "--db", "a", "--receiver", "a:b"], "option name"],
     ["an inbox that is none", ["dev", "--db", ":memory:"], "name a file"],
     ["an inbox without a name", ["dev", "--db", ""], "name a file"],

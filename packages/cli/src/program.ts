@@ -6,7 +6,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addRequest, addTest } from "./commands/service-calls.ts";
 import { addTrigger } from "./commands/trigger.ts";
-import { jsonOption, withExamples } from "./lib/options.ts";
+import { assertValues, jsonOption, withExamples } from "./lib/options.ts";
 import type { Terminal } from "./lib/terminal.ts";
 
 /** Creates the command line with all commands. */
@@ -19,6 +19,7 @@ export function createProgram(terminal: Terminal): Command {
     .addOption(jsonOption())
     .enablePositionalOptions()
     .exitOverride()
+    .hook("preAction", (_, command) => assertValues(command))
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
       // With --json, help that was not requested is an error.

@@ -37,7 +37,8 @@ export interface Emulator {
   };
   /**
    * Serves the same over HTTP, once, until `close()`. Defaults: port 0, which takes a free one, and host
-   * `127.0.0.1`. Rejects with a TypeError for an invalid port, and with the system's error if it is unavailable.
+   * `127.0.0.1`. Rejects with a TypeError for an invalid port or an empty host, and with the system's error if it is
+   * unavailable.
    */
   listen(port?: number, host?: string): Promise<{ readonly url: string }>;
   /**

@@ -13,7 +13,14 @@ import {
 import { dashboardPort } from "../lib/environment.ts";
 import { pairs } from "../lib/layout.ts";
 import { startListening, untilEnd } from "../lib/listen.ts";
-import { integer, jsonOption, loopback, receiverName, withExamples } from "../lib/options.ts";
+import {
+  integer,
+  jsonOption,
+  loopback,
+  receiverName,
+  usualReceiver,
+  withExamples,
+} from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 interface ShownOptions extends InboxSource {
@@ -30,7 +37,12 @@ export function addDashboard(program: Command, terminal: Terminal): void {
       "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
         "the app runs. It answers only this machine.",
     )
-    .option("--receiver <name>", "the receiver whose deliveries are shown", receiverName, "reports")
+    .option(
+      "--receiver <name>",
+      "the receiver whose deliveries are shown",
+      receiverName,
+      usualReceiver,
+    )
     .option(
       "--port <port>",
       "port to listen on; 0 takes a free one",

@@ -13,7 +13,7 @@ import {
   playgroundPort,
 } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { file, integer, jsonOption, url, withExamples } from "../lib/options.ts";
+import { file, host, integer, jsonOption, url, withExamples } from "../lib/options.ts";
 import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -44,7 +44,7 @@ export function addDev(program: Command, terminal: Terminal): void {
       integer(0, 65_535),
       playgroundPort,
     )
-    .option("--host <host>", "the address to listen on", "127.0.0.1")
+    .option("--host <host>", "the address to listen on", host, "127.0.0.1")
     .option("--db <file>", `the playground's inbox (default: ${playgroundFile})`, file)
     .addOption(
       choiceOption("--output <what>", "what is printed; quiet: problems only, for scripts", [
@@ -66,7 +66,7 @@ export function addDev(program: Command, terminal: Terminal): void {
 }
 
 async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
-  const { port, host, db, output } = options;
+  const { port, db, output } = options;
   if (options.forward !== undefined && db !== undefined) {
     throw new UsageError(
       "--db is the playground's inbox, and --forward uses none: omit one of them",
@@ -84,10 +84,10 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
     terminal.print(eventLines(event, { apiKey, to }, terminal).join("\n"));
   };
   const playground = await terminal.during("Starting", () =>
-    startPlayground({ port, host, apiKey, to, tell }),
+    startPlayground({ port, host: options.host, apiKey, to, tell }),
   );
   try {
-    await operate(terminal, { playground, apiKey, to, host, isQuiet });
+    await operate(terminal, { playground, apiKey, to, host: options.host, isQuiet });
   } finally {
     await playground.close();
   }

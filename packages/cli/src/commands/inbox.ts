@@ -1,8 +1,7 @@
 import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import {
-  type DiscardOptions,
-  type OfReceiver,
+  type ManyOptions,
   type ReleaseOptions,
   runDiscard,
   runRelease,
@@ -21,7 +20,14 @@ import {
 } from "../inbox/look.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
 import { runWatch, type WatchOptions } from "../inbox/watch.ts";
-import { type Example, integer, jsonOption, receiverName, withExamples } from "../lib/options.ts";
+import {
+  type Example,
+  integer,
+  jsonOption,
+  receiverName,
+  usualReceiver,
+  withExamples,
+} from "../lib/options.ts";
 import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -107,9 +113,9 @@ function addRelease(add: Add, terminal: Terminal): void {
   const command = add("release [ids...]", what, [two, releasedAll, scripted])
     .addOption(reasonOption("all deliveries"))
     .addOption(choiceOption("--state <state>", "all in this state (default: parked)", states));
-  forMany(command)
-    .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((ids: string[], options: ReleaseOptions) => runRelease(terminal, ids, options));
+  forMany(command).action((ids: string[], options: ReleaseOptions) =>
+    runRelease(terminal, ids, options),
+  );
 }
 
 function addRetry(add: Add, terminal: Terminal): void {
@@ -117,9 +123,9 @@ function addRetry(add: Add, terminal: Terminal): void {
     ["the service is back", "reporthook inbox retry --all"],
     ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
   ]);
-  forMany(command)
-    .option("--receiver <name>", theirs, receiverName, "reports")
-    .action((ids: string[], options: OfReceiver) => runRetry(terminal, ids, options));
+  forMany(command).action((ids: string[], options: ManyOptions) =>
+    runRetry(terminal, ids, options),
+  );
 }
 
 function addDiscard(add: Add, terminal: Terminal): void {
@@ -127,9 +133,9 @@ function addDiscard(add: Add, terminal: Terminal): void {
     ["a useless one", "reporthook inbox discard 01m7qk2v"],
     ["all of a kind", "reporthook inbox discard --reason unsigned"],
   ]).addOption(reasonOption("all deliveries"));
-  forMany(command)
-    .option("--receiver <name>", ofReceiver, receiverName)
-    .action((ids: string[], options: DiscardOptions) => runDiscard(terminal, ids, options));
+  forMany(command).action((ids: string[], options: ManyOptions) =>
+    runDiscard(terminal, ids, options),
+  );
 }
 
 function addWatch(add: Add, terminal: Terminal): void {
@@ -148,7 +154,7 @@ function addExport(add: Add, terminal: Terminal): void {
     ["send it to your app", `reporthook trigger --from fixture.json --to ${to}`],
   ])
     .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
-    .option("--receiver <name>", theirs, receiverName, "reports")
+    .option("--receiver <name>", theirs, receiverName, usualReceiver)
     .action((id: string, options: ExportOptions) => exportFixture(terminal, id, options));
 }
 
@@ -185,6 +191,7 @@ function forList(command: Command): Command {
 /** Adds the options that choose many deliveries to act on. */
 function forMany(command: Command): Command {
   return withFilters(command, "all deliveries")
+    .option("--receiver <name>", theirs, receiverName, usualReceiver)
     .option("--all", "every delivery that allows it")
     .option("--yes", "do not ask");
 }

@@ -4,27 +4,25 @@ import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, isFiltered, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
 import { allOf, onMany, type Verb } from "./many.ts";
-import { type InboxSource, noSuch, warnOfOthers, withInbox, withOpenInbox } from "./source.ts";
+import {
+  type InboxSource,
+  noSuch,
+  tellOfOthers,
+  warnOfOthers,
+  withInbox,
+  withOpenInbox,
+} from "./source.ts";
 
-/** Options that choose many deliveries. */
-interface ManyOptions extends InboxSource, FilterOptions {
+/** Options of `inbox retry` and `inbox discard`, which choose many deliveries of a receiver. */
+export interface ManyOptions extends InboxSource, FilterOptions {
+  readonly receiver: string;
   readonly all?: true;
   readonly yes?: true;
 }
 
-/** The inbox and the receiver of a command. */
-export interface OfReceiver extends ManyOptions {
-  readonly receiver: string;
-}
-
 /** Options of `inbox release`. */
-export interface ReleaseOptions extends OfReceiver {
+export interface ReleaseOptions extends ManyOptions {
   readonly state?: State | "parked";
-}
-
-/** Options of `inbox discard`. */
-export interface DiscardOptions extends ManyOptions {
-  readonly receiver?: string;
 }
 
 const releasing: Verb = { verb: "release", doing: "Releasing", done: "released" };
@@ -56,9 +54,9 @@ export async function runRelease(
       });
     });
   }
-  const query = { ...queryOf(options), receiver, state: state ?? "parked" };
+  const query = { ...queryOf(options), state: state ?? "parked" };
   await many(terminal, releasing, options, {
-    find: (inbox) => allOf(inbox, query),
+    find: (inbox, of) => allOf(inbox, { ...query, receiver: of }),
     act: (inbox, id) => inbox.release({ receiver, id, now: Date.now() }),
   });
 }
@@ -67,7 +65,7 @@ export async function runRelease(
 export async function runRetry(
   terminal: Terminal,
   ids: readonly string[],
-  options: OfReceiver,
+  options: ManyOptions,
 ): Promise<void> {
   const { receiver } = options;
   if (areNamed(ids, options, retrying)) {
@@ -79,13 +77,13 @@ export async function runRetry(
       }),
     );
   }
-  const query = { ...queryOf(options), receiver };
   const waits = ({ nextAttemptAt }: Entry): boolean => (nextAttemptAt?.getTime() ?? 0) > Date.now();
   await many(terminal, retrying, options, {
-    find: async (inbox) =>
-      (await allOf(inbox, { ...query, state: "received" }, { ...query, state: "verified" })).filter(
-        waits,
-      ),
+    find: async (inbox, of) => {
+      const query = { ...queryOf(options), receiver: of };
+      const states = ["received", "verified"] as const;
+      return (await allOf(inbox, ...states.map((state) => ({ ...query, state })))).filter(waits);
+    },
     act: (inbox, id) => inbox.release({ receiver, retry: id, now: Date.now() }),
   });
 }
@@ -94,22 +92,21 @@ export async function runRetry(
 export async function runDiscard(
   terminal: Terminal,
   ids: readonly string[],
-  options: DiscardOptions,
+  options: ManyOptions,
 ): Promise<void> {
   const { receiver } = options;
   if (areNamed(ids, options, discarding)) {
     return withInbox(terminal, options, "Discarding", (inbox, source) =>
       each(terminal, ids, "discarded", async (given) => {
         const { id } = await mustFind(inbox, given, receiver, source);
-        await inbox.discard(id);
+        await inbox.discard(id, receiver);
         return id;
       }),
     );
   }
-  const query: Parameters<Inbox["list"]>[0] = { ...queryOf(options), receiver, state: "parked" };
   await many(terminal, discarding, options, {
-    find: (inbox) => allOf(inbox, query),
-    act: (inbox, id) => inbox.discard(id),
+    find: (inbox, of) => allOf(inbox, { ...queryOf(options), receiver: of, state: "parked" }),
+    act: (inbox, id) => inbox.discard(id, receiver),
   });
 }
 
@@ -126,32 +123,35 @@ function areNamed(
   throw new UsageError(`Name the deliveries to ${verb}, or choose a kind with ${kinds} or --all`);
 }
 
-/** Finds deliveries and applies an action to each. */
+/** Finds deliveries of the receiver and applies an action to each; says if only others have such. */
 async function many(
   terminal: Terminal,
   verb: Verb,
-  options: ManyOptions & { readonly receiver?: string },
+  options: ManyOptions,
   {
     find,
     act,
   }: {
-    readonly find: (inbox: Inbox) => Promise<Entry[]>;
+    /** Finds those of a receiver, or of all. */
+    readonly find: (inbox: Inbox, receiver?: string) => Promise<Entry[]>;
     readonly act: (inbox: Inbox, id: string) => Promise<unknown>;
   },
 ): Promise<void> {
   const { receiver, yes = false } = options;
   await withOpenInbox(terminal, options, async (inbox, source) => {
-    const entries = await terminal.during("Looking", () => find(inbox));
+    const entries = await terminal.during("Looking", () => find(inbox, receiver));
     await onMany(terminal, verb, { entries, yes }, (id) => act(inbox, id));
-    if (entries.length > 0 || receiver === undefined) return;
-    await warnOfOthers(terminal, inbox, source, receiver);
+    if (entries.length > 0 || terminal.json) return;
+    const others = await find(inbox);
+    if (others.length > 0) tellOfOthers(terminal, others.length);
+    else await warnOfOthers(terminal, inbox, source, receiver);
   });
 }
 
 async function mustFind(
   inbox: Inbox,
   given: string,
-  receiver: string | undefined,
+  receiver: string,
   source: InboxSource,
 ): Promise<Entry> {
   const id = await findId(inbox, given, source);

@@ -1,11 +1,20 @@
 import { realpathSync } from "node:fs";
-import type { Inbox, State } from "@reporthook/core";
+import type { Entry, Inbox, InboxQuery, State } from "@reporthook/core";
+import { isParked } from "@reporthook/core/store";
+import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
-import { nextSteps } from "./next-steps.ts";
+import { type Named, nextSteps } from "./next-steps.ts";
 import { printRefusedKey, refusedWaitMs } from "./refused-key.ts";
-import { fileSize, type InboxSource, noSuch, warnOfOthers, withInbox } from "./source.ts";
+import {
+  fileSize,
+  type InboxSource,
+  noSuch,
+  tellOfOthers,
+  warnOfOthers,
+  withInbox,
+} from "./source.ts";
 import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
 
 const dayMs = 86_400_000;
@@ -47,9 +56,7 @@ export async function runList(terminal: Terminal, options: ListOptions): Promise
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);
-    for (const line of [...whyLines(entries, terminal), ...nextSteps(entries, named, terminal)]) {
-      terminal.tell(line);
-    }
+    await tellParked(terminal, inbox, { entries, query: { ...query, limit } }, named);
   });
 }
 
@@ -84,13 +91,8 @@ export async function runStats(terminal: Terminal, options: OfOne): Promise<void
     }
     for (const line of statsLines(result, terminal)) terminal.print(line);
     const query = { receiver, state: "parked", newestFirst: true, limit: whyMax } as const;
-    const parked = terminal.json ? [] : await inbox.list(query);
-    for (const line of [
-      ...whyLines(parked, terminal),
-      ...nextSteps(parked, { ...source, receiver }, terminal),
-    ]) {
-      terminal.tell(line);
-    }
+    const entries = terminal.json ? [] : await inbox.list(query);
+    await tellParked(terminal, inbox, { entries, query }, { ...source, receiver });
     await warnIfNamed(terminal, inbox, source, receiver);
   });
 }
@@ -113,6 +115,27 @@ export async function runPrune(
     terminal.print(`Deleted ${pruned}.`);
   };
   await withInbox(terminal, source, "Deleting expired deliveries", work, retention);
+}
+
+/** Tells why entries are parked, and the commands for them; those without --receiver act on the usual one's only. */
+async function tellParked(
+  terminal: Terminal,
+  inbox: Inbox,
+  { entries, query }: { readonly entries: readonly Entry[]; readonly query: InboxQuery },
+  source: Named,
+): Promise<void> {
+  const parked = entries.filter(({ state }) => isParked(state));
+  if (terminal.json || parked.length === 0) return;
+  let own = parked;
+  if (query.receiver === undefined) {
+    const usual = await inbox.list({ ...query, receiver: usualReceiver });
+    const ids = new Set(usual.map(({ id }) => id));
+    own = parked.filter(({ id }) => ids.has(id));
+  }
+  for (const line of [...whyLines(parked, terminal), ...nextSteps(own, source, terminal)]) {
+    terminal.tell(line);
+  }
+  tellOfOthers(terminal, parked.length - own.length);
 }
 
 async function warnIfNamed(

@@ -180,6 +180,11 @@ export async function warnOfOthers(
   terminal.tell(terminal.clean(text));
 }
 
+/** Tells how many deliveries of the kind that a command is about belong to other receivers than its own. */
+export function tellOfOthers(terminal: Terminal, count: number): void {
+  if (count > 0) terminal.tell(`Of other receivers: ${count}; name one with --receiver.`);
+}
+
 /**
  * The size of a file in bytes; 0 if it does not exist.
  *

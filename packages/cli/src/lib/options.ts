@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { UsageError } from "./errors.ts";
 import { isLoopback } from "./listen.ts";
 
 /** Parses an absolute http(s) address. */
@@ -12,9 +13,16 @@ export function url(given: string): string {
   throw new InvalidArgumentError(`It must be an absolute http(s) URL${hint}.`);
 }
 
+/** Parses an address to listen on. */
+export function host(given: string): string {
+  const address = given.replace(/^\[(.*)\]$/, "$1");
+  if (address !== "") return address;
+  throw new InvalidArgumentError("It must name an address of this machine, like 127.0.0.1.");
+}
+
 /** Parses an address that only this machine can reach. */
 export function loopback(given: string): string {
-  if (isLoopback(given)) return given.replaceAll(/[[\]]/g, "");
+  if (isLoopback(given)) return host(given);
   throw new InvalidArgumentError(
     "It must be 127.0.0.1, ::1 or localhost, because there is no login. To let others in, mount the dashboard in your app with authorize.",
   );
@@ -28,6 +36,9 @@ export function integer(least: number, most: number): (given: string) => number 
     throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   };
 }
+
+/** The receiver's name in an app that sets none. */
+export const usualReceiver = "reports";
 
 /** Parses a receiver's name. */
 export function receiverName(given: string): string {
@@ -46,6 +57,15 @@ export function file(given: string): string {
 /** Appends a value to a list. */
 export function collect(given: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), given];
+}
+
+/** @throws UsageError if an option took the one after it as its value */
+export function assertValues(command: Command): void {
+  for (const option of command.options) {
+    const given: unknown = command.getOptionValue(option.attributeName());
+    const taken = [given].flat().find((value) => String(value).startsWith("--"));
+    if (taken !== undefined) throw new UsageError(`${option.long} needs a value, not ${taken}`);
+  }
 }
 
 /** The option of every command. */

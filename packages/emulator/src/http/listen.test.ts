@@ -58,6 +58,13 @@ test.each(["x", -1, 65_536, 1.5])("listen() refuses the port %s", async (port) =
   await expect(listening).rejects.toThrow("port must be a whole number");
 });
 
+test.each(["", "[]"])(
+  "listen() refuses the host %j, which would be every address",
+  async (host) => {
+    await expect(createEmulator().listen(0, host)).rejects.toThrow("host must name an address");
+  },
+);
+
 test("listen() answers 404 in JSON when the path is unknown, and never shows the key", async () => {
   const { url } = await listening();
   for (const path of ["/", "/v1/webhooks/authorize/test-api-key", "//x", "/?test-api-key"]) {
@@ -142,6 +149,7 @@ test("listen() gives a URL that can be called when the host is a wildcard or IPv
     ["0.0.0.0", "127.0.0.1"],
     ["localhost", "localhost"],
     ["::1", "[::1]"],
+    ["[::1]", "[::1]"],
   ] as const) {
     const emulator = createEmulator();
     const listening = await emulator.listen(0, host).catch((error) => error as { code: string });

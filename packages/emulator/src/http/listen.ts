@@ -10,7 +10,10 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Serves over HTTP. Rejects with a TypeError for an invalid port, with the system's error if it is unavailable. */
+/**
+ * Serves over HTTP. Rejects with a TypeError for an invalid port or an empty host, with the system's error if it is
+ * unavailable.
+ */
 export async function listen(
   answer: (call: IncomingCall) => Promise<ServiceReply>,
   port: number,
@@ -20,13 +23,18 @@ export async function listen(
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`listen: port must be a whole number from 0 to 65535, not ${String(port)}`);
   }
+  const address = host.replace(/^\[(.*)\]$/, "$1");
+  // Node would listen at every address of this machine.
+  if (address === "") {
+    throw new TypeError("listen: host must name an address of this machine, like 127.0.0.1");
+  }
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => void respond(request, response, answer));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, resolve);
+    server.listen(port, address, resolve);
   });
-  return { url: urlOf(server, host), close: () => close(server) };
+  return { url: urlOf(server, address), close: () => close(server) };
 }
 
 async function respond(
