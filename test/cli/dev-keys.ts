@@ -104,6 +104,35 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     await end(dev);
   });
 
+  it("draws the last line no more once it ends, while a key's action is under way", async () => {
+    const asked = createServer();
+    asked.listen(0, "127.0.0.1");
+    await once(asked, "listening");
+    const app = `http://127.0.0.1:${(asked.address() as AddressInfo).port}/hook`;
+    const dev = startOnTerminal(["dev", "--port", "0", "--forward", app], { cwd: folder });
+    await dev.shown("No notification yet");
+    dev.press("t");
+    await once(asked, "request");
+    const text = await end(dev);
+    expect(stripVTControlCharacters(text)).not.toMatch(/page *ended 0/);
+    asked.close();
+    asked.closeAllConnections();
+  });
+
+  it("Ctrl-C at its question ends it", async () => {
+    const app = createServer((_, res) => void res.end('{"code":"unsupported_media_type"}'));
+    await listenOnUsual(app);
+    const dev = startOnTerminal(["dev", "--port", "0"], { cwd: folder });
+    await dev.shown("[y/N]");
+    dev.press(ctrlC);
+    const { code, text, settings } = await dev.ended();
+    expect([code, settings]).toEqual([1, expect.stringMatching(/ icanon .* echo /s)]);
+    expect(text).toContain("Ended with Ctrl-C");
+    expect(text).not.toContain("The playground is running");
+    app.close();
+    app.closeAllConnections();
+  });
+
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
     "%s ends it, and restores the terminal",
     async (signal) => {

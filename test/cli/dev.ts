@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -194,13 +194,59 @@ describe("reporthook dev", () => {
     expect([far.code, far.err]).toEqual([1, expect.stringContaining("another with --host")]);
   });
 
+  it("takes nothing from web pages, whatever name they have for this machine", async () => {
+    const { dev, url } = await startDev("--db", "pages.db");
+    const { port } = new URL(url);
+    const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
+      const asking = request(`${url}/batch/v4/request-report`, { method: "POST", headers });
+      asking.end('{"webhook_url":"http://127.0.0.1:9/hook"}');
+      const [answer] = await once(asking, "response");
+      answer.resume();
+      return answer.statusCode;
+    };
+    for (const headers of [
+      { origin: "https://page.example" },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { host: `rebound.example:${port}` },
+      { host: "127.0.0.1.rebound.example" },
+    ]) {
+      expect([headers, await answerTo(headers)]).toEqual([headers, 403]);
+    }
+    const hook = await fetch(`${url}/webhooks/reports`, {
+      method: "POST",
+      headers: { origin: "https://page.example" },
+    });
+    expect([hook.status, await hook.text()]).toEqual([403, expect.stringContaining("web pages")]);
+    expect(dev.out()).not.toContain("received");
+    for (const host of [`localhost:${port}`, `127.0.0.2:${port}`, "[::1]"]) {
+      expect([host, await answerTo({ host, "sec-fetch-site": "none" })]).toEqual([host, 200]);
+    }
+    await end(dev);
+  });
+
+  it("takes any name of this machine if others may reach it, and still nothing from web pages", async () => {
+    const { dev, url } = await startDev("--db", "open.db", "--host", "0.0.0.0");
+    const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
+      const asking = request(`${url}/`, { headers });
+      const [answer] = await once(asking.end(), "response");
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect(await answerTo({ host: "playground:4747" })).toBe(404);
+    expect(await answerTo({ origin: "http://playground:4747" })).toBe(403);
+    dev.child.kill("SIGTERM");
+    expect((await dev.ended()).code).toBe(0);
+  });
+
   it("passes on to itself once, by whatever name it is given", async () => {
     const port = String(await freePort());
     const { dev, url } = await startDev(
       "--port",
       port,
       "--forward",
-      `http://0.0.0.0:${port}/webhooks/reports`,
+      `http://localhost:${port}/webhooks/reports`,
     );
     const { code, out } = await cli(["trigger", "report", "--to", `${url}/webhooks/reports`]);
     expect([code, out]).toEqual([1, expect.stringContaining("leads back here")]);

@@ -8,8 +8,8 @@ export interface Keyboard {
 const arrows: Readonly<Record<string, string>> = { up: "↑", down: "↓" };
 
 /**
- * Reads single keys from a terminal: Ctrl-C and `q` end, Ctrl-Z suspends. The terminal's mode is restored by `close`, and
- * when the process ends in any other way.
+ * Reads single keys from a terminal: Ctrl-C and `q` end, Ctrl-Z suspends, or ends on Windows. The terminal's mode is restored
+ * by `close`, and when the process ends in any other way.
  */
 export function readKeys(
   press: (key: string) => void,
@@ -27,7 +27,9 @@ export function readKeys(
     process.kill(process.pid, "SIGTSTP");
   };
   const onKey = (_: string | undefined, { name, ctrl, sequence = "" }: Key): void => {
-    const isEnd = name === "q" || (ctrl === true && (name === "c" || name === "d"));
+    // Windows can't suspend.
+    const ends = process.platform === "win32" ? ["c", "d", "z"] : ["c", "d"];
+    const isEnd = name === "q" || (ctrl === true && ends.includes(name ?? ""));
     if (isEnd) end();
     else if (ctrl === true && name === "z") suspend();
     else if (ctrl !== true) press(arrows[name ?? ""] ?? name ?? sequence);

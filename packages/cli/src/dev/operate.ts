@@ -29,15 +29,16 @@ export async function operate(terminal: Terminal, running: RunningPlayground): P
     warnOfOthers(terminal, running);
   }
   const footer = hasKeys ? (): string => chosenLine(playground) : null;
+  const drawFooter = (): void => {
+    if (!ending.signal.aborted) terminal.footer(footer);
+  };
   const press = (key: string): void => {
     act(terminal, running, key, hasKeys)
       .catch((error: unknown) => terminal.print(terminal.clean(exitStatusOf(error).message)))
-      .finally(() => terminal.footer(footer));
+      .finally(drawFooter);
   };
-  const input = hasKeys
-    ? readKeys(press, end, () => terminal.footer(footer))
-    : readLetters(press, end);
-  terminal.footer(footer);
+  const input = hasKeys ? readKeys(press, end, drawFooter) : readLetters(press, end);
+  drawFooter();
   try {
     await ended;
   } finally {

@@ -18,7 +18,7 @@ import { AppSender } from "./app-sender.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
 import { History, type SentNotification, signatureHeader } from "./history.ts";
 import { createOwnReceiver, dashboardLogger, warnTo } from "./own-receiver.ts";
-import { type Handle, passTo, serveFetch } from "./serve.ts";
+import { answerErrors, type Handle, pageProblem, passTo, serveFetch } from "./serve.ts";
 
 /** Options of {@link startPlayground}. */
 export interface PlaygroundOptions {
@@ -41,7 +41,7 @@ export const completeMs = 2_000;
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const playground = new Playground(options);
   try {
-    await playground.listen(options.port, options.host);
+    await playground.listen(options.port);
     return playground;
   } catch (error) {
     await playground.close();
@@ -59,6 +59,7 @@ export class Playground {
   broken = false;
   readonly history: History = new History();
 
+  readonly #host: string;
   readonly #tell: Tell;
   readonly #sender: AppSender;
   readonly #emulator: Emulator;
@@ -72,7 +73,8 @@ export class Playground {
   readonly #server: Server;
   readonly #completing = new Map<string, NodeJS.Timeout>();
 
-  constructor({ apiKey, to, tell }: PlaygroundOptions) {
+  constructor({ host, apiKey, to, tell }: PlaygroundOptions) {
+    this.#host = host;
     this.#tell = tell;
     this.#sender = new AppSender(this.history, tell);
     this.#emulator = createEmulator({ apiKey, deliver: (request) => this.#deliver(request) });
@@ -95,9 +97,9 @@ export class Playground {
   }
 
   /** Opens the inbox, and listens. */
-  async listen(port: number, host: string): Promise<void> {
+  async listen(port: number): Promise<void> {
     await this.#receiver?.start();
-    this.url = await startListening(this.#server, port, host);
+    this.url = await startListening(this.#server, port, this.#host);
     this.webhook = this.url + webhookPath;
     this.dashboard = isLoopback(new URL(this.url).hostname) ? this.url + dashboardPath : null;
   }
@@ -153,11 +155,13 @@ export class Playground {
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const [path] = (req.url ?? "/").split("?");
-    if (path === webhookPath) return this.#webhook(req, res);
     if (`${path}/`.startsWith(dashboardPath)) return this.#dashboard(req, res);
     if (path === "/" && req.method === "GET" && req.headers.accept?.includes("text/html")) {
       return void res.writeHead(302, { location: dashboardPath }).end();
     }
+    const problem = pageProblem(req, this.#host);
+    if (problem !== null) return answerErrors(res, 403, problem);
+    if (path === webhookPath) return this.#webhook(req, res);
     await this.#service(req, res);
     this.#completeReports();
   }

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isLoopback } from "../lib/listen.ts";
 import type { AppSender } from "./app-sender.ts";
 
 /** Answers one request of a Node server. */
@@ -61,7 +62,22 @@ export function passTo(url: string, sender: AppSender): Handle {
   };
 }
 
-function answerErrors(res: ServerResponse, status: number, error: string): void {
+/**
+ * Why a request is refused that a page in the developer's browser may have sent; null if none has. A page names its origin or
+ * its site. If only this machine can reach `host`, another name in the request was rebound to it.
+ */
+export function pageProblem({ headers }: IncomingMessage, host: string): string | null {
+  const { origin, "sec-fetch-site": site = "none", host: name = "" } = headers;
+  if (origin !== undefined || (site !== "none" && site !== "same-origin")) {
+    return "The playground takes nothing from web pages: send it from a program";
+  }
+  const asked = URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
+  if (!isLoopback(host) || isLoopback(asked)) return null;
+  return `The playground listens at ${host} only, not at ${name}: use that address, or another --host`;
+}
+
+/** Answers with the service's form of an error. */
+export function answerErrors(res: ServerResponse, status: number, error: string): void {
   const text = JSON.stringify({ errors: [error] });
   res.writeHead(status, { "content-type": "application/json" }).end(text);
 }

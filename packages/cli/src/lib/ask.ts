@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+import { CommandFailed } from "./errors.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Whether a question can be answered on a terminal. */
@@ -7,12 +8,22 @@ export function canAsk({ json }: Terminal): boolean {
   return !json && process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** Asks a question on stderr; only `y` and `yes` mean yes. */
+/**
+ * Asks a question on stderr; only `y` and `yes` mean yes.
+ *
+ * @throws CommandFailed `interrupted` on Ctrl-C, which is no answer
+ */
 export async function ask(question: string): Promise<boolean> {
   const input = createInterface({ input: process.stdin, output: process.stderr });
   const closed = once(input, "close").then(() => "");
+  const interrupted = once(input, "SIGINT").then(() => {
+    throw new CommandFailed("interrupted", "Ended with Ctrl-C: nothing is done");
+  });
   const asked = input.question(`${question} [y/N] `).catch(() => "");
-  const answer = await Promise.race([asked, closed]);
-  input.close();
-  return /^y(es)?$/i.test(answer.trim());
+  try {
+    const answer = await Promise.race([asked, closed, interrupted]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    input.close();
+  }
 }
