@@ -27,7 +27,7 @@ export async function prune(
     for (const reason of parkedPriorities.keys()) {
       const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
       const oldest = () => idsFor(queues, place, reason, atOnce);
-      // Whatever else is done with parked ones meanwhile moves the places of the rest.
+      // Others may release or discard some meanwhile, which moves the places of the rest.
       const isOver = ({ reason: own, endedAt }: StoredDelivery) =>
         own?.code === reason && endedAt < now - keptMs;
       pruned += await pruneOldest(queues, place, oldest, isOver, tellLost);
