@@ -204,15 +204,15 @@ describe("reporthook dev", () => {
       answer.resume();
       return answer.statusCode;
     };
-    for (const headers of [
-      { origin: "https://page.example" },
-      { origin: "null" },
-      { "sec-fetch-site": "cross-site" },
-      { "sec-fetch-site": "same-site" },
-      { host: `rebound.example:${port}` },
-      { host: "127.0.0.1.rebound.example" },
-    ]) {
-      expect([headers, await answerTo(headers)]).toEqual([headers, 403]);
+    for (const [headers, status] of [
+      [{ origin: "https://page.example" }, 403],
+      [{ origin: "null" }, 403],
+      [{ "sec-fetch-site": "cross-site" }, 403],
+      [{ "sec-fetch-site": "same-site" }, 403],
+      [{ host: `rebound.example:${port}` }, 421],
+      [{ host: "127.0.0.1.rebound.example" }, 421],
+    ] as const) {
+      expect([headers, await answerTo(headers)]).toEqual([headers, status]);
     }
     const hook = await fetch(`${url}/webhooks/reports`, {
       method: "POST",

@@ -25,9 +25,10 @@ describe("alarmOf()", () => {
   });
 
   test("tells when most are rejected and none is handled, whenever they came", () => {
-    expect(titleOf({ rejected: 1 })).toBe(rejected);
-    expect(titleOf({ rejected: 2, dead: 1 })).toBe(rejected);
-    expect(titleOf({ rejected: 1, dead: 1 })).toBeUndefined();
+    expect(titleOf({ rejected: 3 })).toBe(rejected);
+    expect(titleOf({ rejected: 2 })).toBeUndefined();
+    expect(titleOf({ rejected: 4, dead: 3 })).toBe(rejected);
+    expect(titleOf({ rejected: 3, dead: 3 })).toBeUndefined();
     expect(titleOf({})).toBeUndefined();
   });
 });

@@ -101,6 +101,19 @@ describe("a refusal", () => {
     }),
   );
 
+  testInBrowser("of a view that fails tells why, although its stream begins", () =>
+    onStage({}, async (page, { url }) => {
+      await page.route("**/api/overview", (route) =>
+        route.request().headers()["accept"] === "text/event-stream"
+          ? route.fulfill({ contentType: "text/event-stream", body: "retry: 1000\n\n" })
+          : route.fulfill({ status: 400, json: { detail: "It is not searched by this." } }),
+      );
+      await page.goto(url);
+      await page.getByText("It is not searched by this.").waitFor();
+      faults(page).length = 0;
+    }),
+  );
+
   testInBrowser("for a while leaves what is shown, and says why beside it", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete");

@@ -8,7 +8,10 @@ interface Alarm {
   readonly hint: string;
 }
 
-/** The alarm of an overview; null while notifications are verified. */
+/** So many may be somebody's junk. */
+const minRejected = 3;
+
+/** The alarm of an overview; null while most notifications pass. */
 export function alarmOf({
   service,
   counts,
@@ -34,5 +37,7 @@ export function alarmOf({
 }
 
 function isMostRejected(some: readonly Counts[]): boolean {
-  return some.reduce((sum, counts) => sum + 2 * counts.rejected - total(counts), 0) > 0;
+  const rejected = some.reduce((sum, counts) => sum + counts.rejected, 0);
+  const all = some.reduce((sum, counts) => sum + total(counts), 0);
+  return rejected >= minRejected && rejected > all / 2;
 }

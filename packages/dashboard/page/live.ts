@@ -156,19 +156,22 @@ const titles: Readonly<Record<number, string>> = {
   403: "You may not view this page",
 };
 
-/** Asks for the reason, which an EventSource does not get; null if there is no refusal, or none with a reason. */
+/**
+ * Asks for the reason, which an EventSource does not get; null if there is no refusal, or none with a reason. Only a stream is
+ * refused for too many pages, and only a plain answer tells why a view fails.
+ */
 async function whyRefused(
   address: string,
   signal: AbortSignal,
 ): Promise<Partial<LiveData<never>> | null> {
   try {
-    const headers = { Accept: "text/event-stream" };
-    const response = await fetch(address, { headers, signal });
-    const { ok, status } = response;
-    if (ok) {
+    let response = await fetch(address, { headers: { Accept: "text/event-stream" }, signal });
+    if (response.ok) {
       await response.body?.cancel();
-      return null;
+      response = await fetch(address, { signal });
     }
+    const { ok, status } = response;
+    if (ok) return null;
     // A login in front answers with its own page.
     const signIn = { detail: "Sign in, then reload this page." };
     const { detail } = status === 401 ? signIn : ((await response.json()) as Partial<Problem>);

@@ -133,7 +133,7 @@ class Answering {
     const person: unknown = await this.#authorize(request);
     if (!person) return null;
     const { name, may } = person as Partial<Record<keyof Viewer, unknown>>;
-    if (typeof person !== "object" || typeof name !== "string") {
+    if (typeof person !== "object" || typeof name !== "string" || name === "") {
       throw new TypeError(
         'dashboard: authorize must return { name: string, may: "view" | "act" }, or null',
       );

@@ -1,6 +1,12 @@
-import { dayMs, type Retention, type StoredDelivery } from "@reporthook/core/store";
+import { dayMs, type Retention } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
-import { foundIn, type Place, parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import {
+  type Found,
+  foundIn,
+  type Place,
+  parkedQueues,
+  type ReceiverQueues,
+} from "../queues/queues.ts";
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
@@ -24,17 +30,17 @@ export async function prune(
   ]);
   let pruned = cleaned.flat().length;
   for (const place of parkedQueues) {
-    for (const reason of parkedPriorities.keys()) {
+    for (const [reason, priority] of parkedPriorities) {
       const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
       const oldest = () => idsFor(queues, place, reason, atOnce);
       // Others may release or discard some meanwhile, which moves the places of the rest.
-      const isOver = ({ reason: own, endedAt }: StoredDelivery) =>
-        own?.code === reason && endedAt < now - keptMs;
+      const isOver = ({ job, jobState }: Found) =>
+        job.priority === priority && jobState.stored.endedAt < now - keptMs;
       pruned += await pruneOldest(queues, place, oldest, isOver, tellLost);
     }
   }
   const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
-  const isOver = ({ endedAt }: StoredDelivery) => endedAt < now - dayMs;
+  const isOver = ({ jobState }: Found) => jobState.stored.endedAt < now - dayMs;
   return pruned + (await pruneOldest(queues, "unsigned", tests, isOver, () => {}));
 }
 
@@ -43,7 +49,7 @@ async function pruneOldest(
   queues: ReceiverQueues,
   place: Place,
   oldest: () => Promise<readonly string[]>,
-  isOver: (stored: StoredDelivery) => boolean,
+  isOver: (found: Found) => boolean,
   tellLost: (id: string) => void,
 ): Promise<number> {
   let pruned = 0;
@@ -53,7 +59,7 @@ async function pruneOldest(
     for (const id of ids) {
       const job = await queues.of(place).getJob(id);
       const found = job === undefined ? null : foundIn(place, job);
-      if (found !== null && !isOver(found.jobState.stored)) return pruned;
+      if (found !== null && !isOver(found)) return pruned;
       if (found !== null) await forget(queues, found);
       else if (await isRemoved(queues.of(place), id)) tellLost(id);
       else continue;

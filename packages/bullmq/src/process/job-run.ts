@@ -109,10 +109,10 @@ export class JobRun implements RunningJob {
   async #hasGoneOn(): Promise<boolean> {
     if (this.#damage === null && isFresh(this.held)) return false;
     let isOver = false;
-    await this.#insist(async () => {
+    const isKnown = await this.#insist(async () => {
       isOver = await resume(this.#queues, this.held);
     });
-    return isOver || this.lost;
+    return isOver || !isKnown;
   }
 
   async #isStillOwned(): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import {
+  type DiscardOptions,
   type ManyOptions,
   type ReleaseOptions,
   runDiscard,
@@ -113,9 +114,9 @@ function addRelease(add: Add, terminal: Terminal): void {
   const command = add("release [ids...]", what, [two, releasedAll, scripted])
     .addOption(reasonOption("all deliveries"))
     .addOption(choiceOption("--state <state>", "all in this state (default: parked)", states));
-  forMany(command).action((ids: string[], options: ReleaseOptions) =>
-    runRelease(terminal, ids, options),
-  );
+  forMany(command)
+    .option("--receiver <name>", theirs, receiverName, usualReceiver)
+    .action((ids: string[], options: ReleaseOptions) => runRelease(terminal, ids, options));
 }
 
 function addRetry(add: Add, terminal: Terminal): void {
@@ -123,9 +124,9 @@ function addRetry(add: Add, terminal: Terminal): void {
     ["the service is back", "reporthook inbox retry --all"],
     ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
   ]);
-  forMany(command).action((ids: string[], options: ManyOptions) =>
-    runRetry(terminal, ids, options),
-  );
+  forMany(command)
+    .option("--receiver <name>", theirs, receiverName, usualReceiver)
+    .action((ids: string[], options: ManyOptions) => runRetry(terminal, ids, options));
 }
 
 function addDiscard(add: Add, terminal: Terminal): void {
@@ -133,9 +134,13 @@ function addDiscard(add: Add, terminal: Terminal): void {
     ["a useless one", "reporthook inbox discard 01m7qk2v"],
     ["all of a kind", "reporthook inbox discard --reason unsigned"],
   ]).addOption(reasonOption("all deliveries"));
-  forMany(command).action((ids: string[], options: ManyOptions) =>
-    runDiscard(terminal, ids, options),
-  );
+  forMany(command)
+    .option(
+      "--receiver <name>",
+      `${theirs} (default: ${usualReceiver}; of an id: any)`,
+      receiverName,
+    )
+    .action((ids: string[], options: DiscardOptions) => runDiscard(terminal, ids, options));
 }
 
 function addWatch(add: Add, terminal: Terminal): void {
@@ -191,7 +196,6 @@ function forList(command: Command): Command {
 /** Adds the options that choose many deliveries to act on. */
 function forMany(command: Command): Command {
   return withFilters(command, "all deliveries")
-    .option("--receiver <name>", theirs, receiverName, usualReceiver)
     .option("--all", "every delivery that allows it")
     .option("--yes", "do not ask");
 }

@@ -160,7 +160,7 @@ export class Playground {
       return void res.writeHead(302, { location: dashboardPath }).end();
     }
     const problem = pageProblem(req, this.#host);
-    if (problem !== null) return answerErrors(res, 403, problem);
+    if (problem !== null) return answerErrors(res, ...problem);
     if (path === webhookPath) return this.#webhook(req, res);
     await this.#service(req, res);
     this.#completeReports();

@@ -64,16 +64,23 @@ export function passTo(url: string, sender: AppSender): Handle {
 
 /**
  * Why a request is refused that a page in the developer's browser may have sent; null if none has. A page names its origin or
- * its site. If only this machine can reach `host`, another name in the request was rebound to it.
+ * its site: 403. If only this machine can reach `host`, another name in the request was rebound to it: 421, because a 403 would be
+ * taken for a refused API key.
  */
-export function pageProblem({ headers }: IncomingMessage, host: string): string | null {
+export function pageProblem(
+  { headers }: IncomingMessage,
+  host: string,
+): readonly [status: number, error: string] | null {
   const { origin, "sec-fetch-site": site = "none", host: name = "" } = headers;
   if (origin !== undefined || (site !== "none" && site !== "same-origin")) {
-    return "The playground takes nothing from web pages: send it from a program";
+    return [403, "The playground takes nothing from web pages: send it from a program"];
   }
   const asked = URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
   if (!isLoopback(host) || isLoopback(asked)) return null;
-  return `The playground listens at ${host} only, not at ${name}: use that address, or another --host`;
+  return [
+    421,
+    `The playground listens at ${host} only, not at ${name}: use that address, or --host 0.0.0.0`,
+  ];
 }
 
 /** Answers with the service's form of an error. */

@@ -1,5 +1,6 @@
 import { type Entry, type Inbox, ReporthookError, type State } from "@reporthook/core";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, isFiltered, queryOf } from "./filters.ts";
 import { findId } from "./find.ts";
@@ -18,6 +19,11 @@ export interface ManyOptions extends InboxSource, FilterOptions {
   readonly receiver: string;
   readonly all?: true;
   readonly yes?: true;
+}
+
+/** Options of `inbox discard`: an id is clear without a receiver. */
+export interface DiscardOptions extends Omit<ManyOptions, "receiver"> {
+  readonly receiver?: string;
 }
 
 /** Options of `inbox release`. */
@@ -92,28 +98,33 @@ export async function runRetry(
 export async function runDiscard(
   terminal: Terminal,
   ids: readonly string[],
-  options: ManyOptions,
+  options: DiscardOptions,
 ): Promise<void> {
-  const { receiver } = options;
   if (areNamed(ids, options, discarding)) {
     return withInbox(terminal, options, "Discarding", (inbox, source) =>
       each(terminal, ids, "discarded", async (given) => {
-        const { id } = await mustFind(inbox, given, receiver, source);
-        await inbox.discard(id, receiver);
+        const { id } = await mustFind(inbox, given, options.receiver, source);
+        await inbox.discard(id, options.receiver);
         return id;
       }),
     );
   }
-  await many(terminal, discarding, options, {
-    find: (inbox, of) => allOf(inbox, { ...queryOf(options), receiver: of, state: "parked" }),
-    act: (inbox, id) => inbox.discard(id, receiver),
-  });
+  const { receiver = usualReceiver } = options;
+  await many(
+    terminal,
+    discarding,
+    { ...options, receiver },
+    {
+      find: (inbox, of) => allOf(inbox, { ...queryOf(options), receiver: of, state: "parked" }),
+      act: (inbox, id) => inbox.discard(id, receiver),
+    },
+  );
 }
 
 /** Whether ids are named, or else a kind. */
 function areNamed(
   ids: readonly string[],
-  options: ManyOptions,
+  options: DiscardOptions,
   { verb }: Verb,
   isChosen = false,
 ): boolean {
@@ -151,7 +162,7 @@ async function many(
 async function mustFind(
   inbox: Inbox,
   given: string,
-  receiver: string,
+  receiver: string | undefined,
   source: InboxSource,
 ): Promise<Entry> {
   const id = await findId(inbox, given, source);
