@@ -96,10 +96,6 @@ describe("receiverSettingsOf", () => {
       'reusedSignature must be "accept": this inbox notices no signature that comes again, not "hold"',
       { reusedSignature: "hold", inbox: forgetful },
     ],
-    [
-      'reusedSignature must be "accept": ack: "handled" notices no signature that comes again, not "hold"',
-      { reusedSignature: "hold", ack: "handled" },
-    ],
     ["parse must be a function, not an object", { parse: {} }],
     ['schemas["unknown"] must be a Standard Schema, not an object', { schemas: { unknown: {} } }],
     ["schemas must be an object, not 5", { schemas: 5 }],

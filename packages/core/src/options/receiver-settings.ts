@@ -64,7 +64,7 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     unsignedTests: oneOf("unsignedTests", options.unsignedTests, ["accept", "refuse"]),
     unsigned: oneOf("unsigned", options.unsigned, ["hold", "refuse"]),
     expired: oneOf("expired", options.expired, ["hold", "handle-after-outage", "refuse"]),
-    reusedSignature: reuseOf(options, ack),
+    reusedSignature: reuseOf(options),
     parse: syncOr("parse", options.parse),
     schemas: schemasOf(options.schemas),
     retry: retryOf(retry),
@@ -128,15 +128,10 @@ function oneOf<const T>(option: string, given: T | undefined, allowed: readonly 
   return must(option, list, chosen, allowed.includes(chosen));
 }
 
-function reuseOf(
-  { inbox, reusedSignature }: ReceiverOptions,
-  ack: ReceiverSettings["ack"],
-): "accept" | "hold" {
+function reuseOf({ inbox, reusedSignature }: ReceiverOptions): "accept" | "hold" {
   const chosen = oneOf("reusedSignature", reusedSignature, ["accept", "hold"]);
-  const isNoticed = ack === "stored" && inbox?.guarantees?.noticesReuse !== false;
-  const without = ack === "stored" ? "this inbox" : 'ack: "handled"';
-  const expected = `"accept": ${without} notices no signature that comes again`;
-  const fits = chosen === "accept" || isNoticed;
+  const expected = '"accept": this inbox notices no signature that comes again';
+  const fits = chosen === "accept" || inbox?.guarantees?.noticesReuse !== false;
   return must("reusedSignature", expected, chosen, fits);
 }
 
