@@ -8,7 +8,7 @@ export interface Gate {
   hang(): void;
   /** As after a cut cable and a move: what is connected stays silent for good, new connections work. */
   cut(): void;
-  /** Keeps back the first answer that contains this text, and all answers after it on its connection. */
+  /** Keeps back the first answer that contains this text, or follows a request that does, and all after it on its connection. */
   holdAnswers(text: string): void;
   /** Ends what is connected, and drops what was kept back; new connections work. */
   sever(): void;
@@ -31,10 +31,10 @@ export async function openGate(target: string): Promise<Gate> {
     pairs.add(pair);
     for (const [from, other] of [pair, [far, near]] as const) {
       from.on("data", (bytes) => {
-        if (from === far && held !== null && bytes.includes(held)) {
-          from.pause();
-          from.unshift(bytes);
-        } else other.write(bytes);
+        const isHeld = held !== null && bytes.includes(held);
+        if (isHeld) far.pause();
+        if (isHeld && from === far) far.unshift(bytes);
+        else other.write(bytes);
       });
       from.on("error", () => {});
       from.on("close", () => {

@@ -38,11 +38,14 @@ onEachServer((server, { kind, start }) => {
     await direct.work("verify", valid);
     gate.holdAnswers(id);
     const late = behind.consume("handle", dead);
-    const { jobs } = direct.consume("handle", handled);
+    const { consumer, jobs } = direct.consume("handle", handled);
     await reaches(id, "handled");
+    await consumer.stop();
     gate.resume();
-    await behind.patiently(late.consumer.stop(), "stop()");
-    expect([late.jobs.length, jobs.length]).toEqual([0, 1]);
+    const next = await direct.put();
+    await direct.work("verify", valid);
+    await reaches(next, "dead");
+    expect([late.jobs.map((job) => job.id), jobs.length]).toEqual([[next], 1]);
     expect((await direct.inbox.get(id))?.state).toBe("handled");
     await end();
   });
@@ -51,10 +54,15 @@ onEachServer((server, { kind, start }) => {
     const { gate, behind, direct, reaches, end } = await two();
     const id = await direct.put();
     const { recorded } = behind.consume("verify", () => {
-      gate.holdAnswers("");
+      // The last request of recording it.
+      gate.holdAnswers("gone on");
       return dead;
     });
     await reaches(id, "dead");
+    await direct.until(
+      async () => (await direct.inbox.counts("a")).received === 0,
+      "it has left the first queue",
+    );
     gate.sever();
     await behind.until(() => recorded.length === 1, "it is told");
     expect(recorded[0]?.outcome).toBe(dead);
