@@ -10,6 +10,8 @@ export interface Gate {
   cut(): void;
   /** Keeps back the first answer that contains this text, or follows a request that does, and all after it on its connection. */
   holdAnswers(text: string): void;
+  /** Whether an answer is kept back by that. */
+  readonly holds: boolean;
   /** Ends what is connected, and drops what was kept back; new connections work. */
   sever(): void;
   /** Leads new connections to another server. */
@@ -23,6 +25,7 @@ export interface Gate {
 export async function openGate(target: string): Promise<Gate> {
   let to = new URL(target);
   let held: string | null = null;
+  let holds = false;
   const pairs = new Set<readonly [Socket, Socket]>();
   let hanging = false;
   const server = createServer((near) => {
@@ -32,7 +35,10 @@ export async function openGate(target: string): Promise<Gate> {
     for (const [from, other] of [pair, [far, near]] as const) {
       from.on("data", (bytes) => {
         const isHeld = held !== null && bytes.includes(held);
-        if (isHeld) far.pause();
+        if (isHeld) {
+          far.pause();
+          holds = true;
+        }
         if (isHeld && from === far) far.unshift(bytes);
         else other.write(bytes);
       });
@@ -60,8 +66,12 @@ export async function openGate(target: string): Promise<Gate> {
     cut() {
       each((socket) => socket.pause());
     },
+    get holds() {
+      return holds;
+    },
     holdAnswers(text) {
       held = text;
+      holds = false;
     },
     sever() {
       held = null;

@@ -38,6 +38,7 @@ onEachServer((server, { kind, start }) => {
     await direct.work("verify", valid);
     gate.holdAnswers(id);
     const late = behind.consume("handle", dead);
+    await behind.until(() => gate.holds, "its answer is kept back");
     const { consumer, jobs } = direct.consume("handle", handled);
     await reaches(id, "handled");
     await consumer.stop();
