@@ -1,4 +1,3 @@
-import { tryGet } from "../lib/safe-get.ts";
 import {
   type Answer,
   alreadyRead,
@@ -8,6 +7,7 @@ import {
   fitting,
   type Incoming,
   isEncoded,
+  look,
   rawBytes,
   readAlready,
 } from "./incoming.ts";
@@ -37,7 +37,7 @@ export function incomingFromRequest(
   read?: () => Promise<ArrayBuffer>,
   host: FetchHost = {},
 ): Incoming {
-  const node = tryGet(() => nodeOf(request, host));
+  const node = look(() => nodeOf(request, host));
   return {
     method: request.method,
     url: node?.originalUrl ?? pathAndQuery(request.url),

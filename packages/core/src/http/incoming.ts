@@ -1,5 +1,3 @@
-import { tryGet } from "../lib/safe-get.ts";
-
 /** The headers of a request: web standard, or Node's `req.headers`. */
 export type IncomingHeaders = Headers | Readonly<Record<string, string | string[] | undefined>>;
 
@@ -34,6 +32,16 @@ export interface Answer {
   /** Without content-length: that is the adapter's to count, in bytes. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+// As tryGet of lib/safe-get.ts, without which `@reporthook/core/node` loads a file less.
+/** Calls `read`; undefined if it throws, as a getter of a foreign object may. */
+export function look<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** The value of the header `name` (lower case), or null; equal ones are one, others are joined by a comma. */
@@ -82,7 +90,7 @@ const { toString: tagOf } = prototype;
 
 /** A body that something ahead has left: its bytes, text or parsed object. */
 export function alreadyRead(body: unknown): Uint8Array | BodyFailure {
-  return tryGet(() => bytesOf(body)) ?? "unavailable";
+  return look(() => bytesOf(body)) ?? "unavailable";
 }
 
 function bytesOf(body: unknown): Uint8Array | null {

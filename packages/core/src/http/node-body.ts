@@ -1,4 +1,3 @@
-import { tryGet } from "../lib/safe-get.ts";
 import {
   alreadyRead,
   type BodyFailure,
@@ -6,6 +5,7 @@ import {
   concat,
   fitting,
   isEncoded,
+  look,
   rawBytes,
   readAlready,
 } from "./incoming.ts";
@@ -108,7 +108,7 @@ function bodyLeft(req: NodeStream, kept: KeptBody, rest: Uint8Array = new Uint8A
   const announced = Number(req.headers["content-length"]);
   // Something ahead has looked and put it back, or met the end of an empty body.
   if (rest.byteLength === announced || !(req.readableDidRead || announced > 0)) return rest;
-  const body = alreadyRead(tryGet(() => kept.body));
+  const body = alreadyRead(look(() => kept.body));
   return isEmptyObject(body) && announced !== 2 ? "unavailable" : body;
 }
 
@@ -169,7 +169,7 @@ function bytesOf(text: string, encoding: string | null): Uint8Array | null {
 
 /** The raw body that something ahead has kept: not one that is empty, or has another length than was announced. */
 function rawBodyOf(req: NodeStream, kept: KeptBody): Uint8Array | null {
-  const raw = tryGet(() => rawBytes(kept.rawBody));
+  const raw = look(() => rawBytes(kept.rawBody));
   const length = raw?.byteLength;
   const announced = isEncoded(req.headers) ? undefined : req.headers["content-length"];
   return raw && length && length === Number(announced ?? length) ? raw : null;

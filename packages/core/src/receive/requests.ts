@@ -1,13 +1,12 @@
 import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { FetchContext } from "../http/fetch.ts";
-import type { Answer, Incoming } from "../http/incoming.ts";
+import { type Answer, type Incoming, look } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
 import { newId } from "../inbox/id.ts";
 import { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import { tryGet } from "../lib/safe-get.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
@@ -76,7 +75,7 @@ export class Requests {
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
     if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);
-    if (tryGet(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
+    if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
     return acknowledge(decision, incoming.multiplexed);
   }
 
