@@ -8,7 +8,7 @@ interface Alarm {
   readonly hint: string;
 }
 
-/** So many may be somebody's junk. */
+/** Fewer may be somebody's junk. */
 const minRejected = 3;
 
 /** The alarm of an overview; null while most notifications pass. */
