@@ -23,8 +23,9 @@ CREATE TABLE delivery (
     released INTEGER NOT NULL DEFAULT 0,
     memo TEXT,
     last_error TEXT,
-    ended_at INTEGER,
-    -- How long it is kept from ended_at on: 0 rejected, 1 unsigned, 2 handled, 3 parked.
+    -- Null until its first attempt has ended.
+    changed_at INTEGER,
+    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned, 2 handled, 3 parked.
     kept_as INTEGER,
     history TEXT,
     -- Until the verdict.
@@ -35,7 +36,7 @@ CREATE TABLE delivery (
     body BLOB
   , context TEXT);
 
-CREATE INDEX delivery_ended ON delivery (kept_as, ended_at) WHERE kept_as IS NOT NULL;
+CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
 
 CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS NOT NULL;
 

@@ -53,6 +53,7 @@ export function testStages(
     attempts: 0,
     nextAttemptAt: null,
     lastError: null,
+    changedAt: new Date(clock.now()),
     ackMs: 0,
     signature: "s",
     url: "/",

@@ -35,12 +35,12 @@ export async function prune(
       const oldest = () => idsFor(queues, place, reason, atOnce);
       // Others may release or discard some meanwhile, which moves the places of the rest.
       const isOver = ({ job, jobState }: Found) =>
-        job.priority === priority && jobState.stored.endedAt < now - keptMs;
+        job.priority === priority && jobState.stored.changedAt < now - keptMs;
       pruned += await pruneOldest(queues, place, oldest, isOver, tellLost);
     }
   }
   const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
-  const isOver = ({ jobState }: Found) => jobState.stored.endedAt < now - dayMs;
+  const isOver = ({ jobState }: Found) => jobState.stored.changedAt < now - dayMs;
   return pruned + (await pruneOldest(queues, "unsigned", tests, isOver, () => {}));
 }
 

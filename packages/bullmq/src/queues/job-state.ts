@@ -39,7 +39,7 @@ type WrittenAttempt = Omit<Attempt, "at" | "outcome"> & {
 /** The result of a completed job, stored together with the completion. */
 export type HandledResult = Pick<
   Written,
-  "type" | "reportId" | "attempts" | "lastError" | "endedAt" | "history"
+  "type" | "reportId" | "attempts" | "lastError" | "changedAt" | "history"
 >;
 
 // jsonb of PostgreSQL takes neither NUL nor half a character.
@@ -97,8 +97,8 @@ export function jobStateOf(data: unknown, result: unknown = null): JobState | nu
 
 /** The result of a handled delivery. */
 export function resultOf(stored: StoredDelivery): HandledResult | string {
-  const { type, reportId, attempts, lastError, endedAt, history } = stored;
-  return safe({ type, reportId, attempts, lastError, endedAt, history: history.map(written) });
+  const { type, reportId, attempts, lastError, changedAt, history } = stored;
+  return safe({ type, reportId, attempts, lastError, changedAt, history: history.map(written) });
 }
 
 function written({ at, ...attempt }: Attempt): WrittenAttempt {
@@ -146,7 +146,7 @@ const shape: Readonly<Record<keyof Written, Is>> = {
   ...{ type: orNone(isText), reportId: orNone(isText), verification: orNone(isText) },
   ...{ released: isFlag, attempts: isNumber, dueAt: isTime, giveWay: isFlag },
   ...{ memo: orNone(isText), sameSignatureAs: orNone(isText), lastError: orNone(isText) },
-  endedAt: isTime,
+  changedAt: isTime,
   history: (value) => all((one) => isObject(one) && isTime(one["at"]), value),
   ...{ key: orNone(isText), step: isNumber, losses: isNumber, nonce: orNone(isText) },
 };

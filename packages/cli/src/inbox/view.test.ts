@@ -8,7 +8,14 @@ const at = new Date(0);
 function attemptsShown(...history: readonly Attempt[]): string[] {
   const details: EntryDetails = {
     ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
-    ...{ receivedAt: at, attempts: 1, nextAttemptAt: null, lastError: null, ackMs: 1 },
+    ...{
+      receivedAt: at,
+      changedAt: at,
+      attempts: 1,
+      nextAttemptAt: null,
+      lastError: null,
+      ackMs: 1,
+    },
     ...{ headers: {}, verification: "valid", history, body: null },
   };
   const lines = entryLines(details, createTerminal(false, {}));
@@ -56,7 +63,12 @@ it("entryLines() puts attempts that are alike in a row on one line", () => {
 it("whyLines() counts the errors and reasons of parked ones, and names a delivery of each", () => {
   const dead = (id: string, lastError: string): Entry => ({
     ...{ id, lastError, state: "dead", type: "report.complete", reportId: null },
-    ...{ reason: { code: "attempts_used_up", message: "" }, receivedAt: at, ackMs: 1 },
+    ...{
+      reason: { code: "attempts_used_up", message: "" },
+      receivedAt: at,
+      changedAt: at,
+      ackMs: 1,
+    },
     ...{ attempts: 3, nextAttemptAt: null },
   });
   const entries = [
@@ -85,7 +97,7 @@ it("entryLines() shows a stack trace once, a frame a line", () => {
   }));
   const details: EntryDetails = {
     ...{ id: "01m7", state: "verified", reason: null, type: "report.complete", reportId: "r-1" },
-    ...{ receivedAt: at, attempts: 2, nextAttemptAt: at, lastError, ackMs: 1 },
+    ...{ receivedAt: at, changedAt: at, attempts: 2, nextAttemptAt: at, lastError, ackMs: 1 },
     ...{ headers: {}, verification: "valid", history, body: null },
   };
   const shown = entryLines(details, createTerminal(false, {})).join("\n");
@@ -99,7 +111,7 @@ it("entryTable() tells that no handler ran", () => {
       {
         ...{ id: "01m7", state: "handled", reason: null, type: "report.internal_error" },
         ...{ reportId: null, receivedAt: at, attempts: 1, nextAttemptAt: null },
-        ...{ lastError: "no handler ran", ackMs: 1 },
+        ...{ lastError: "no handler ran", changedAt: at, ackMs: 1 },
       },
     ],
     createTerminal(false, {}),
@@ -114,7 +126,7 @@ it("entryTable() tells that the service refuses the API key, and when it is aske
     [
       {
         ...{ id: "01m7", state: "received", reason: null, type: null, reportId: null },
-        ...{ receivedAt: at, attempts: 0, lastError, ackMs: 1 },
+        ...{ receivedAt: at, changedAt: at, attempts: 0, lastError, ackMs: 1 },
         nextAttemptAt: new Date(Date.now() + 3_600_000),
       },
     ],

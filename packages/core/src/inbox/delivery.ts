@@ -151,6 +151,8 @@ export interface Entry {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
+  /** When an attempt or a person last changed it; at first, when it was received. */
+  readonly changedAt: Date;
   /** Milliseconds from the call of the adapter to the call of the inbox; storing comes on top. */
   readonly ackMs: number;
 }

@@ -43,10 +43,10 @@ export function isOver(
   { handledMs, parkedMs }: Retention,
   now: number,
 ): boolean {
-  const { state, endedAt } = stored;
+  const { state, changedAt } = stored;
   if (isWaiting(state)) return false;
   const short = state === "rejected" || isUnsigned(stored);
-  return now - endedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
+  return now - changedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
 }
 
 /** A day in milliseconds. */

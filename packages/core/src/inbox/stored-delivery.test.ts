@@ -9,7 +9,15 @@ const delivery: NewDelivery = {
   ...{ context: '{"customer":1}', headers: { traceparent: "00" }, body, ackMs: 3 },
 };
 const job = {
-  ...{ id: "a", url: "/hook", headers: { traceparent: "00" }, body, receivedAt, ackMs: 3 },
+  ...{
+    id: "a",
+    url: "/hook",
+    headers: { traceparent: "00" },
+    body,
+    receivedAt,
+    changedAt: receivedAt,
+    ackMs: 3,
+  },
   ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: receivedAt },
   ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
 };
@@ -43,7 +51,14 @@ describe("entryOf()", () => {
     ],
   ] as const)("shows one that arrived as %o", (arrival, expected) => {
     expect(entryOf(newStoredDelivery(delivery, arrival, null))).toEqual({
-      ...{ id: "a", state: arrival.to, receivedAt, reportId: null, attempts: 0 },
+      ...{
+        id: "a",
+        state: arrival.to,
+        receivedAt,
+        changedAt: receivedAt,
+        reportId: null,
+        attempts: 0,
+      },
       ...{ nextAttemptAt: receivedAt, lastError: null, ackMs: 3, ...expected },
     });
   });

@@ -36,7 +36,7 @@ export interface StoredDelivery {
   retryState: string | null;
   sameSignatureAs: string | null;
   lastError: string | null;
-  endedAt: number;
+  changedAt: number;
   history: readonly Attempt[];
 }
 
@@ -76,7 +76,7 @@ export function newStoredDelivery(
     retryState: ("retryState" in arrival && arrival.retryState) || null,
     sameSignatureAs,
     lastError: null,
-    endedAt: receivedAt,
+    changedAt: receivedAt,
     history: noAttempts,
   };
 }
@@ -98,6 +98,7 @@ export function entryOf(stored: StoredDelivery): Entry {
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
     lastError: stored.lastError,
+    changedAt: new Date(stored.changedAt),
     ackMs: stored.ackMs,
   };
 }
@@ -130,6 +131,7 @@ export function jobOf(stored: StoredDelivery): Job {
     attempts: stored.attempts,
     nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
     lastError: stored.lastError,
+    changedAt: new Date(stored.changedAt),
     ackMs: stored.ackMs,
     verification: stored.verification,
     released: stored.released,

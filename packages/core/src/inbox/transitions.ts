@@ -32,7 +32,7 @@ export function applyOutcome(
   stored.type = outcome.type ?? stored.type;
   stored.reportId = outcome.reportId ?? stored.reportId;
   stored.lastError = error;
-  stored.endedAt = now;
+  stored.changedAt = now;
   if (outcome.to === "retry") {
     stored.attempts += outcome.countsAsAttempt ? 1 : 0;
     stored.dueAt = now + outcome.afterMs;
@@ -65,6 +65,7 @@ export function reopen(stored: StoredDelivery, now: number): void {
   stored.released = true;
   stored.attempts = 0;
   stored.dueAt = now;
+  stored.changedAt = now;
   stored.lowPriority = false;
   stored.retryState = null;
 }

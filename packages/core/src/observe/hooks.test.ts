@@ -4,7 +4,14 @@ import { callHook, notifyHooks } from "./hooks.ts";
 
 const job: Job = {
   ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
-  ...{ receivedAt: new Date(5), attempts: 2, nextAttemptAt: null, lastError: "before", ackMs: 1 },
+  ...{
+    receivedAt: new Date(5),
+    changedAt: new Date(5),
+    attempts: 2,
+    nextAttemptAt: null,
+    lastError: "before",
+    ackMs: 1,
+  },
   ...{
     signature: null,
     url: "/",

@@ -72,6 +72,7 @@ function entryAfter(job: Job, outcome: Outcome, now: number): Entry {
     attempts: advances ? 0 : job.attempts + counted,
     nextAttemptAt: again === null ? null : new Date(now + again.afterMs),
     lastError: ("error" in outcome && outcome.error) || null,
+    changedAt: new Date(now),
     ackMs: job.ackMs,
   };
 }

@@ -26,7 +26,14 @@ const job = (part: Partial<Job> = {}): Job => ({
     reportId: null,
     retryState: null,
   },
-  ...{ receivedAt: new Date(0), nextAttemptAt: null, lastError: null, ackMs: 0, attempts: 1 },
+  ...{
+    receivedAt: new Date(0),
+    changedAt: new Date(0),
+    nextAttemptAt: null,
+    lastError: null,
+    ackMs: 0,
+    attempts: 1,
+  },
   ...{ verification: null, released: false, sameSignatureAs: null },
   ...part,
 });

@@ -9,7 +9,14 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return {
     ...{ id: "1", state: "verified", stage: "handle", reason: null, type: null, reportId: null },
-    ...{ receivedAt: new Date(5), attempts: 0, nextAttemptAt: null, lastError: null, ackMs: 1 },
+    ...{
+      receivedAt: new Date(5),
+      changedAt: new Date(5),
+      attempts: 0,
+      nextAttemptAt: null,
+      lastError: null,
+      ackMs: 1,
+    },
     ...{
       signature: null,
       url: "/",

@@ -35,8 +35,9 @@ export const migrations: readonly string[] = [
     released INTEGER NOT NULL DEFAULT 0,
     memo TEXT,
     last_error TEXT,
-    ended_at INTEGER,
-    -- How long it is kept from ended_at on: 0 rejected, 1 unsigned, 2 handled, 3 parked.
+    -- Null until its first attempt has ended.
+    changed_at INTEGER,
+    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned, 2 handled, 3 parked.
     kept_as INTEGER,
     history TEXT,
     -- Until the verdict.
@@ -51,7 +52,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
   CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
   CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
-  CREATE INDEX delivery_ended ON delivery (kept_as, ended_at) WHERE kept_as IS NOT NULL;
+  CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
   -- The last number given to a delivery: never again to another, for the dedupe window tells them apart by it.
   CREATE TABLE numbered (last INTEGER NOT NULL);
   INSERT INTO numbered VALUES (0);

@@ -29,7 +29,7 @@ const encoders: Readonly<Record<string, Encoder>> = {
   released: ({ released }) => (released ? 1 : 0),
   memo: ({ retryState }) => retryState,
   last_error: ({ lastError }) => lastError,
-  ended_at: ({ endedAt }, { queue }) => (queue === null ? endedAt : null),
+  changed_at: ({ changedAt }) => changedAt,
   kept_as: (stored, { queue }) => (queue === null ? retentionClassOf(stored) : null),
   history: ({ history }) => historyText(history),
   signature: ({ signature }) => signature,
@@ -144,7 +144,7 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     retryState: text("memo"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
-    endedAt: Number(row["ended_at"]),
+    changedAt: Number(row["changed_at"] ?? row["received_at"]),
     history: historyOf(text("history")),
   };
 }

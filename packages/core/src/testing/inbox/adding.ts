@@ -22,6 +22,7 @@ export const adding: readonly InboxCase[] = [
         ...{ id, state: "received", reason: null, type: null, reportId: null, attempts: 0 },
         receivedAt: new Date(delivery.receivedAt),
         nextAttemptAt: new Date(delivery.receivedAt),
+        changedAt: new Date(delivery.receivedAt),
         ...{ lastError: null, ackMs: 1.5 },
       };
       same(await inbox.list(), [entry], "The list");

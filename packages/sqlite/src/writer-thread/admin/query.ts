@@ -24,7 +24,7 @@ import type { Deliveries } from "../deliveries.ts";
 
 const listed = [
   ...["id", "receiver", "received_at", "ack_ms", "state", "queue", "attempts", "due_at"],
-  ...["type", "report", "reason", "reason_message", "last_error"],
+  ...["type", "report", "reason", "reason_message", "last_error", "changed_at"],
 ].join(", ");
 // The times of acknowledgement that are read for a minute: each is a row beside the index.
 const samples = 100;
