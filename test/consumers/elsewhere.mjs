@@ -20,10 +20,13 @@ export async function elsewhere(folder, use, add = () => {}) {
   }
 }
 
+/** Runs a program; resolves to what it says, and rejects when it fails. */
+export async function run(node, cwd, ...args) {
+  const { stdout } = await promisify(execFile)(node, args, { cwd, timeout: 60_000 });
+  return stdout.trimEnd();
+}
+
 /** Runs a program with each Node; prints what it says, and rejects when it fails. */
 export async function runWithEach(cwd, ...args) {
-  for (const node of nodes) {
-    const { stdout } = await promisify(execFile)(node, args, { cwd, timeout: 60_000 });
-    process.stdout.write(stdout);
-  }
+  for (const node of nodes) console.log(await run(node, cwd, ...args));
 }
