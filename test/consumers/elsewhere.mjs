@@ -1,8 +1,9 @@
 // What was built is copied to another folder, where nothing of this one is found, and run with Node 20 and 24.
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** The programs of Node 20 and 24. */
@@ -17,6 +18,17 @@ export async function elsewhere(folder, use, add = () => {}) {
     await use(copy);
   } finally {
     rmSync(copy, { recursive: true });
+  }
+}
+
+/** Calls `use` while nothing is installed in the workspace, whose paths some bundles name. */
+export async function withoutModules(use) {
+  const installed = fileURLToPath(new URL("./node_modules", import.meta.url));
+  renameSync(installed, `${installed}-away`);
+  try {
+    await use();
+  } finally {
+    renameSync(`${installed}-away`, installed);
   }
 }
 

@@ -1,15 +1,7 @@
 // One app by a file tracer and by each bundler. What they made is run without this folder, a bundle from a third one: Node 24 needs
 // nothing but the bundle, Node 20 libsql beside it, which has a native part.
 import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import nodeResolve from "@rollup/plugin-node-resolve";
@@ -19,7 +11,7 @@ import { rollup } from "rollup";
 import * as tsup from "tsup";
 import * as vite from "vite";
 import webpack from "webpack";
-import { elsewhere, nodes, run, runWithEach } from "../elsewhere.mjs";
+import { elsewhere, nodes, run, runWithEach, withoutModules } from "../elsewhere.mjs";
 
 const workspace = resolve("..");
 
@@ -131,21 +123,21 @@ cpSync(dirname(realpathSync("node_modules/libsql")), modules, {
   dereference: true,
 });
 
-// Some bundles name the paths of this machine: nothing is there any more when they run.
-const installed = join(workspace, "node_modules");
-renameSync(installed, `${installed}-away`);
 const cwd = mkdtempSync(join(tmpdir(), "cwd-"));
 try {
-  const [node20, node24] = nodes;
-  for (const [name, [file]] of Object.entries(bundlers)) {
-    await elsewhere(folderOf(name), async (copy) => {
-      const said = [await run(node24, cwd, join(copy, file))];
-      cpSync(modules, join(copy, "node_modules"), { recursive: true });
-      said.push(await run(node20, cwd, join(copy, file)));
-      console.log(`${name}: ${said.join(", ")}`);
-    });
-  }
+  await withoutModules(async () => {
+    for (const [name, [file]] of Object.entries(bundlers)) await check(name, file);
+  });
 } finally {
   rmSync(cwd, { recursive: true });
-  renameSync(`${installed}-away`, installed);
+}
+
+async function check(name, file) {
+  const [node20, node24] = nodes;
+  await elsewhere(folderOf(name), async (copy) => {
+    const said = [await run(node24, cwd, join(copy, file))];
+    cpSync(modules, join(copy, "node_modules"), { recursive: true });
+    said.push(await run(node20, cwd, join(copy, file)));
+    console.log(`${name}: ${said.join(", ")}`);
+  });
 }
