@@ -2,7 +2,7 @@
 // because it is a program, ESM only. What an entry needs is put into few files: see decisions/010-few-files-to-load.md.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
@@ -35,13 +35,36 @@ const inCommonJs = {
   banner: {
     js: [
       'const { createRequire } = require("node:module");',
-      'const { join: joinPath } = require("node:path");',
       'const { pathToFileURL: toUrl } = require("node:url");',
       "const urlOfThisFile = toUrl(__filename).href;",
     ].join(" "),
   },
 };
 const ownRequire = /\b[\w.]+\.createRequire\(urlOfThisFile\)/g;
+
+/** The code of a thread as a text, for which a bundle of an app needs no file beside it. */
+const threadAsText = {
+  name: "thread as text",
+  setup({ onLoad }) {
+    onLoad({ filter: /thread-code\.ts$/ }, async ({ path }) => {
+      const { outputFiles } = await build({
+        ...common,
+        entryPoints: [join(dirname(path), "writer-thread.ts")],
+        write: false,
+        sourcemap: false,
+        format: "cjs",
+        bundle: true,
+        // It looks for no module: the main thread tells where the driver is.
+        define: { "import.meta.url": "undefined" },
+        // Not its names, which stack traces show.
+        minifyWhitespace: true,
+        footer: { js: `//# sourceURL=${manifest.name}/writer-thread.cjs` },
+      });
+      const text = JSON.stringify(outputFiles[0].text);
+      return { contents: `export const threadCode = () => ${text};` };
+    });
+  },
+};
 
 const common = {
   target: "node20",
@@ -61,20 +84,8 @@ await build({
   splitting: true,
   chunkNames: "shared-[hash]",
   packages: "external",
+  plugins: [bareMessages, threadAsText],
 });
-// A thread is one file that needs no other of ours, and CommonJS wherever it is copied to.
-for (const name of readdirSync("src").filter((name) => name.endsWith("-thread.ts"))) {
-  await build({
-    ...common,
-    ...inCommonJs,
-    entryPoints: [`src/${name}`],
-    outdir: "dist",
-    outExtension: { ".js": ".cjs" },
-    format: "cjs",
-    bundle: true,
-  });
-  nameForTracers(`dist/${name.replace(".ts", ".cjs")}`);
-}
 const files = readdirSync("dist/esm").filter((name) => name.endsWith(".js"));
 if (manifest.sideEffects === false) for (const name of files) dropBareImports(`dist/esm/${name}`);
 if (formats.includes("cjs")) {
@@ -94,11 +105,9 @@ function dropBareImports(file) {
 async function toCommonJs(name) {
   const [file, code] = [`dist/cjs/${name}`, readFileSync(`dist/esm/${name}`, "utf8")];
   const asksWhereItIs = code.includes("import.meta.url");
-  const ownFile = /new URL\(("[^"]+"), import\.meta\.url\)/g;
-  const written = code.replace(ownFile, "toUrl(joinPath(__dirname, $1))");
   await build({
     ...common,
-    stdin: { contents: written, resolveDir: "dist/esm", sourcefile: name },
+    stdin: { contents: code, resolveDir: "dist/esm", sourcefile: name },
     outfile: file,
     format: "cjs",
     // Jest has no import() in CommonJS.

@@ -1,8 +1,9 @@
 // What was built is copied to another folder, where nothing of this one is found, and run with Node 20 and 24.
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** The programs of Node 20 and 24. */
@@ -20,10 +21,24 @@ export async function elsewhere(folder, use, add = () => {}) {
   }
 }
 
+/** Calls `use` while nothing is installed in the workspace, whose paths some bundles name. */
+export async function withoutModules(use) {
+  const installed = fileURLToPath(new URL("./node_modules", import.meta.url));
+  renameSync(installed, `${installed}-away`);
+  try {
+    await use();
+  } finally {
+    renameSync(`${installed}-away`, installed);
+  }
+}
+
+/** Runs a program; resolves to what it says, and rejects when it fails. */
+export async function run(node, cwd, ...args) {
+  const { stdout } = await promisify(execFile)(node, args, { cwd, timeout: 60_000 });
+  return stdout.trimEnd();
+}
+
 /** Runs a program with each Node; prints what it says, and rejects when it fails. */
 export async function runWithEach(cwd, ...args) {
-  for (const node of nodes) {
-    const { stdout } = await promisify(execFile)(node, args, { cwd, timeout: 60_000 });
-    process.stdout.write(stdout);
-  }
+  for (const node of nodes) console.log(await run(node, cwd, ...args));
 }

@@ -28,7 +28,8 @@ export interface Trap {
   readonly spring: (thread: Owner) => void;
 }
 
-const libsql = createRequire(threadFile)("libsql") as new (path: string) => Database;
+const libsqlFile = createRequire(threadFile).resolve("libsql");
+const libsql = createRequire(threadFile)(libsqlFile) as new (path: string) => Database;
 const memory = "/dev/shm";
 const lockedMs = 3_000;
 
@@ -75,11 +76,9 @@ export class Disk {
     function Database(path: string): Database {
       return open(path);
     }
-    const here = (from: string): unknown =>
-      Object.assign((name: string) => (name === "libsql" ? Database : createRequire(from)(name)), {
-        resolve: createRequire(from).resolve,
-      });
-    return { "node:module": { createRequire: here } };
+    const createRequireHere = (from: string) => (file: string) =>
+      file === libsqlFile ? Database : createRequire(from)(file);
+    return { "node:module": { createRequire: createRequireHere } };
   }
 
   /** The machine has lost its power: what is found later, at a new {@link path}, is what was synced. */

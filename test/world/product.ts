@@ -22,7 +22,7 @@ export interface Product {
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
 /** Where the two scripts say they are: what they load from their own folder is found there. */
-export const appFile: string = pathOf("packages/sqlite/src/module-url.ts");
+export const appFile: string = pathOf("packages/sqlite/src/index.ts");
 export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts");
 
 /** Builds the product from its sources. */

@@ -105,7 +105,7 @@ describe.concurrent("sqliteInbox", () => {
     refused("a.db", { retention: { days: 7 } })(
       /retention.days is no option; these are: handledMs/,
     );
-    refused("a.db", { driver: "no-such-driver" })(/"no-such-driver" is not installed/);
+    refused("a.db", { driver: "no-such-driver" })(/"no-such-driver" is found from none of /);
   });
 
   it("makes no file with migrate: false, and says what to do", async () => {

@@ -29,7 +29,6 @@ import {
 import { loadDriver } from "./database/driver.ts";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
 import { realPath } from "./main-thread/real-path.ts";
-import { checkThread } from "./main-thread/spawn.ts";
 import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
@@ -93,11 +92,10 @@ class SqliteInbox implements Inbox {
     if (typeof migrate !== "boolean") {
       throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
     }
-    loadDriver(driver);
-    checkThread();
+    const { open: _, ...found } = loadDriver(driver);
     const file = realPath(resolve(path));
     const stored = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver, migrate, retention: stored };
+    this.#options = { path: file, driver: found, migrate, retention: stored };
     this.identity = `sqlite:${file}`;
     this.#consumers = new ConsumerGroup({
       holdsLeases: () => this.#connect().holdsLeases(),

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { ReporthookError } from "@reporthook/core";
-import { type Database, loadDriver } from "./database/driver.ts";
+import { type Database, loadFound } from "./database/driver.ts";
 import { checkPlace, FileGuard } from "./database/file-guard.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import { sqliteCode } from "./database/result-code.ts";
@@ -46,7 +46,7 @@ interface Opened {
 function open(): Opened {
   if (!existsSync(options.path)) create();
   checkPlace(options.path);
-  const driver = loadDriver(options.driver);
+  const driver = loadFound(options.driver);
   const database = driver.open(options.path);
   let log: WalFile | undefined;
   try {

@@ -13,7 +13,6 @@ async function build(options) {
   return result;
 }
 
-const external = ["@reporthook/sqlite"];
 for (const [format, outfile] of [
   ["esm", "dist/app.mjs"],
   ["cjs", "dist/app.cjs"],
@@ -23,7 +22,6 @@ for (const [format, outfile] of [
     outfile,
     format,
     platform: "node",
-    external,
   });
   execFileSync("node", [outfile], { stdio: "inherit" });
 }

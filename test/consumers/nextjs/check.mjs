@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createEmulator } from "@reporthook/emulator";
-import { elsewhere, nodes } from "../elsewhere.mjs";
+import { elsewhere, nodes, withoutModules } from "../elsewhere.mjs";
 
 const emulator = createEmulator();
 const { url } = await emulator.listen();
@@ -46,17 +46,31 @@ async function receive(node, cwd, number) {
   }
 }
 
-for (const bundler of ["webpack", "turbopack"]) {
-  const dist = `built-by-${bundler}`;
+/** Builds the app; `env` may have the inbox kept out of the bundle and its files traced. Returns the standalone folder. */
+function build(bundler, env) {
+  const dist = `built-by-${bundler}${env.TRACED === undefined ? "" : "-traced"}`;
   execFileSync("next", ["build", `--${bundler}`], {
-    env: { ...process.env, DIST: dist, NEXT_TELEMETRY_DISABLED: "1" },
+    env: { ...process.env, DIST: dist, NEXT_TELEMETRY_DISABLED: "1", ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  await elsewhere(join(dist, "standalone"), async (folder) => {
-    // In a workspace it has the folders of the workspace.
-    const app = join(folder, "nextjs");
-    for (const [number, node] of nodes.entries()) await receive(node, app, number);
-    console.log(`received in what ${bundler} built`);
-  });
+  return join(dist, "standalone");
 }
+
+const [, node24] = nodes;
+const all = [
+  [build("webpack", { TRACED: "1" }), nodes],
+  [build("turbopack", { TRACED: "1" }), nodes],
+  // In a bundle it needs no file but libsql, which is not traced then: Node 24 has its own SQLite.
+  [build("turbopack", {}), [node24]],
+];
+await withoutModules(async () => {
+  for (const [standalone, used] of all) {
+    await elsewhere(standalone, async (folder) => {
+      // In a workspace it has the folders of the workspace.
+      const app = join(folder, "nextjs");
+      for (const [number, node] of used.entries()) await receive(node, app, number);
+      console.log(`received ${used.length} times in ${standalone}`);
+    });
+  }
+});
 await emulator.close();

@@ -2,7 +2,7 @@ import type { NextConfig } from "next";
 
 const config: NextConfig = {
   output: "standalone",
-  serverExternalPackages: ["@reporthook/sqlite"],
+  ...(process.env["TRACED"] !== undefined && { serverExternalPackages: ["@reporthook/sqlite"] }),
   ...(process.env["DIST"] !== undefined && { distDir: process.env["DIST"] }),
 };
 

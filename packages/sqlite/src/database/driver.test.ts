@@ -231,8 +231,12 @@ describe("loadDriver()", () => {
     builtin: (name) => there[name],
     installed: (name) => {
       const module = there[name];
-      if (module instanceof Error) throw module;
-      return module;
+      if (module === undefined) return undefined;
+      const load = (): unknown => {
+        if (module instanceof Error) throw module;
+        return module;
+      };
+      return { file: `/app/${name}.js`, load };
     },
   });
 
@@ -245,10 +249,16 @@ describe("loadDriver()", () => {
   });
 
   it.each([
-    [undefined, /^There is no SQLite in v\d.*Node 22\.13 or later.*run: npm install libsql$/],
+    [
+      undefined,
+      /^There is no SQLite in v\d.*libsql is found from none of .*Node 22\.13 or later.*run: npm install libsql$/,
+    ],
     ["node:sqlite", /^There is no node:sqlite in v\d.*run: npm install libsql$/],
-    ["libsql", /^The SQLite driver "libsql" is not installed. Run: npm install libsql$/],
-    ["other", /is not installed. Tried are node:sqlite, libsql and better-sqlite3; is other the /],
+    ["libsql", /^The SQLite driver "libsql" is found from none of .+\. Run: npm install libsql$/],
+    [
+      "other",
+      /is found from none of .+\. Tried are node:sqlite, libsql and better-sqlite3; is other the /,
+    ],
   ])("says what to install when %s is not there", (name, message) => {
     expect(() => loadDriver(name, source({}))).toThrow(
       expect.objectContaining({ code: "inbox_failed", message: expect.stringMatching(message) }),

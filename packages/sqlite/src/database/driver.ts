@@ -1,6 +1,7 @@
-import { join, resolve } from "node:path";
+import module from "node:module";
+import { resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
-import { here, loadLibsql, requireOf } from "../module-url.ts";
+import { findInstalled, type Installed, placesOfModules } from "./installed.ts";
 
 /** A value of a column. Whole numbers up to 2^53 are stored as integers; text must have no NUL and no lone surrogates. */
 export type Value = string | number | null | Uint8Array;
@@ -28,9 +29,15 @@ export interface Database {
   close(): void;
 }
 
-/** One of the SQLite modules, behind one interface. */
-export interface Driver {
+/** A module with SQLite, as the main thread has found it. */
+export interface FoundDriver {
   readonly name: string;
+  /** Null for a built-in module. */
+  readonly file: string | null;
+}
+
+/** One of the SQLite modules, behind one interface. */
+export interface Driver extends FoundDriver {
   /** Opens or creates the file; throws errors that `sqliteCode` understands. */
   open(path: string): Database;
 }
@@ -51,8 +58,8 @@ type ForeignConstructor = new (
 export interface ModuleSource {
   /** The built-in module, or undefined where the runtime has none. */
   builtin(name: string): unknown;
-  /** The installed module, or undefined; throws when it is there and doesn't load. */
-  installed(name: string): unknown;
+  /** The installed module, or undefined. */
+  installed(name: string): Installed | undefined;
 }
 
 const builtinName = "node:sqlite";
@@ -68,20 +75,21 @@ const wayOut = `Use Node 22.13 or later, which has ${builtinName}, or run: npm i
  * @throws {TypeError} when the name is not a module's name or the module is no such driver.
  */
 export function loadDriver(name?: string, modules: ModuleSource = runtime): Driver {
+  const nowhere = `from none of ${placesOfModules().join(", ")}`;
   if (name === undefined) {
-    const found = find(builtinName, modules) ?? find(installedName, modules);
-    if (found !== null) return found;
+    const driver = find(builtinName, modules) ?? find(installedName, modules);
+    if (driver !== null) return driver;
     throw new ReporthookError(
       "inbox_failed",
-      `There is no SQLite in ${process.version}, and ${installedName} is found neither from ${here} nor from ${process.cwd()}. ${wayOut}`,
+      `There is no SQLite in ${process.version}, and ${installedName} is found ${nowhere}. ${wayOut}`,
     );
   }
   if (typeof name !== "string" || name === "") {
     throw new TypeError(`The driver is the name of a module like "libsql", not ${String(name)}`);
   }
-  const found = find(name, modules);
-  if (found !== null) return found;
-  const missing = `The SQLite driver "${name}" is not installed.`;
+  const driver = find(name, modules);
+  if (driver !== null) return driver;
+  const missing = `The SQLite driver "${name}" is found ${nowhere}.`;
   throw new ReporthookError(
     "inbox_failed",
     name.startsWith("node:")
@@ -92,10 +100,25 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
   );
 }
 
+/** The driver that another thread has found: this one looks for nothing. */
+export function loadFound({ name, file }: FoundDriver): Driver {
+  const load = () => (file === null ? builtin(name) : module.createRequire(file)(file));
+  return driverOf({ name, file }, load);
+}
+
 function find(name: string, modules: ModuleSource): Driver | null {
-  let module: unknown;
+  if (name.startsWith("node:")) {
+    const found = modules.builtin(name);
+    return found === undefined ? null : driverOf({ name, file: null }, () => found);
+  }
+  const found = modules.installed(name);
+  return found === undefined ? null : driverOf({ name, file: found.file }, found.load);
+}
+
+function driverOf({ name, file }: FoundDriver, load: () => unknown): Driver {
+  let loaded: unknown;
   try {
-    module = name.startsWith("node:") ? modules.builtin(name) : modules.installed(name);
+    loaded = load();
   } catch (cause) {
     const [reason] = String(cause instanceof Error ? cause.message : cause).split("\n");
     const isPartial = (cause as { readonly code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
@@ -106,13 +129,12 @@ function find(name: string, modules: ModuleSource): Driver | null {
       { cause },
     );
   }
-  if (module === undefined) return null;
-  const Foreign = constructorIn(module);
+  const Foreign = constructorIn(loaded);
   if (Foreign === null) {
     throw new TypeError(`The module "${name}" exports no Database like that of better-sqlite3`);
   }
   const adapt = name === builtinName ? adaptBuiltin : adaptInstalled;
-  return { name, open: (path) => open(Foreign, path, adapt) };
+  return { name, file, open: (path) => open(Foreign, path, adapt) };
 }
 
 function constructorIn(module: unknown): ForeignConstructor | null {
@@ -197,28 +219,10 @@ function plainValue(value: unknown): Value {
   return value as Value;
 }
 
-const runtime: ModuleSource = {
-  builtin: (name) => withoutWarning(() => process.getBuiltinModule?.(name)),
-  installed: (name) => {
-    if (canResolve(name, here)) {
-      return name === installedName ? loadLibsql() : requireOf(here)(name);
-    }
-    const application = join(process.cwd(), "application.js");
-    return canResolve(name, application) ? requireOf(application)(name) : undefined;
-  },
-};
+const runtime: ModuleSource = { builtin, installed: findInstalled };
 
-function canResolve(name: string, from: string): boolean {
-  try {
-    requireOf(from).resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Loads without the warning of Node 22 that its SQLite is experimental. */
-function withoutWarning(load: () => unknown): unknown {
+/** A built-in module, without the warning of Node 22 that its SQLite is experimental. */
+function builtin(name: string): unknown {
   const { emitWarning } = process;
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
     if (!String(warning).startsWith("SQLite is an experimental feature")) {
@@ -226,7 +230,7 @@ function withoutWarning(load: () => unknown): unknown {
     }
   }) as typeof process.emitWarning;
   try {
-    return load();
+    return process.getBuiltinModule?.(name);
   } finally {
     process.emitWarning = emitWarning;
   }

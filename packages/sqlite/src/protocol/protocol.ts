@@ -1,5 +1,6 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
 import type { Retention, StoredDelivery } from "@reporthook/core/store";
+import type { FoundDriver } from "../database/driver.ts";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
@@ -13,8 +14,7 @@ export const rowsPerStep: number = 500;
 /** The options that the thread is started with. */
 export interface ThreadOptions {
   readonly path: string;
-  /** The name of a module; undefined for the best available one. */
-  readonly driver: string | undefined;
+  readonly driver: FoundDriver;
   readonly migrate: boolean;
   readonly retention: Retention;
 }
