@@ -149,7 +149,7 @@ describe("shutdown()", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const closed = shutdown(server, receiver);
-    expect(server.listening).toBe(false);
+    await turnUntil(() => !server.listening);
     for (const one of [sender, first]) one?.socket.write(notification() + notification());
     visitor?.socket.write(other);
     await Promise.all([sender?.closed, first?.closed, visitor?.closed]);
@@ -189,6 +189,30 @@ describe("shutdown()", () => {
     expect(sender.answers).toEqual(["200 close"]);
     await closed;
   });
+
+  it("answers on connections that wait to be accepted", async () => {
+    const { receiver, server } = await serve();
+    const senders = Array.from({ length: 20 }, () => new Sender(server));
+    for (const { socket } of senders) socket.write(notification());
+    // The system has connected all of them, and Node accepts one in a turn.
+    await turns(1);
+    const closed = shutdown(server, receiver);
+    await Promise.all(senders.map((sender) => sender.closed));
+    expect(senders.flatMap(({ answers }) => answers)).toEqual(senders.map(() => "200 close"));
+    await closed;
+  });
+
+  it.each(["", "POST /hook HTTP/1.1\r\nHost: app\r\n"])(
+    "ends at its timeout a connection that has sent only %j",
+    async (begun) => {
+      const { receiver, server } = await serve();
+      const sender = new Sender(server);
+      sender.socket.write(begun);
+      await once(server, "connection");
+      await shutdown(server, receiver, { timeoutMs: 100 });
+      await sender.closed;
+    },
+  );
 
   it("has a session of HTTP/2 end once its requests are answered, and refuses none that it has taken", async () => {
     const { receiver, seen, seeAll } = setUp({ client: { authorize: async () => "valid" } });

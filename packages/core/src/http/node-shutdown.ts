@@ -1,22 +1,27 @@
 import { Server } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { assertMs, typeName } from "../lib/validate.ts";
 import { type CloseOptions, endConnections, type NodeServer, serverEnd } from "./connections.ts";
 
 /** Milliseconds that kept connections have to ask once more. */
 const keptMs = 5_000;
 
+/** Turns of the event loop after which a server stops listening, however many connections still come. */
+const maxTurns = 1_000;
+
 /** The members used of a server of HTTP/1, which that of HTTP/2 lacks. */
 interface KeepsConnections {
   keepAliveTimeout?: number;
   closeIdleConnections?(): void;
+  closeAllConnections?(): void;
 }
 
 const ends = new WeakMap<Server, Promise<void>>();
 
 /**
  * Shuts a server and its receiver down, so that nothing is lost that reaches them: the server stops listening, kept connections
- * ask once more or end within 5 seconds, then the receiver is closed. `timeoutMs` (25,000) is for all of it, and the inbox has at
- * least 2,000 milliseconds to close. Several receivers on one server: one call for each. Rejects as `close` does, and with a
+ * ask once more or end within 5 seconds, then the receiver is closed. `timeoutMs` (25,000) is for all of it: then connections
+ * that are still open are broken, and the inbox has at least 2,000 milliseconds to close. Several receivers on one server: one call for each. Rejects as `close` does, and with a
  * TypeError for a wrong argument.
  *
  * @example
@@ -31,17 +36,20 @@ export async function shutdown(
   check("server", "what app.listen(), createServer() or serve() returned", server, "listening");
   check("receiver", "what createReceiver() returned", receiver, "mount");
   assertMs("shutdown: timeoutMs", timeoutMs);
-  const end = ends.get(server) ?? stopListening(server);
+  const end = ends.get(server) ?? stopListening(server, timeoutMs);
   ends.set(server, end);
   const options: CloseOptions = { timeoutMs, [serverEnd]: end };
   await receiver.close(options);
 }
 
-/** Resolves when the last connection has ended, or those that are kept have had their time. */
-function stopListening(server: Server & KeepsConnections): Promise<void> {
+/** Resolves when the last connection has ended, or those that are kept have had their time; `timeoutMs` later none is left. */
+async function stopListening(server: Server & KeepsConnections, timeoutMs: number): Promise<void> {
   endConnections(server as unknown as NodeServer);
   const { keepAliveTimeout = keptMs } = server;
   if (keepAliveTimeout === 0 || keepAliveTimeout > keptMs) server.keepAliveTimeout = keptMs;
+  const cut = setTimeout(() => server.closeAllConnections?.(), timeoutMs);
+  cut.unref?.();
+  await allAccepted(server);
   // That of Node's HTTP servers ends idle connections at once, and resets a request that is on its way.
   const { close } = server instanceof Server ? Server.prototype : (server as Server);
   return new Promise((resolve) => {
@@ -51,10 +59,27 @@ function stopListening(server: Server & KeepsConnections): Promise<void> {
     }, keptMs);
     timer.unref?.();
     close.call(server, () => {
+      clearTimeout(cut);
       clearTimeout(timer);
       resolve();
     });
   });
+}
+
+/** Resolves when no connection waits to be accepted: Node accepts one in a turn, and the end of listening resets the others. */
+async function allAccepted(server: Server): Promise<void> {
+  let isAccepted = true;
+  const accepted = (): void => {
+    isAccepted = true;
+  };
+  server.on("connection", accepted);
+  for (let turn = 0; isAccepted && turn < maxTurns; turn++) {
+    isAccepted = false;
+    // Of two turns one has looked for connections from its beginning.
+    await nextTurn();
+    await nextTurn();
+  }
+  server.off("connection", accepted);
 }
 
 function check(name: string, expected: string, given: unknown, member: string): void {
