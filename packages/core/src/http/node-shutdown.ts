@@ -6,7 +6,7 @@ import { type CloseOptions, endConnections, type NodeServer, serverEnd } from ".
 /** Milliseconds that kept connections have to ask once more. */
 const keptMs = 5_000;
 
-/** Turns of the event loop after which a server stops listening, however many connections still come. */
+/** Most turns of the event loop that a server goes on listening for connections that are made already. */
 const maxTurns = 1_000;
 
 /** The members used of a server of HTTP/1, which that of HTTP/2 lacks. */
