@@ -10,6 +10,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import express from "express";
 import { Hono } from "hono";
 import Koa from "koa";
+import { patient } from "../support/patient.ts";
 
 /** A framework that the app can be written for. */
 export type Framework = "node:http" | "Express" | "Koa" | "Hono";
@@ -39,6 +40,7 @@ let used = false;
 const receiver = createReceiver({
   client: createClient({ baseUrl: serviceUrl, apiKey: "test-api-key" }),
   inbox: sqliteInbox(file),
+  ...patient,
   observe: {
     acknowledged() {
       if (!used) tell("used");

@@ -17,9 +17,9 @@ export interface Plan {
   readonly framework: Framework;
   /**
    * `alone`: the next process starts when the last one has ended. `cluster`: it takes connections before the last one is
-   * told to end. `nginx`: two processes behind nginx, restarted in turns; `patient nginx`: the same with `max_fails=0`.
+   * told to end. `nginx`: two processes behind nginx, restarted in turns; `nginx, max_fails=0`: the same with that setting.
    */
-  readonly way: "alone" | "cluster" | "nginx" | "patient nginx";
+  readonly way: "alone" | "cluster" | "nginx" | "nginx, max_fails=0";
   readonly restarts: number;
   /** Notifications a second. */
   readonly perSecond: number;
