@@ -7,10 +7,11 @@ import { Skipped } from "./test/support/run/skipped.ts";
 const ofNode = defaultServerConditions.filter((condition) => condition !== "module");
 const conditions = ["@reporthook/source", ...ofNode];
 
-// What `pnpm test` leaves to `pnpm test:all`: a browser, packing, the disk's failures, attacks and floods, many processes.
+// What `pnpm test` leaves to `pnpm test:all`: a browser, packing, deployments, the disk's failures, attacks and floods, many processes.
 const long = [
   ...["cli/*", "dashboard/*", "security/*", "inboxes/{bullmq,durability,overload}/*"],
-  ...["docs/operating", "docs/scaling", "guards/public-names", "monitoring/prometheus"],
+  ...["deployments/*", "docs/operating", "docs/scaling", "guards/public-names"],
+  "monitoring/prometheus",
 ].map((name) => `test/${name}.test.ts`);
 // With a configuration of their own.
 const others = ["consumers", "mutation", "runtimes"].map((name) => `test/${name}/**`);

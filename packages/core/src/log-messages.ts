@@ -118,9 +118,12 @@ export const messages = {
    */
   answerLost:
     "Answer lost: something else had answered the request. Await the promise of the adapter, and do not call next() ahead of it.",
-  /** (warn, once a minute) The process is ending. Use a durable inbox. */
+  /**
+   * (warn, once a minute) The receiver is closed. Stop the server first, with `shutdown(server, receiver)`: see
+   * [deploying](deploying.md).
+   */
   closing:
-    "Notification refused while closing: answered 503. A durable inbox stores notifications until the last handler is done.",
+    "Notification refused while closing: answered 503. Call shutdown(server, receiver), which stops the server first.",
   /**
    * (warn, once a minute) Over 10 a second, 100 waiting or 1,000 held. Somebody may be probing the address: set `unsigned:
    * "refuse"` and `unsignedTests: "refuse"`, and discard the held ones.
@@ -169,7 +172,10 @@ export const messages = {
   /** (warn) Only with `NODE_ENV=development`. Nothing to do. */
   receiverReplaced:
     "Receiver replaced: its module was evaluated again, and the earlier receiver of this name is closed.",
-  /** (warn) Logged at the end of `close`, with their number. They are handled only if this process opens the inbox again. */
+  /**
+   * (error) Logged at the end of `close`, with their number: they failed again, or the time was over. They are handled only if
+   * this process opens the inbox again.
+   */
   closedWhileWaiting:
     "Receiver closed while deliveries wait in memory: the end of the process loses them. A durable inbox keeps them.",
   /** (error) In the same situation; `error` says why. Restart the development server. */

@@ -7,3 +7,4 @@ export {
   nodeHandler,
   send,
 } from "./http/node-handler.ts";
+export { shutdown } from "./http/node-shutdown.ts";

@@ -7,6 +7,7 @@ import {
   turns,
   turnUntil,
 } from "../test-support/receiver-setup.ts";
+import { RetryAfter } from "./errors.ts";
 import type { EventOf } from "./events/events.ts";
 import type { ReceiveResult } from "./http/answer.ts";
 import type { Incoming } from "./http/incoming.ts";
@@ -15,6 +16,7 @@ import { messages } from "./log-messages.ts";
 import { type Instrumentation, instrumentation } from "./observe/instrumentation.ts";
 import { manualClock } from "./testing/manual-clock.ts";
 
+const genuine = { authorize: async () => "valid" as const };
 const never = (): Promise<never> => new Promise(() => {});
 /** A memory inbox that says it survives a crash: the receiver goes on storing while it closes. */
 const durableInbox = () =>
@@ -23,43 +25,100 @@ const durableInbox = () =>
   });
 
 describe("close()", () => {
-  it("says how many deliveries wait in memory, where a durable inbox keeps them", async () => {
+  it("counts the deliveries that are lost with a memory inbox, where a durable inbox keeps them", async () => {
     for (const [inbox, said] of [
-      [memoryInbox(), [{ receiver: "reports", waiting: 2 }]],
+      [memoryInbox(), [{ level: "error", fields: { receiver: "reports", waiting: 2 } }]],
       [durableInbox(), []],
     ] as const) {
       const { receiver, send, lines } = setUp({ inbox, autostart: false });
       for (let sent = 0; sent < 2; sent++) await send("report");
       await receiver.close();
       const told = lines.filter(({ message }) => message === messages.closedWhileWaiting);
-      expect(told.map(({ fields }) => fields)).toEqual(said);
+      expect(told).toMatchObject(said);
+      expect(told).toHaveLength(said.length);
     }
   });
 
-  it("answers closing at once with a memory inbox, and lets running handlers finish", async () => {
+  it.each([
+    ["a memory inbox, whose deliveries it also handles", memoryInbox, 2],
+    ["a durable inbox, whose deliveries another process handles", durableInbox, 1],
+  ])("goes on storing until the handlers are done with %s", async (_, makeInbox, runs) => {
     const finish = gate();
-    const { receiver, send, emulator } = setUp();
+    const { receiver, send } = setUp({ inbox: makeInbox() });
     const started: EventOf[] = [];
     receiver.on("*", (event) => {
       started.push(event);
       return finish.opened;
     });
-    const { body } = await send("report");
+    await send("report");
     await turnUntil(() => started.length === 1);
     let closed = false;
     const closing = receiver.close().finally(() => {
       closed = true;
     });
     expect(receiver.close()).toStrictEqual(receiver.close());
+    const taken = await send("report");
+    expect([taken.status, taken.headers.get("connection")]).toEqual([200, "close"]);
+    await turns();
+    expect([closed, started.length]).toEqual([false, runs]);
+    finish.open();
+    await closing;
     const refused = await send("report");
     expect(refused).toMatchObject({ status: 503, body: { code: "closing" } });
     expect(refused.headers.get("retry-after")).not.toBeNull();
-    emulator.clock.advance(10_000);
+    expect(refused.headers.get("connection")).toBe("close");
+  });
+
+  it("works off what a memory inbox has acknowledged", async () => {
+    const { receiver, send, lines } = setUp({ concurrency: { handle: 2 } });
+    let handled = 0;
+    receiver.on("*", async () => {
+      await turns(1);
+      handled++;
+    });
+    for (let sent = 0; sent < 40; sent++) await send("report");
+    expect(handled).toBeLessThan(40);
+    await receiver.close();
+    expect([handled, lines]).toEqual([40, []]);
+  });
+
+  it("tries what waits in memory for another attempt once more, at once, and counts what fails again", async () => {
+    const { receiver, send, lines, observed } = setUp();
+    const attempts: Record<string, number> = {};
+    receiver.on("report.complete", ({ id }) => {
+      attempts[id] = (attempts[id] ?? 0) + 1;
+      if (attempts[id] === 1) throw new RetryAfter(3_600_000);
+    });
+    receiver.on("report.internal_error", ({ id }) => {
+      attempts[id] = (attempts[id] ?? 0) + 1;
+      throw new Error("not today");
+    });
+    await send("report.complete");
+    for (let sent = 0; sent < 2; sent++) await send("report.internal_error");
+    await turnUntil(() => observed.filter(([hook]) => hook === "failed").length === 3);
+    await receiver.close();
+    expect(Object.values(attempts)).toEqual([2, 2, 2]);
+    expect(lines.filter(({ level }) => level === "error")).toMatchObject([
+      { message: messages.closedWhileWaiting, fields: { waiting: 2 } },
+    ]);
+  });
+
+  it("tries what fails while it closes once more, too", async () => {
+    const fail = gate();
+    const { receiver, send, lines } = setUp();
+    let attempts = 0;
+    receiver.on("*", async () => {
+      attempts++;
+      await fail.opened;
+      if (attempts === 1) throw new Error("not yet");
+    });
+    await send("report");
+    await turnUntil(() => attempts === 1);
+    const closing = receiver.close();
     await turns();
-    expect(closed).toBe(false);
-    finish.open();
+    fail.open();
     await closing;
-    expect(started.map(({ id }) => id)).toEqual([body.id]);
+    expect([attempts, lines.filter(({ level }) => level === "error")]).toEqual([2, []]);
   });
 
   it("keeps waitUntil no longer than storing for what comes while it closes", async () => {
@@ -89,20 +148,22 @@ describe("close()", () => {
   });
 
   it.each([
-    ["with a memory inbox", {}],
-    ["that was to be handled first", { ack: "handled" }],
-  ] as const)("refuses a request whose body arrives after it %s", async (_, options) => {
-    const { receiver, observed, lines } = setUp(options);
+    ["is stored and handled with a memory inbox", {}],
+    ["is stored with a durable inbox", { inbox: durableInbox() }],
+    ['is handled with ack: "handled"', { ack: "handled" }],
+  ] as const)("a request whose body arrives after it %s", async (name, options) => {
+    const { receiver, observed, seen, seeAll } = setUp({ ...options, client: genuine });
+    seeAll();
     const arrival = gate();
-    const answer = receiver.fetch(slowRequest(arrival.opened));
+    const answer = receiver.fetch(slowRequest(arrival.opened, '{"status":"complete"}'));
     await turns();
     const closing = receiver.close();
     arrival.open();
-    const { status, headers } = await answer;
-    expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+    expect((await answer).status).toBe(200);
     await closing;
-    expect(observed).toEqual([]);
-    expect(lines.filter(({ fields }) => fields["code"] === "closing")).toHaveLength(1);
+    const hook = "ack" in options ? "handled" : "acknowledged";
+    expect(observed.map(([one]) => one)).toContain(hook);
+    expect(seen).toHaveLength(name.includes("handled") ? 1 : 0);
   });
 
   it("aborts the signal at the timeout, and does not count that attempt", async () => {
@@ -134,26 +195,6 @@ describe("close()", () => {
     await second.receiver.start();
     await second.receiver.idle();
     expect(attempts).toEqual([1]);
-  });
-
-  it("goes on storing and acknowledging with a durable inbox until the handlers are done", async () => {
-    const finish = gate();
-    const inbox = durableInbox();
-    const { receiver, send } = setUp({ inbox });
-    let runs = 0;
-    receiver.on("*", () => {
-      runs++;
-      return finish.opened;
-    });
-    await send("report");
-    await turnUntil(() => runs === 1);
-    const closing = receiver.close();
-    expect(await send("report")).toMatchObject({ status: 200 });
-    await turns();
-    expect(runs).toBe(1);
-    finish.open();
-    await closing;
-    expect(await send("report")).toMatchObject({ status: 503, body: { code: "closing" } });
   });
 
   it("resolves in time when the inbox never opens", async () => {

@@ -2,6 +2,7 @@ import { createCallbacks } from "./callback-urls/callback-url.ts";
 import { overHttpOf } from "./client/client-options.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
 import { Recognizer } from "./events/recognizer.ts";
+import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./http/fetch.ts";
 import type { Answer, Incoming } from "./http/incoming.ts";
 import { newStatus, watchHealth } from "./inbox/health.ts";
@@ -51,7 +52,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
   warnAtCreation(settings, options.inbox !== undefined);
   const registrations: Registration[] = [];
   const parts = partsOf(settings, registrations);
-  const { callbacks, health, pruner, reporter, requests, runner, status } = parts;
+  const { callbacks, connections, health, pruner, reporter, requests, runner, status } = parts;
   let closing: Promise<void> | undefined;
 
   function answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
@@ -78,8 +79,9 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
       return answer;
     },
     start: () => runner.start(),
-    async close({ timeoutMs = 25_000 } = {}) {
+    async close({ timeoutMs = 25_000, [serverEnd]: end }: CloseOptions = {}) {
       assertMs("close: timeoutMs", timeoutMs);
+      if (end !== undefined) connections.hold(end);
       const isInside = isInsideHandler();
       closing ??= bind(endWork)(settings, parts, reservation, timeoutMs);
       if (isInside) closing.catch(reporter.unexpected);
@@ -116,14 +118,18 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
   };
   const pruner = new Pruner(settings);
   const firstAttempts = new FirstAttempts();
-  const runner = new Runner(settings, { stages, reporter, firstAttempts, pruner, status, watcher });
+  const connections = new Connections(settings.clock);
+  const working = { stages, reporter, firstAttempts, connections, pruner, status, watcher };
+  const runner = new Runner(settings, working);
   const admission = new Admission(settings, status);
   const inside = new InsideRequest(settings, { stages, reporter, signal: runner.signal });
   const receiving = { callbacks, admission, inside, runner, pruner, reporter, firstAttempts };
   const pipeline = createPipeline({ ...receiving, settings, status });
-  const requests = new Requests(settings, { pipeline, firstAttempts, instrumentation, status });
+  const answering = { pipeline, firstAttempts, connections, instrumentation, status };
+  const requests = new Requests(settings, answering);
   return {
     callbacks,
+    connections,
     health,
     instrumentation,
     pruner,
@@ -138,17 +144,15 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
 /** Ends the work, then releases the name and the inbox. */
 async function endWork(
   { clock, inbox, logger, name }: ReceiverSettings,
-  { instrumentation, requests, runner, status, watcher }: ReturnType<typeof partsOf>,
+  { instrumentation, requests, runner, watcher }: ReturnType<typeof partsOf>,
   reservation: { release(): void },
   timeoutMs: number,
 ): Promise<void> {
   const until = clock.now() + timeoutMs;
   await runner.close(timeoutMs, () => requests.settled());
-  status.closed = true;
-  await requests.settled();
   const isLost = inbox.guarantees.durability === "process";
   const waiting = isLost ? inbox.backlog(name).waiting : 0;
-  if (waiting > 0) logger.warn({ waiting }, messages.closedWhileWaiting);
+  if (waiting > 0) logger.error({ waiting }, messages.closedWhileWaiting);
   try {
     instrumentation?.end();
   } finally {

@@ -24,8 +24,8 @@ export function testWith(
 
 /** Says that a program is not here and which packages of Debian have it, or null. */
 export function missingProgram(name: string, packages: string = name): string | null {
-  const { status } = spawnSync(name, ["--version"]);
-  return status === 0 ? null : `no ${name} here: apt-get install ${packages}`;
+  const { error } = spawnSync(name, ["--version"]);
+  return error === undefined ? null : `no ${name} here: apt-get install ${packages}`;
 }
 
 /** The tool that is missing to stand between SQLite and the C library, or null. */

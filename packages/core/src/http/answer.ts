@@ -69,8 +69,17 @@ const problems: Record<ProblemCode, Problem> = {
   not_handled: [503, "The notification was not handled."],
 };
 
-/** Makes the answer to a result: the only place that picks a status code. It never closes a shared connection. */
-export function acknowledge(decision: ReceiveResult, isShared = false): Answer {
+/**
+ * Makes the answer to a result: the only place that picks a status code. The connection's last answer closes it; none closes a
+ * shared one.
+ */
+export function acknowledge(decision: ReceiveResult, isShared = false, isLast = false): Answer {
+  const answer = answerTo(decision, isShared);
+  if (!isLast || isShared) return answer;
+  return { ...answer, headers: { ...answer.headers, ...close } };
+}
+
+function answerTo(decision: ReceiveResult, isShared: boolean): Answer {
   if ("refused" in decision) return problem(decision.refused, isShared);
   return {
     status: 200,

@@ -1,3 +1,4 @@
+import { connectionOf } from "./connections.ts";
 import {
   type Answer,
   alreadyRead,
@@ -43,6 +44,7 @@ export function incomingFromRequest(
     url: node?.originalUrl ?? pathAndQuery(request.url),
     headers: request.headers,
     multiplexed: node !== undefined && node.httpVersionMajor > 1,
+    connection: node && connectionOf(node),
     answered: () => host.answered?.() === true,
     readBody: (limit) =>
       node === undefined

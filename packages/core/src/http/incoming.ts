@@ -20,6 +20,8 @@ export interface Incoming {
   readonly headers: IncomingHeaders;
   /** Whether other requests share the connection, as in HTTP/2: then it is never closed after an answer. */
   readonly multiplexed?: boolean;
+  /** The socket of Node that it came on, or its HTTP/2 session: `close` waits for it once the server is closed. */
+  readonly connection?: object | undefined;
   /** Whether something else has answered: then the sender does not get the receiver's answer. Asked once, when that is made. */
   answered?(): boolean;
   /** Starts reading at most `limit` bytes; called once. */

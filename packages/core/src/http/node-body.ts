@@ -24,6 +24,7 @@ export interface NodeStream {
   readonly destroyed: boolean;
   readonly aborted?: boolean;
   readonly httpVersionMajor: number;
+  readonly socket?: object;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   listenerCount(event: string): number;
   isPaused(): boolean;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
+import { connectionOf } from "./connections.ts";
 import type { Answer, BodyReading, Incoming } from "./incoming.ts";
 import { checkReceiver, type Mountable } from "./mountable.ts";
 import { type KeptBody, readNode } from "./node-body.ts";
@@ -82,6 +83,10 @@ class NodeIncoming implements Incoming {
 
   get multiplexed(): boolean {
     return this.#req.httpVersionMajor > 1;
+  }
+
+  get connection(): object | undefined {
+    return connectionOf(this.#req as IncomingMessage);
   }
 
   answered(): boolean {

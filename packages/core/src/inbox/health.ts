@@ -23,13 +23,15 @@ export interface Status {
   /** Whether the work was started: then it is too late for `on`. */
   started: boolean;
   closing: boolean;
-  /** Whether the work has ended, and every request is answered. */
+  /** Whether no more work is begun. */
+  stopped: boolean;
+  /** Whether nothing more is stored. */
   closed: boolean;
 }
 
 /** The {@link Status} of a new receiver. */
 export function newStatus(): Status {
-  return { service: "unknown", started: false, closing: false, closed: false };
+  return { service: "unknown", started: false, closing: false, stopped: false, closed: false };
 }
 
 // Longer than an inbox takes to find out that it fails.

@@ -1,4 +1,5 @@
 import { ReporthookError } from "../errors.ts";
+import type { Connections } from "../http/connections.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
 import type { Consumer, IsLeased, Processor } from "../inbox/inbox.ts";
@@ -14,6 +15,7 @@ import type { Watcher } from "../observe/watcher.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { FirstAttempts } from "./first-attempts.ts";
 import type { HandleStage } from "./handle-stage.ts";
+import { LastAttempts } from "./last-attempts.ts";
 import type { Pruner } from "./pruner.ts";
 import type { VerifyStage } from "./verify-stage.ts";
 
@@ -22,6 +24,7 @@ export interface RunnerParts {
   readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
   readonly reporter: Reporter;
   readonly firstAttempts: FirstAttempts;
+  readonly connections: Connections;
   readonly pruner: Pruner;
   readonly status: Status;
   readonly watcher: Watcher | undefined;
@@ -35,8 +38,11 @@ export class Runner {
   readonly #settings: ReceiverSettings;
   readonly #parts: RunnerParts;
   readonly #aborted = new StopController();
+  readonly #lastAttempts: LastAttempts;
   readonly #inboxFailed: Logger["warn"];
   #consumers: readonly Consumer[] = [];
+  #stopping: Promise<unknown> = Promise.resolve();
+  #recorded = (): void => {};
   #opening: Promise<void> | undefined;
   #failures = 0;
   #retryTimer: unknown;
@@ -45,6 +51,7 @@ export class Runner {
   constructor(settings: ReceiverSettings, parts: RunnerParts) {
     this.#settings = settings;
     this.#parts = parts;
+    this.#lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
   }
 
@@ -76,7 +83,7 @@ export class Runner {
   /** Starts unless `autostart` is off; a failure is logged, and tried again later. */
   ensureStarted(): void {
     const { autostart, clock, logger } = this.#settings;
-    if (!autostart || this.#parts.status.closing || this.#opening || this.#retryTimer !== undefined)
+    if (!autostart || this.#parts.status.stopped || this.#opening || this.#retryTimer !== undefined)
       return;
     this.#begin().catch((error: unknown) => {
       if (this.#parts.status.closing) return;
@@ -90,23 +97,72 @@ export class Runner {
     });
   }
 
-  /** Ends the work within `timeoutMs` milliseconds; `requests` resolves when the last request is answered. */
+  /**
+   * Ends the work within `timeoutMs` milliseconds; `requests` resolves when the requests of that moment are answered. Until the
+   * work has ended, notifications are stored.
+   */
   async close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void> {
     const { clock } = this.#settings;
-    const { firstAttempts, pruner, reporter, stages, status } = this.#parts;
+    const { connections, firstAttempts, pruner, reporter, status } = this.#parts;
     status.closing = true;
-    stages.verify.stop();
+    connections.close();
     pruner.stop();
-    clock.clearTimeout(this.#retryTimer);
-    const ending = this.#consumers.map((consumer) => consumer.stop().catch(reporter.unexpected));
-    const ended = Promise.all([this.#opening?.catch(() => {}), ...ending, requests()]);
-    if (!(await settlesWithin(clock, timeoutMs, ended))) {
+    const isInTime = await settlesWithin(clock, timeoutMs, this.#finish(requests));
+    status.closed = true;
+    connections.stop();
+    void this.#stop();
+    if (!isInTime) {
       this.#aborted.abort(new Error("The receiver is closing"));
       const aborting = this.#consumers.map((one) => one.abort().catch(reporter.unexpected));
       await settlesWithin(clock, silentMs, Promise.all(aborting));
     }
+    await requests();
     firstAttempts.settleAll();
     this.#letProcessEnd();
+  }
+
+  /** Finishes what this process alone can do; meanwhile more may come on the connections of closed servers. */
+  async #finish(requests: () => Promise<unknown>): Promise<void> {
+    const { connections, status } = this.#parts;
+    const { ack, inbox } = this.#settings;
+    const isDurable = inbox.guarantees.durability !== "process";
+    const isUnused = !this.working && this.#lastAttempts.left === 0 && connections.isQuiet;
+    if (ack === "stored" && (isDurable || isUnused)) void this.#stop();
+    else await this.#lastAttempts.begin();
+    await requests();
+    do await Promise.all([connections.quiet(), status.stopped ? this.#stop() : this.#workOff()]);
+    while (!connections.isQuiet || this.#left > 0);
+    status.closed = true;
+    await requests();
+    await this.#workOff();
+    await this.#stop();
+  }
+
+  /** Resolves once each delivery of an inbox in memory has had its last attempt. */
+  async #workOff(): Promise<void> {
+    await this.#opening?.catch(() => {});
+    while (this.#left > 0) {
+      await new Promise<void>((resolve) => {
+        this.#recorded = resolve;
+      });
+    }
+  }
+
+  get #left(): number {
+    return this.working && !this.#parts.status.stopped ? this.#lastAttempts.left : 0;
+  }
+
+  /** Begins no more work; resolves when the running jobs have ended. */
+  #stop(): Promise<unknown> {
+    const { reporter, stages, status } = this.#parts;
+    if (!status.stopped) {
+      status.stopped = true;
+      stages.verify.stop();
+      this.#settings.clock.clearTimeout(this.#retryTimer);
+      const ending = this.#consumers.map((consumer) => consumer.stop().catch(reporter.unexpected));
+      this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);
+    }
+    return this.#stopping;
   }
 
   #begin(): Promise<void> {
@@ -127,7 +183,7 @@ export class Runner {
     const { ack, inbox } = this.#settings;
     if (ack === "handled") return;
     await inbox.open();
-    if (this.#parts.status.closing) return;
+    if (this.#parts.status.stopped) return;
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.#parts.pruner.prune();
   }
@@ -156,13 +212,15 @@ export class Runner {
         const goesOn = outcome.to === "verified" || outcome.to === "retry";
         if (job.stage === "handle" || !goesOn) firstAttempts.settle(job.id);
         void pruner.prune();
+        void this.#lastAttempts.recorded(job, outcome);
+        this.#recorded();
       }),
     });
   }
 
   /** Whether a delivery that waited for a slot may be handled: this process may have stood still and lost its lease. */
   #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {
-    return !this.#parts.status.closing && (isLeased?.() ?? true);
+    return !this.#parts.status.stopped && (isLeased?.() ?? true);
   }
 
   #letProcessEnd(): void {

@@ -15,7 +15,7 @@ type AdmissionOptions = Pick<
   "ack" | "clock" | "inbox" | "limits" | "logger" | "name"
 >;
 
-/** Refuses requests while the receiver closes or too many deliveries wait, and deliveries that can't be stored. */
+/** Refuses requests once the receiver is closed or while too many deliveries wait, and deliveries that can't be stored. */
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #status: Readonly<Status>;
@@ -30,9 +30,7 @@ export class Admission {
   /** The refusal of a request at this moment; null if it is admitted. */
   refusal(): Refusal | null {
     const { ack, inbox, limits, name } = this.#options;
-    const keepsStoring = ack === "stored" && inbox.guarantees.durability !== "process";
-    const { closed, closing } = this.#status;
-    if (closing && (closed || !keepsStoring)) return { refused: "closing" };
+    if (this.#status.closed) return { refused: "closing" };
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;

@@ -1,4 +1,5 @@
 import { acknowledge, type ReceiveResult } from "../http/answer.ts";
+import type { Connections } from "../http/connections.ts";
 import type { FetchContext } from "../http/fetch.ts";
 import { type Answer, type Incoming, look } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
@@ -21,6 +22,7 @@ export interface RequestsParts {
   readonly pipeline: Pipeline;
   readonly status: Readonly<Status>;
   readonly firstAttempts: FirstAttempts;
+  readonly connections: Connections;
   readonly instrumentation: Instrumentation | undefined;
 }
 
@@ -49,7 +51,9 @@ export class Requests {
 
   /** Answers a request. Never rejects. */
   answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
-    return this.#answer(incoming, context).catch((error) => acknowledge(this.#unexpected(error)));
+    return this.#answer(incoming, context).catch((error) =>
+      acknowledge(this.#unexpected(error), incoming.multiplexed, this.#parts.status.closing),
+    );
   }
 
   /** Resolves when all running requests are answered. */
@@ -62,6 +66,7 @@ export class Requests {
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const pending = this.#begin(incoming, id, deadline, context);
+    const turn = this.#parts.connections.begin(incoming);
     const running: Running = { pending, place: -1 };
     this.#running.add(running);
     let decision: ReceiveResult;
@@ -72,11 +77,12 @@ export class Requests {
     }
     deadline.end();
     this.#running.delete(running);
+    const isLast = this.#parts.connections.end(turn, "status" in decision);
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
     if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);
     if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
-    return acknowledge(decision, incoming.multiplexed);
+    return acknowledge(decision, incoming.multiplexed, isLast);
   }
 
   #begin(
@@ -102,7 +108,7 @@ export class Requests {
   #isWorkedOn(id: string, decision: ReceiveResult): boolean {
     const { status } = this.#parts;
     const isNew = "id" in decision && decision.id === id;
-    return isNew && this.#settings.ack === "stored" && status.started && !status.closing;
+    return isNew && this.#settings.ack === "stored" && status.started && !status.stopped;
   }
 
   #unexpected(error: unknown): ReceiveResult {

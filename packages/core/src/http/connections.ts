@@ -1,0 +1,216 @@
+import { type Clock, setUnrefTimeout } from "../lib/clock.ts";
+import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
+import type { Incoming } from "./incoming.ts";
+
+/** Milliseconds that a connection of a closed server is waited for after its last delivery. */
+const latelyMs = 5_000;
+
+/** The option of `close` that `shutdown` adds. */
+export const serverEnd: unique symbol = Symbol.for("reporthook.serverEnd");
+
+/** The options of `close`; it also waits for the end of a server. */
+export interface CloseOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly [serverEnd]?: Promise<unknown>;
+}
+
+/** The members used of a server of Node, HTTP/1 or 2. */
+export interface NodeServer {
+  readonly listening: boolean;
+  listenerCount(event: string): number;
+  prependListener(event: "request", listener: (req: Asked, res: Answering) => void): unknown;
+  prependListener(event: "stream", listener: (stream: Multiplexed) => void): unknown;
+  once(event: "close", listener: () => void): unknown;
+}
+
+interface Asked {
+  readonly httpVersionMajor: number;
+  readonly socket: object;
+}
+
+interface Answering {
+  readonly headersSent: boolean;
+  shouldKeepAlive: boolean;
+}
+
+/** The members used of a request of Node that lead to its connection. */
+interface Multiplexed {
+  readonly session?: NodeConnection | undefined;
+}
+
+/** A socket of HTTP/1, or a session of HTTP/2. */
+interface NodeConnection {
+  readonly server?: NodeServer | undefined;
+  readonly destroyed: boolean;
+  once(event: "close", listener: () => void): unknown;
+  /** Of a session: answers what has come, and has the sender send the rest elsewhere. */
+  close?(): void;
+}
+
+/** A connection that has reached the receiver. */
+interface Connection extends InFlightItem {
+  readonly of: NodeConnection;
+  readonly server: NodeServer;
+  begun: number;
+  running: number;
+  deliveredAt: number;
+}
+
+/** A request on its connection; none where Node's request is not seen. */
+export interface Turn {
+  readonly connection: Connection | undefined;
+  readonly number: number;
+}
+
+const unseen: Turn = { connection: undefined, number: 0 };
+
+/** The connection of a request of Node: its socket, or the session that it shares. */
+export function connectionOf(req: {
+  readonly httpVersionMajor: number;
+  readonly socket?: object;
+  readonly stream?: Multiplexed;
+}): object | undefined {
+  return req.httpVersionMajor > 1 ? req.stream?.session : req.socket;
+}
+
+/** The connections that requests come on: `close` waits for those of closed servers, and has them end. */
+export class Connections {
+  readonly #clock: Clock;
+  readonly #known = new WeakMap<object, Connection>();
+  readonly #open = new InFlight<Connection>();
+  readonly #servers = new Set<NodeServer>();
+  #closing = false;
+  #holds = 0;
+  #changed = (): void => {};
+  #timer: unknown;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Begins a request. */
+  begin(incoming: Incoming): Turn {
+    const connection = this.#of(incoming);
+    if (connection === undefined) return unseen;
+    connection.running++;
+    connection.begun++;
+    return { connection, number: connection.begun };
+  }
+
+  /** Ends a request, which was delivered or refused; returns whether its answer has to end the connection. */
+  end({ connection, number }: Turn, isDelivered: boolean): boolean {
+    if (connection !== undefined) {
+      connection.running--;
+      if (isDelivered) connection.deliveredAt = this.#clock.now();
+    }
+    if (!this.#closing) return false;
+    this.#changed();
+    // The last answer of several on their way ends it: Node sends none that follows.
+    return connection === undefined || number === connection.begun;
+  }
+
+  /** From now on each answer ends its connection, and on closed servers those of other routes, too. */
+  close(): void {
+    this.#closing = true;
+    for (const server of this.#servers) endConnections(server);
+    for (const { of } of this.#open) of.close?.();
+  }
+
+  /** Is not quiet before this promise is settled. */
+  hold(until: Promise<unknown>): void {
+    this.#holds++;
+    const release = (): void => {
+      this.#holds--;
+      this.#changed();
+    };
+    until.then(release, release);
+  }
+
+  /** Whether no connection of a closed server has a request on its way, or has delivered within 5 seconds. */
+  get isQuiet(): boolean {
+    return this.#busyMs() <= 0;
+  }
+
+  /** Resolves once it is quiet. */
+  async quiet(): Promise<void> {
+    for (let ms = this.#busyMs(); ms > 0; ms = this.#busyMs()) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+        if (Number.isFinite(ms)) this.#timer = setUnrefTimeout(this.#clock, resolve, ms);
+      });
+      this.stop();
+    }
+  }
+
+  /** Waits no longer. */
+  stop(): void {
+    this.#clock.clearTimeout(this.#timer);
+  }
+
+  /** Milliseconds until it is quiet if nothing happens; infinite while something has to. */
+  #busyMs(): number {
+    if (this.#holds > 0) return Number.POSITIVE_INFINITY;
+    const now = this.#clock.now();
+    let ms = 0;
+    for (const { server, running, deliveredAt } of this.#open) {
+      if (server.listening) continue;
+      if (running > 0) return Number.POSITIVE_INFINITY;
+      ms = Math.max(ms, Math.min(deliveredAt + latelyMs - now, latelyMs));
+    }
+    return ms;
+  }
+
+  #of(incoming: Incoming): Connection | undefined {
+    try {
+      const connection = incoming.connection as NodeConnection | undefined;
+      if (connection === undefined) return undefined;
+      return this.#known.get(connection) ?? this.#see(connection);
+    } catch {
+      // A test's request, whose parts are none of Node's.
+      return undefined;
+    }
+  }
+
+  #see(of: NodeConnection): Connection | undefined {
+    const { server, destroyed } = of;
+    if (typeof server?.prependListener !== "function" || destroyed) return undefined;
+    const never = Number.NEGATIVE_INFINITY;
+    const seen: Connection = { of, server, begun: 0, running: 0, deliveredAt: never, place: -1 };
+    of.once("close", () => {
+      this.#open.delete(seen);
+      this.#changed();
+    });
+    this.#known.set(of, seen);
+    this.#open.add(seen);
+    if (!this.#servers.has(server)) {
+      this.#servers.add(server);
+      server.once("close", () => this.#servers.delete(server));
+      if (this.#closing) endConnections(server);
+    }
+    if (this.#closing) of.close?.();
+    return seen;
+  }
+}
+
+const ending = new WeakSet<object>();
+
+/** Has the answers of a server end their connections from when it listens no longer, whatever route they are of. */
+export function endConnections(server: NodeServer): void {
+  if (ending.has(server)) return;
+  ending.add(server);
+  const answers = new WeakMap<object, Answering>();
+  // Where nothing asks for requests, a listener would have HTTP/2 make them.
+  if (server.listenerCount("request") > 0) {
+    server.prependListener("request", ({ httpVersionMajor, socket }, res) => {
+      if (server.listening || httpVersionMajor > 1) return;
+      const earlier = answers.get(socket);
+      // Node sends no answer that follows the last one.
+      if (earlier?.headersSent === false) earlier.shouldKeepAlive = true;
+      answers.set(socket, res);
+      res.shouldKeepAlive = false;
+    });
+  }
+  server.prependListener("stream", ({ session }) => {
+    if (!server.listening) session?.close?.();
+  });
+}

@@ -1,0 +1,319 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  createServer as createHttp2Server,
+} from "node:http2";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { gate, setUp, turns, turnUntil } from "../../test-support/receiver-setup.ts";
+import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { manualClock } from "../testing/manual-clock.ts";
+import { nodeHandler } from "./node-handler.ts";
+import { shutdown } from "./node-shutdown.ts";
+
+const path = "/hook";
+const report = '{"event_type":"report_status","status":"complete","report_id":"r-1"}';
+let sent = 0;
+
+/** A report as bytes, with a signature that nothing else has. */
+function notification(signature = `valid-${sent++}`): string {
+  const head = `POST ${path} HTTP/1.1\r\nHost: app\r\nContent-Type: application/json`;
+  return `${head}\r\nX-svc-authorization: ${signature}\r\nContent-Length: ${report.length}\r\n\r\n${report}`;
+}
+
+const other = "GET /other HTTP/1.1\r\nHost: app\r\n\r\n";
+
+/** A connection, with the answers that came on it: the status of each, and whether it says that the connection ends. */
+class Sender {
+  readonly socket: Socket;
+  readonly closed: Promise<unknown>;
+  #text = "";
+
+  constructor(server: Server) {
+    this.socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    this.socket.setEncoding("utf8").on("data", (chunk) => {
+      this.#text += chunk;
+    });
+    this.socket.on("error", () => {});
+    this.closed = once(this.socket, "close");
+    onTestFinished(() => void this.socket.destroy());
+  }
+
+  get answers(): string[] {
+    const found = this.#text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?Connection: ([\w-]+)/g);
+    return [...found].map(([, status, connection]) => `${status} ${connection}`);
+  }
+
+  /** Sends text and waits for this many answers in all. */
+  async ask(text: string, answers = this.answers.length + 1): Promise<void> {
+    this.socket.write(text);
+    await turnUntil(() => this.answers.length === answers);
+  }
+}
+
+/** A receiver in a server that has another route, too. */
+async function serve(options: Parameters<typeof setUp>[0] = {}) {
+  const made = setUp({
+    client: {
+      authorize: async (signature) => (signature.startsWith("valid") ? "valid" : "invalid"),
+    },
+    ...options,
+  });
+  made.seeAll();
+  const handler = nodeHandler(made.receiver);
+  const server = createServer((req, res) => {
+    if (req.url === path) void handler(req, res);
+    else res.end("another route");
+  });
+  server.keepAliveTimeout = 60_000;
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { ...made, server };
+}
+
+describe("close() on a closed server", () => {
+  it("answers the request that is half sent, and all that was sent with it, then ends the connection", async () => {
+    const { receiver, server, seen } = await serve();
+    const sender = new Sender(server);
+    await sender.ask(notification());
+    const next = notification();
+    sender.socket.write(next.slice(0, 30));
+    await turnUntil(() => sender.socket.bytesWritten === notification().length + 30);
+    await new Sender(server).ask(other);
+    server.close();
+    const closed = receiver.close();
+    sender.socket.write(next.slice(30) + notification() + notification());
+    await sender.closed;
+    expect(sender.answers).toEqual([
+      "200 keep-alive",
+      "200 keep-alive",
+      "200 keep-alive",
+      "200 close",
+    ]);
+    await closed;
+    expect(seen).toHaveLength(4);
+  });
+
+  it("has the answers of other routes end their connections", async () => {
+    const finish = gate();
+    const { receiver, server, seen } = await serve();
+    receiver.on("*", () => finish.opened);
+    const [sender, visitor] = [new Sender(server), new Sender(server)];
+    await sender.ask(notification());
+    await visitor.ask(other);
+    visitor.socket.write(other.slice(0, 10));
+    await turnUntil(() => visitor.socket.bytesWritten === other.length + 10);
+    await turnUntil(() => seen.length === 1);
+    await new Sender(server).ask(other);
+    const closed = receiver.close();
+    server.close();
+    visitor.socket.write(other.slice(10));
+    await visitor.closed;
+    expect(visitor.answers).toEqual(["200 keep-alive", "200 close"]);
+    finish.open();
+    await closed;
+  });
+
+  it("waits 5 seconds for a connection that has delivered, and for one that has not no time", async () => {
+    const clock = manualClock();
+    const { receiver, server } = await serve({ clock });
+    const [sender, stranger] = [new Sender(server), new Sender(server)];
+    await stranger.ask(notification("forged").replace("POST", "PUT"));
+    stranger.socket.write("POST /hook HT");
+    await sender.ask(notification());
+    await turnUntil(async () => (await receiver.inbox.counts()).handled === 1);
+    clock.advance(1_000);
+    sender.socket.write("POST /hook HT");
+    await new Sender(server).ask(other);
+    server.close();
+    const closed = receiver.close();
+    clock.advance(3_999);
+    expect(await stateOf(closed)).toBe("pending");
+    clock.advance(1);
+    await closed;
+    expect([sender.socket.destroyed, stranger.socket.destroyed]).toEqual([false, false]);
+  });
+});
+
+describe("shutdown()", () => {
+  it("lets kept connections ask once more, and those that do not end after 5 seconds", async () => {
+    const { receiver, server, seen } = await serve();
+    const [sender, first, visitor, idle] = [1, 2, 3, 4].map(() => new Sender(server));
+    await sender?.ask(notification());
+    for (const one of [first, visitor, idle]) await one?.ask(other);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const closed = shutdown(server, receiver);
+    await turnUntil(() => !server.listening);
+    for (const one of [sender, first]) one?.socket.write(notification() + notification());
+    visitor?.socket.write(other);
+    await Promise.all([sender?.closed, first?.closed, visitor?.closed]);
+    expect(sender?.answers).toEqual(["200 keep-alive", "200 keep-alive", "200 close"]);
+    expect(first?.answers).toEqual(["200 keep-alive", "200 keep-alive", "200 close"]);
+    expect(visitor?.answers).toEqual(["200 keep-alive", "200 close"]);
+    vi.advanceTimersByTime(4_999);
+    expect(await stateOf(closed)).toBe("pending");
+    vi.advanceTimersByTime(1);
+    await closed;
+    expect(seen).toHaveLength(5);
+    await idle?.closed;
+    expect(idle?.answers).toEqual(["200 keep-alive"]);
+  });
+
+  it("resolves as soon as the last connection has ended", async () => {
+    const { receiver, server } = await serve();
+    const sender = new Sender(server);
+    await sender.ask(notification());
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const closed = shutdown(server, receiver);
+    sender.socket.end();
+    await closed;
+  });
+
+  it("tells a request that runs already that its connection ends", async () => {
+    const answered = gate();
+    const authorize = vi.fn(() => answered.opened.then(() => "valid" as const));
+    const { receiver, server } = await serve({ client: { authorize }, verify: "before-ack" });
+    const sender = new Sender(server);
+    sender.socket.write(notification());
+    await turnUntil(() => authorize.mock.calls.length === 1);
+    const closed = shutdown(server, receiver);
+    answered.open();
+    await sender.closed;
+    expect(sender.answers).toEqual(["200 close"]);
+    await closed;
+  });
+
+  it("answers on connections that wait to be accepted", async () => {
+    const { receiver, server } = await serve();
+    const senders = Array.from({ length: 20 }, () => new Sender(server));
+    for (const { socket } of senders) socket.write(notification());
+    // The system has connected all of them, and Node accepts one in a turn.
+    await turns(1);
+    const closed = shutdown(server, receiver);
+    await Promise.all(senders.map((sender) => sender.closed));
+    expect(senders.flatMap(({ answers }) => answers)).toEqual(senders.map(() => "200 close"));
+    await closed;
+  });
+
+  it.each(["", "POST /hook HTTP/1.1\r\nHost: app\r\n"])(
+    "ends at its timeout a connection that has sent only %j",
+    async (begun) => {
+      const { receiver, server } = await serve();
+      const sender = new Sender(server);
+      sender.socket.write(begun);
+      await once(server, "connection");
+      await shutdown(server, receiver, { timeoutMs: 100 });
+      await sender.closed;
+    },
+  );
+
+  it("has a session of HTTP/2 end once its requests are answered, and refuses none that it has taken", async () => {
+    const { receiver, seen, seeAll } = setUp({ client: { authorize: async () => "valid" } });
+    seeAll();
+    const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    onTestFinished(() => {
+      session.destroy();
+      server.close();
+    });
+    const first = begin(session, "valid-1");
+    first.stream.end(report);
+    expect(await first.status).toBe(200);
+    const second = begin(session, "valid-2");
+    second.stream.write(report.slice(0, 10));
+    const pinged = new Promise<void>((resolve) => session.ping(() => resolve()));
+    await pinged;
+    const closed = shutdown(server, receiver);
+    await once(session, "goaway");
+    second.stream.end(report.slice(10));
+    expect(await second.status).toBe(200);
+    await closed;
+    expect(seen).toHaveLength(2);
+  });
+
+  it("closes each of several receivers on a server, and answers on with those that are open", async () => {
+    const { receiver, server } = await serve();
+    const sender = new Sender(server);
+    await sender.ask(notification());
+    const { receiver: second } = setUp({ name: "second" });
+    const closed = [
+      shutdown(server, second),
+      shutdown(server, receiver),
+      shutdown(server, receiver),
+    ];
+    await sender.ask(notification());
+    await Promise.all(closed);
+    expect(sender.answers).toEqual(["200 keep-alive", "200 close"]);
+  });
+
+  it("closes the receiver of a server that has never listened, or is closed", async () => {
+    const { receiver } = setUp();
+    await shutdown(createServer(), receiver);
+    expect((await receiver.health()).ready).toBe(false);
+    const { receiver: second, server } = await serve({ name: "second" });
+    server.close();
+    await shutdown(server, second);
+    expect((await second.health()).ready).toBe(false);
+  });
+
+  it("rejects as close() does", async () => {
+    const close = (): Promise<never> => Promise.reject(new Error("the disk is full"));
+    const inbox = Object.assign(memoryInbox(), { close });
+    const { receiver, server } = await serve({ inbox });
+    await expect(shutdown(server, receiver)).rejects.toThrow("Error: the disk is full");
+  });
+
+  it.each([
+    ["an app", (() => {}) as unknown, "the server must be what app.listen()"],
+    ["a promise of a server", Promise.resolve(), "not an object: write shutdown(server, receiver)"],
+    ["nothing", undefined, "not undefined"],
+  ])("refuses %s in place of a server", async (_, given, said) => {
+    const { receiver } = setUp();
+    await expect(shutdown(given as Server, receiver)).rejects.toThrow(said);
+    expect((await receiver.health()).ready).toBe(true);
+  });
+
+  it("refuses a wrong receiver or time before it stops anything", async () => {
+    const { receiver, server } = await serve();
+    const refused = expect(shutdown(server, server as never)).rejects;
+    await refused.toThrow("the receiver must be what createReceiver() returned");
+    const late = shutdown(server, receiver, { timeoutMs: Number.NaN });
+    await expect(late).rejects.toThrow("shutdown: timeoutMs must be milliseconds from 0, not NaN");
+    expect(server.listening).toBe(true);
+  });
+});
+
+/** Begins a request of HTTP/2. */
+function begin(session: ClientHttp2Session, signature: string) {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/json",
+    "x-svc-authorization": signature,
+  });
+  stream.resume();
+  return { stream, status: once(stream, "response").then(([headers]) => headers[":status"]) };
+}
+
+/** The state of a promise once all that needs no time has happened. */
+async function stateOf(promise: Promise<unknown>): Promise<string> {
+  let state = "pending";
+  promise.then(
+    () => {
+      state = "resolved";
+    },
+    () => {
+      state = "rejected";
+    },
+  );
+  await turns();
+  return state;
+}

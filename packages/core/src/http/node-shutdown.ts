@@ -1,0 +1,90 @@
+import { Server } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { assertMs, typeName } from "../lib/validate.ts";
+import { type CloseOptions, endConnections, type NodeServer, serverEnd } from "./connections.ts";
+
+/** Milliseconds that kept connections have to ask once more. */
+const keptMs = 5_000;
+
+/** Most turns of the event loop that a server goes on listening for connections that are made already. */
+const maxTurns = 1_000;
+
+/** The members used of a server of HTTP/1, which that of HTTP/2 lacks. */
+interface KeepsConnections {
+  keepAliveTimeout?: number;
+  closeIdleConnections?(): void;
+  closeAllConnections?(): void;
+}
+
+const ends = new WeakMap<Server, Promise<void>>();
+
+/**
+ * Shuts a server and its receiver down, so that nothing is lost that reaches them: the server stops listening, kept connections
+ * ask once more or end within 5 seconds, then the receiver is closed. `timeoutMs` (25,000) is for all of it: then connections
+ * that are still open are broken, and the inbox has at least 2,000 milliseconds to close. Several receivers on one server: one call for each. Rejects as `close` does, and with a
+ * TypeError for a wrong argument.
+ *
+ * @example
+ * const server = app.listen(3000);
+ * process.once("SIGTERM", () => shutdown(server, receiver));
+ */
+export async function shutdown(
+  server: Server,
+  receiver: { close(options?: { readonly timeoutMs?: number | undefined }): Promise<void> },
+  { timeoutMs = 25_000 }: { readonly timeoutMs?: number | undefined } = {},
+): Promise<void> {
+  check("server", "what app.listen(), createServer() or serve() returned", server, "listening");
+  check("receiver", "what createReceiver() returned", receiver, "mount");
+  assertMs("shutdown: timeoutMs", timeoutMs);
+  const end = ends.get(server) ?? stopListening(server, timeoutMs);
+  ends.set(server, end);
+  const options: CloseOptions = { timeoutMs, [serverEnd]: end };
+  await receiver.close(options);
+}
+
+/** Resolves when the last connection has ended, or those that are kept have had their time; `timeoutMs` later none is left. */
+async function stopListening(server: Server & KeepsConnections, timeoutMs: number): Promise<void> {
+  endConnections(server as unknown as NodeServer);
+  const { keepAliveTimeout = keptMs } = server;
+  if (keepAliveTimeout === 0 || keepAliveTimeout > keptMs) server.keepAliveTimeout = keptMs;
+  const cut = setTimeout(() => server.closeAllConnections?.(), timeoutMs);
+  cut.unref?.();
+  await allAccepted(server);
+  // That of Node's HTTP servers ends idle connections at once, and resets a request that is on its way.
+  const { close } = server instanceof Server ? Server.prototype : (server as Server);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      (server.closeIdleConnections ?? server.close).call(server);
+      resolve();
+    }, keptMs);
+    timer.unref?.();
+    close.call(server, () => {
+      clearTimeout(cut);
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** Resolves when no connection waits to be accepted: Node accepts one in a turn, and the end of listening resets the others. */
+async function allAccepted(server: Server): Promise<void> {
+  let isAccepted = true;
+  const accepted = (): void => {
+    isAccepted = true;
+  };
+  server.on("connection", accepted);
+  for (let turn = 0; isAccepted && turn < maxTurns; turn++) {
+    isAccepted = false;
+    // Of two turns one has looked for connections from its beginning.
+    await nextTurn();
+    await nextTurn();
+  }
+  server.off("connection", accepted);
+}
+
+function check(name: string, expected: string, given: unknown, member: string): void {
+  if (typeof given === "object" && given !== null && member in given && "close" in given) return;
+  throw new TypeError(
+    `shutdown: the ${name} must be ${expected}, not ${typeName(given)}: write shutdown(server, receiver)`,
+  );
+}

@@ -1,0 +1,51 @@
+import { afterAll, describe, expect } from "vitest";
+import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
+import type { Framework } from "./app.ts";
+import { deploy, type Plan } from "./deployment.ts";
+import { rowOf, tableOf } from "./table.ts";
+
+// The long run is `pnpm test:deployments`.
+const long = process.env["DEPLOYMENT_RESTARTS"];
+const restarts = Number(long ?? 2);
+const rates = long === undefined ? [50] : [50, 500];
+const frameworks: readonly Framework[] = ["node:http", "Express", "Koa", "Hono"];
+const noNginx = missingProgram("nginx", "nginx-light");
+
+const plans: Plan[] = rates.flatMap((perSecond) => [
+  ...frameworks.map((framework) => ({ framework, way: "alone", restarts, perSecond }) as const),
+  { framework: "Express", way: "cluster", restarts, perSecond },
+]);
+plans.push({ framework: "Express", way: "nginx, max_fails=0", restarts, perSecond: 100 });
+if (long !== undefined) {
+  plans.push({ framework: "Express", way: "nginx", restarts, perSecond: 100 });
+}
+
+describe.concurrent(`${restarts} restarts lose no notification`, () => {
+  const rows: string[] = [];
+  for (const plan of plans) {
+    const { framework, way, perSecond } = plan;
+    const isProxied = way !== "alone" && way !== "cluster";
+    testWith(isProxied ? noNginx : null)(
+      `${framework}, ${way}, ${perSecond} a second`,
+      async () => {
+        const outcome = await deploy(plan, (done) => {
+          if (long !== undefined) console.log(`${framework}, ${way}, ${perSecond}: ${done}`);
+        });
+        const row = rowOf(plan, outcome);
+        rows.push(row);
+        if (long !== undefined) console.log(row);
+        const { acknowledged, answers, ended, lost, output, refused, reset } = outcome;
+        expect(ended, output).toEqual(ended.map(({ ms }) => ({ code: 0, signal: null, ms })));
+        expect({ answers, lost, reset }, output).toEqual({
+          ...{ answers: { 200: acknowledged }, lost: [], reset: 0 },
+        });
+        // One process after the other on one port leaves a gap.
+        if (way !== "alone") expect(refused).toBe(0);
+      },
+      120_000 + restarts * 100_000,
+    );
+  }
+  afterAll(() => {
+    if (long !== undefined) console.log(tableOf(rows));
+  });
+});

@@ -1,0 +1,126 @@
+import { Agent, type ClientRequest, request } from "node:http";
+import type { Emulator } from "@reporthook/emulator";
+
+const tickMs = 10;
+const connections = 16;
+
+/** How many notifications had which end. */
+export interface Counts {
+  sent: number;
+  /** Answers by status. */
+  readonly answers: Record<number, number>;
+  /** Resets of connections that had carried an answer before: of notifications that were on their way. */
+  reset: number;
+  /** Connections that were refused, or reset before their first answer: no process takes connections. */
+  refused: number;
+}
+
+/** Sends notifications at a rate over kept connections, as the agent of any HTTP client does, and sends none twice. */
+export class Sender {
+  readonly counts: Counts = { sent: 0, answers: {}, reset: 0, refused: 0 };
+  /** The reports whose notifications were acknowledged. */
+  readonly acknowledged: string[] = [];
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: connections });
+  readonly #open = new Set<Promise<void>>();
+  readonly #waiting = new Set<() => void>();
+  readonly #emulator: Emulator;
+  readonly #perSecond: number;
+  #port = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(emulator: Emulator, perSecond: number) {
+    this.#emulator = emulator;
+    this.#perSecond = perSecond;
+  }
+
+  /** Begins to send to a port of this machine. */
+  start(port: number): void {
+    this.#port = port;
+    const startedAt = performance.now();
+    let due = 0;
+    this.#timer = setInterval(() => {
+      const until = ((performance.now() - startedAt) * this.#perSecond) / 1_000;
+      for (; due < until; due++) {
+        // A slower machine is sent less.
+        if (this.#open.size < connections) this.#begin().finish();
+      }
+    }, tickMs);
+  }
+
+  /** Sends some at once. */
+  send(count: number): void {
+    for (let one = 0; one < count; one++) this.#begin().finish();
+  }
+
+  /** Sends the first half of some; resolves once they are on their way, to what sends the rest. */
+  async sendHalf(count: number): Promise<() => void> {
+    const halves = Array.from({ length: count }, () => this.#begin());
+    await Promise.all(halves.map(({ underWay }) => underWay));
+    return () => {
+      for (const { finish } of halves) finish();
+    };
+  }
+
+  /** Resolves when so many more are acknowledged. */
+  async acknowledgedMore(count: number): Promise<void> {
+    const enough = this.acknowledged.length + count;
+    while (this.acknowledged.length < enough) {
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  /** Sends no more; resolves when all that were sent have had their end. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#open);
+    this.#agent.destroy();
+  }
+
+  #begin(): { readonly underWay: Promise<void>; finish(): void } {
+    const reportId = `r-${++this.counts.sent}`;
+    const { headers, body, method } = this.#emulator.notification("report.complete", { reportId });
+    const bytes = Buffer.from(body);
+    const half = bytes.length >> 1;
+    const sent = request({
+      ...{ agent: this.#agent, host: "127.0.0.1", port: this.#port, path: "/", method },
+      headers: { ...headers, "content-length": bytes.length },
+    });
+    const end = this.#endOf(sent, reportId);
+    this.#open.add(end);
+    void end.then(() => {
+      this.#open.delete(end);
+      for (const wake of this.#waiting) wake();
+      this.#waiting.clear();
+    });
+    const written = new Promise<void>((resolve) => {
+      sent.write(bytes.subarray(0, half), () => resolve());
+    });
+    return {
+      underWay: Promise.race([written, end]),
+      finish: () => void sent.end(bytes.subarray(half)),
+    };
+  }
+
+  /** Counts the end of one. */
+  #endOf(sent: ClientRequest, reportId: string): Promise<void> {
+    const { acknowledged, counts } = this;
+    return new Promise((resolve) => {
+      let answered = false;
+      sent.once("response", (response) => {
+        const status = response.statusCode ?? 0;
+        response.resume().once("end", () => {
+          answered = true;
+          counts.answers[status] = (counts.answers[status] ?? 0) + 1;
+          if (status >= 200 && status < 300) acknowledged.push(reportId);
+        });
+      });
+      // Each error is followed by it.
+      sent.on("error", () => {});
+      sent.once("close", () => {
+        if (!answered && sent.reusedSocket) counts.reset++;
+        else if (!answered) counts.refused++;
+        resolve();
+      });
+    });
+  }
+}
