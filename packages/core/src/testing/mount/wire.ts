@@ -164,7 +164,8 @@ function head({ url }: Served): string {
   return `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n`;
 }
 
-function post(served: Served, header: string, body: string, connection: string): string {
+/** The text of a POST request. */
+export function post(served: Served, header: string, body: string, connection: string): string {
   const length = new TextEncoder().encode(body).byteLength;
   return `${head(served)}${header}\r\nConnection: ${connection}\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
@@ -174,7 +175,12 @@ async function exchange(
   { url }: Served,
   requests: readonly string[],
 ): Promise<Got[]> {
-  let rest = (await host.raw?.(url, requests.join(""))) ?? "";
+  return answersIn((await host.raw?.(url, requests.join(""))) ?? "");
+}
+
+/** The answers in what came over a connection. */
+export function answersIn(text: string): Got[] {
+  let rest = text;
   const answers: Got[] = [];
   while (rest !== "") {
     const end = rest.indexOf("\r\n\r\n");
@@ -184,8 +190,8 @@ async function exchange(
     );
     const length = Number(headers.get("content-length") ?? 0);
     const bytes = new TextEncoder().encode(rest.slice(end + 4));
-    const text = new TextDecoder().decode(bytes.subarray(0, length));
-    answers.push({ status: Number(line.split(" ")[1]), headers, text });
+    const body = new TextDecoder().decode(bytes.subarray(0, length));
+    answers.push({ status: Number(line.split(" ")[1]), headers, text: body });
     rest = new TextDecoder().decode(bytes.subarray(length));
   }
   return answers;
