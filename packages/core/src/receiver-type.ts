@@ -27,6 +27,7 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
   /**
    * Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. `export default { fetch: receiver.fetch }`
    * is a Workers module too: there the bindings come second, and where these have no `waitUntil`, the third argument's is called.
+   * Rejects with a TypeError for anything but a request of that kind, such as one of Express.
    */
   readonly fetch: (
     request: Request,
