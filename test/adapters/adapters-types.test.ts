@@ -200,6 +200,53 @@ test("the type of the callback URLs' context is that of event.context", () => {
   for (const mountOn of [toExpress, toKoa, toHono]) expect(mountOn(named)).toBeTypeOf("function");
 });
 
+test("callback.require gives every report a context, and callbackUrl() asks for one", () => {
+  type Context = { readonly customer: string };
+  const secrets = ["0123456789abcdef0123456789abcdef"];
+  const base = "https://app.example";
+  const required = { secrets, require: true } as const;
+  const named = createReceiver<Context>({ client, inbox: memoryInbox(), callback: required });
+  const typed: CallbackOptions<Context> = { secrets };
+  const callback = { ...typed, require: true } as const;
+  const inferred = createReceiver({ client, inbox: memoryInbox(), callback, schemas: {} });
+  const lax = createReceiver<Context | undefined>({
+    ...{ client, inbox: memoryInbox() },
+    callback: { secrets, require: true },
+  });
+  const unnamed = createReceiver({ client, inbox: memoryInbox(), callback: required });
+  made.push(named, inferred, lax, unnamed);
+  for (const receiver of [named, inferred]) {
+    receiver.on("report", (event) => {
+      expectTypeOf(event.context).toEqualTypeOf<Context>();
+      if (event.type === "report.complete") expectTypeOf(event.status).toEqualTypeOf<"complete">();
+    });
+    receiver.on("*", (event) => {
+      expectTypeOf(event.context).toEqualTypeOf<Context | undefined>();
+      if (event.type === "report.processing") {
+        expectTypeOf(event.context).toEqualTypeOf<Context>();
+      }
+    });
+    receiver.on(["test_webhook_endpoint", "unknown"], ({ context }) => {
+      expectTypeOf(context).toEqualTypeOf<Context | undefined>();
+    });
+    void receiver.callbackUrl(base, { context: { customer: "c-1" } }).catch(() => {});
+    // @ts-expect-error no context
+    void receiver.callbackUrl(base);
+    // @ts-expect-error no context
+    void receiver.callbackUrl(base, { context: undefined });
+  }
+  lax.on("report", ({ context }) => {
+    expectTypeOf(context).toEqualTypeOf<Context | undefined>();
+  });
+  void lax.callbackUrl(base);
+  void unnamed.callbackUrl(base);
+  const handler: EventHandler<"report.complete", Context> = () => {};
+  named.on("report.complete", handler);
+  const same: Receiver<Context> = named;
+  expect(same).toBe(named);
+  for (const mountOn of [toExpress, toKoa, toHono]) expect(mountOn(named)).toBeTypeOf("function");
+});
+
 test("a handler for more than its names is taken, one for less or for another schema is not", () => {
   const receiver = make();
   const all: EventHandler = () => {};

@@ -107,9 +107,16 @@ export const silentArrivals: readonly SilentCase[] = [
     shows: "not today",
   },
   {
+    when: "it comes unsigned and without the callback token that is required",
+    options: () => ({ callback: { secrets: [secret], require: true } }),
+    sent: { unsigned: true },
+    says: "Request refused: it has no valid callback token, answered 404",
+    shows: "token: 'missing'",
+  },
+  {
     when: "it comes without the callback token that is required",
     options: () => ({ callback: { secrets: [secret], require: true } }),
-    says: "Request refused: it has no valid callback token, answered 404",
+    says: "if the service vouches for it, it will be held",
     shows: "token: 'missing'",
   },
   {

@@ -11,7 +11,7 @@ type Judge = (signature: string) => Promise<"valid"> | "valid";
 
 const refuse = (status: number) => {
   const code = status === 401 || status === 403 ? "service_refused" : "service_failed";
-  throw new ServiceError(code, `POST … ${status}`, { status, retryable: true });
+  throw new ServiceError(code, `POST … ${status}`, { serviceStatus: status, retryable: true });
 };
 
 function inboxOf(kind: string): Inbox {
@@ -75,7 +75,7 @@ describe.each(["memory", "sqlite"])(
       const { post, rest, seen } = scene(kind, (signature) => {
         if (!signature.startsWith("junk")) return "valid";
         throw new ServiceError("service_refused", "403", {
-          ...{ status: 403, retryable: false, retryAfterMs },
+          ...{ serviceStatus: 403, retryable: false, retryAfterMs },
         });
       });
       await post("genuine-first");

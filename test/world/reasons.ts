@@ -64,6 +64,8 @@ export function unfounded(
       return is(failures.length >= attempts, `had ${failures.length} attempts`);
     case "poison":
       return is(ledger.deaths >= maxStarts, `${ledger.deaths} deaths are no poison`);
+    case "no_token":
+      return ["has no token to miss"];
     case "schema_mismatch":
       return ["has no schema"];
   }

@@ -47,9 +47,16 @@ group("ReporthookError", () => {
 group("ServiceError", () => {
   it("ServiceError has only the details it was given", () => {
     const bare = new ServiceError("service_unreachable", "No answer", { retryable: true });
-    expect(Object.keys(bare).sort()).toEqual(["code", "name", "retryable"]);
+    expect(Object.keys(bare).sort()).toEqual(["code", "name", "retryable", "sent"]);
     expect("cause" in bare).toBe(false);
-    const details = { retryable: false, status: 500, body: "no", retryAfterMs: 5, cause: "c" };
+    const details = {
+      retryable: false,
+      serviceStatus: 500,
+      sent: true,
+      body: "no",
+      retryAfterMs: 5,
+      cause: "c",
+    };
     expect(new ServiceError("service_failed", "500", details)).toMatchObject(details);
   });
 });

@@ -44,10 +44,12 @@ brand(ReporthookError, "ReporthookError");
 
 /** Details of a failed call to the service. */
 export interface ServiceErrorDetails {
-  /** HTTP status of the answer; absent when there was none. */
-  readonly status?: number;
+  /** HTTP status of the answer; absent when there was none. Not `status`, with which frameworks would answer your customer. */
+  readonly serviceStatus?: number;
   /** The answer's body (parsed JSON, else text), cut at 2 KiB of text. */
   readonly body?: unknown;
+  /** False if certainly nothing was sent to the service; true when left out. */
+  readonly sent?: boolean;
   /** Whether the same call may succeed later without a change on our side. A call without an answer may have succeeded. */
   readonly retryable: boolean;
   /** The wait the service asked for with `Retry-After`, in milliseconds. */
@@ -71,14 +73,17 @@ export interface ServiceErrorDetails {
 export class ServiceError extends ReporthookError {
   override readonly name: string = "ServiceError";
   declare readonly code: ServiceErrorCode;
-  declare readonly status?: number;
+  declare readonly serviceStatus?: number;
   declare readonly body?: unknown;
+  /** False if certainly nothing was sent to the service. */
+  readonly sent: boolean;
   declare readonly retryable: boolean;
   declare readonly retryAfterMs?: number;
 
   constructor(code: ServiceErrorCode, message: string, details: ServiceErrorDetails) {
-    const { cause, ...others } = details;
+    const { cause, sent = true, ...others } = details;
     super(code, message, cause === undefined ? undefined : { cause });
+    this.sent = sent;
     Object.assign(this, others);
   }
 }
@@ -104,6 +109,8 @@ export interface ReportRequestProblem {
 export class InvalidReportRequestError extends ReporthookError {
   override readonly name: string = "InvalidReportRequestError";
   declare readonly code: "invalid_report_request";
+  /** The status with which frameworks answer the request that led to it. */
+  readonly status = 400;
   readonly problems: readonly ReportRequestProblem[];
 
   constructor(problems: readonly ReportRequestProblem[]) {

@@ -137,8 +137,15 @@ export const messages = {
   /** (warn) Logged once, with `autostart: false`. Call `start()`, unless another instance handles deliveries. */
   notStarted: "Delivery stored, but not handled before start(): autostart is off.",
   /**
-   * (warn, once a minute) With `callback: { require: true }`. `token` is `missing` or `invalid`. If the requests are genuine,
-   * a secret is missing from `callback.secrets`.
+   * (warn, once a minute) With `callback: { require: true }`. `token` is `missing` or `invalid`. The service vouches for it or not;
+   * a genuine one is held as `no_token`. Many are genuine: a secret is missing from `callback.secrets`, or reports were requested
+   * with a URL that was not signed.
+   */
+  tokenAwaited:
+    "Request without a valid callback token: if the service vouches for it, it will be held.",
+  /**
+   * (warn, once a minute) The same where it is unsigned, or where over 10 a second come or 1,000 are `kept`, or with `ack:
+   * "handled"`.
    */
   tokenRefused: "Request refused: it has no valid callback token, answered 404.",
   /** (warn, once a minute) The same without `require`: the request is accepted. */

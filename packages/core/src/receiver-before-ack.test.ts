@@ -93,7 +93,10 @@ describe('verify: "before-ack"', () => {
         calls++;
         if (!refusing) return "valid";
         if (calls === 1)
-          throw new ServiceError("service_refused", "401", { status: 401, retryable: false });
+          throw new ServiceError("service_refused", "401", {
+            serviceStatus: 401,
+            retryable: false,
+          });
         await hanging.opened;
         return "valid";
       },

@@ -46,7 +46,7 @@ function stress(options: Partial<ReceiverOptions> = {}, everyMs = 100): Stressed
       if (trouble === "gone") throw new ServiceError("service_unreachable", "gone", { retryable });
       if (trouble === "hangs") throw new ServiceError("service_timeout", "hangs", { retryable });
       const code = trouble === 401 ? "service_refused" : "service_failed";
-      throw new ServiceError(code, `${trouble}`, { status: trouble, retryable });
+      throw new ServiceError(code, `${trouble}`, { serviceStatus: trouble, retryable });
     },
   };
   const setup = setUp({ client, ...options });
@@ -174,7 +174,7 @@ describe("an outage of the service", () => {
     const client: Authorizer = {
       async authorize(signature) {
         if (signature !== "poison") return "valid";
-        throw new ServiceError("service_failed", "503", { status: 503, retryable: true });
+        throw new ServiceError("service_failed", "503", { serviceStatus: 503, retryable: true });
       },
     };
     const { emulator, post, send, seen, seeAll } = setUp({ client });

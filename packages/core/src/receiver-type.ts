@@ -7,8 +7,19 @@ import type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 /** `NoInfer`, which TypeScript has from 5.4 on: names are inferred from the argument `names` alone. */
 type Given<T> = [T][T extends unknown ? 0 : never];
 
+/** The options of {@link Receiver.callbackUrl}: with `Required` a context, unless its type allows `undefined`. */
+export type CallbackUrlOptions<Context, Required extends boolean> = Required extends true
+  ? undefined extends Context
+    ? [options?: { readonly context?: Context }]
+    : [options: { readonly context: Context }]
+  : [options?: { readonly context?: Context | undefined }];
+
 /** Receives notifications, verifies them, and calls the handlers of their events. */
-export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> extends Mountable {
+export interface Receiver<
+  Context = unknown,
+  S extends Schemas = NoSchemas,
+  Required extends boolean = false,
+> extends Mountable {
   /** The option `name`. */
   readonly name: string;
   /**
@@ -20,13 +31,14 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
   on<const Name extends EventName>(
     names: Name | readonly Name[],
     handler: (
-      event: EventOf<Given<Name>, Context, S>,
+      event: EventOf<Given<Name>, Context, S, Required>,
       context: HandlerContext,
     ) => void | Promise<void>,
-  ): Receiver<Context, S>;
+  ): Receiver<Context, S, Required>;
   /**
    * Answers a web standard request; needs no `this`. A Workers `ctx` can be passed as it is. `export default { fetch: receiver.fetch }`
    * is a Workers module too: there the bindings come second, and where these have no `waitUntil`, the third argument's is called.
+   * Rejects with a TypeError for anything but a request of that kind, such as one of Express.
    */
   readonly fetch: (
     request: Request,
@@ -59,7 +71,7 @@ export interface Receiver<Context = unknown, S extends Schemas = NoSchemas> exte
    *
    * @example await client.requestReport({ webhook_url: await receiver.callbackUrl(base, { context: { customer: "c-1" } }) });
    */
-  callbackUrl(base: string, options?: { readonly context?: Context | undefined }): Promise<string>;
+  callbackUrl(base: string, ...options: CallbackUrlOptions<Context, Required>): Promise<string>;
   /** The receiver's deliveries, for operators. */
   readonly inbox: ReceiverInbox;
 }

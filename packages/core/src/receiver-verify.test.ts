@@ -149,7 +149,10 @@ describe("verification", () => {
       async authorize() {
         calls++;
         if (!refusing) return "valid";
-        throw new ServiceError("service_refused", "POST … 401", { status: 401, retryable: false });
+        throw new ServiceError("service_refused", "POST … 401", {
+          serviceStatus: 401,
+          retryable: false,
+        });
       },
     };
     const { emulator, send, seen, seeAll, receiver, lines, advanceUntil } = setUp({ client });
@@ -180,7 +183,10 @@ describe("verification", () => {
     const client: Authorizer = {
       async authorize(signature) {
         if (!signature.startsWith("junk")) return "valid";
-        throw new ServiceError("service_failed", "POST … 400", { status: 400, retryable: false });
+        throw new ServiceError("service_failed", "POST … 400", {
+          serviceStatus: 400,
+          retryable: false,
+        });
       },
     };
     const { post, send, receiver, advanceUntil, observed } = setUp({ client });
@@ -200,7 +206,10 @@ describe("verification", () => {
       async authorize(signature) {
         answered.push(signature);
         if (!signature.startsWith("junk")) return "valid";
-        throw new ServiceError("service_failed", `POST … ${status}`, { status, retryable: true });
+        throw new ServiceError("service_failed", `POST … ${status}`, {
+          serviceStatus: status,
+          retryable: true,
+        });
       },
     };
     const { post, emulator, seen, seeAll, send, receiver } = setUp({

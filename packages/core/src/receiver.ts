@@ -42,9 +42,13 @@ const pruneForListsMs = 1_000;
  * receiver.on("report.complete", async (event) => console.log(event.reportId));
  */
 export function createReceiver<Context = unknown, const S extends Schemas = NoSchemas>(
+  options: ReceiverOptions<Context, S> & { readonly callback: { readonly require: true } },
+): Receiver<Context, S, true>;
+export function createReceiver<Context = unknown, const S extends Schemas = NoSchemas>(
   options: ReceiverOptions<Context, S>,
-): Receiver<Context, S> {
-  const settings = receiverSettingsOf(options as ReceiverOptions);
+): Receiver<Context, S>;
+export function createReceiver(options: ReceiverOptions): Receiver {
+  const settings = receiverSettingsOf(options);
   const { bind, inbox, logger, name } = settings;
   const self = { inbox, answer, close: () => receiver.close() };
   const reservation = reserveName(self, name, options.name !== undefined, logger);
@@ -60,7 +64,7 @@ export function createReceiver<Context = unknown, const S extends Schemas = NoSc
     return (successor ?? requests).answer(incoming, context);
   }
 
-  const receiver: Receiver<Context, S> = {
+  const receiver: Receiver = {
     name,
     on(names, handler) {
       const { started } = status;

@@ -1,5 +1,7 @@
 // "@reporthook/core/store": the parts of an inbox, so that every store makes the same decisions.
 
+export { withoutToken } from "./callback-urls/callback-url.ts";
+export { backlogShareOf, noBacklog, sumOfBacklogs } from "./inbox/backlog.ts";
 export {
   isKeyRefused,
   isParked,

@@ -45,6 +45,10 @@ export const reasons: Readonly<
     name: "Signature came twice",
     hint: "The same signature came with other bytes, or at another address: one of the two may be forged. Compare both before you release.",
   },
+  no_token: {
+    name: "No callback token",
+    hint: "It is genuine, but its URL has no token of this receiver. Was the report requested with a URL that was not signed, or with a secret that is gone? Check that you requested it, then release: the handlers get no context.",
+  },
   unsigned: {
     name: "No signature",
     hint: "Anybody may have sent it. Check that the report is in your account before you release it. If all are unsigned, set the option signature to the header that the log names.",

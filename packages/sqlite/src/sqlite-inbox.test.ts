@@ -97,6 +97,34 @@ describe.concurrent("sqliteInbox", () => {
     refused(":memory:")(/use memoryInbox\(\)/);
     refused(7)(/must name a file/);
     refused("inbox\0.db")(/must name a file/);
+    for (const none of [
+      " ",
+      ":memory:",
+      ":memory:?cache=shared",
+      null,
+      undefined,
+      new URL("file:///x.db"),
+    ]) {
+      refused(none)(/takes the path of a file.*memoryInbox/);
+    }
+    for (const file of ["file:x.db", "file:///x.db", "file::memory:"]) {
+      refused(file)(/takes the path of a file, .* not a URL \(file:\): .*fileURLToPath/);
+    }
+    for (const url of [
+      "sqlite:x",
+      "libsql://hidden@h",
+      "sqlite3:///x.db",
+      "https://h/x?token=hidden",
+    ]) {
+      refused(url)(/takes the path of a file, .* not a URL \(\w+:\): it opens no server$/);
+    }
+    for (const unset of ["undefined", "null", "./undefined", "undefined/inbox.db", "data\\null"]) {
+      refused(unset)(/takes the path of a file, .*"(undefined|null)" in it: check the variable/);
+    }
+    refused("inbox.db\n")(/white space at an end/);
+    for (const path of ["C:\\x.db", "c:/x.db", "./a:b.db"]) {
+      expect(() => sqliteInbox(path)).not.toThrow();
+    }
     refused("a.db", { wal: true })(/wal is no option; these are: driver, retention, migrate/);
     refused("a.db", { migrate: 1 })(/migrate must be true or false/);
     refused("a.db", { retention: { handledMs: 0 } })(

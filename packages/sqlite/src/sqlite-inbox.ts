@@ -27,6 +27,7 @@ import {
   retentionOf,
 } from "@reporthook/core/store";
 import { loadDriver } from "./database/driver.ts";
+import { checkPath } from "./main-thread/check-path.ts";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
 import { realPath } from "./main-thread/real-path.ts";
 import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
@@ -83,12 +84,7 @@ class SqliteInbox implements Inbox {
   constructor(path: string, options: SqliteInboxOptions) {
     assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
     const { driver, retention, migrate = true } = options;
-    // libsql ends the process on a NUL.
-    if (typeof path !== "string" || /^(:memory:)?$|\0/.test(path)) {
-      throw new TypeError(
-        "sqliteInbox: path must name a file, like inbox.db; without one, use memoryInbox()",
-      );
-    }
+    checkPath(path);
     if (typeof migrate !== "boolean") {
       throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
     }

@@ -1,20 +1,19 @@
 import type { Backlog, Counts } from "@reporthook/core";
-import type { StoredDelivery } from "@reporthook/core/store";
+import {
+  backlogShareOf,
+  noBacklog,
+  type StoredDelivery,
+  sumOfBacklogs,
+} from "@reporthook/core/store";
 import { lowestPriority, parkedPriorities, unsignedPriority } from "../queues/priority.ts";
 import { handledAtOnce, type ReceiverQueues, unfinished } from "../queues/queues.ts";
+
+export { backlogShareOf, noBacklog } from "@reporthook/core/store";
 
 type MutableBacklog = { -readonly [Name in keyof Backlog]: number };
 
 /** Reports what a delivery counts for before and after a change. */
 export type CountChange = (before: Backlog, after: Backlog) => void;
-
-/** An empty backlog. */
-export const noBacklog: Backlog = {
-  waiting: 0,
-  unverified: 0,
-  unsignedWaiting: 0,
-  unsignedHeld: 0,
-};
 
 const refreshMs = 1_000;
 /** The part of a server's time that counting may cost: PostgreSQL counts row by row. */
@@ -40,7 +39,7 @@ export class BacklogMeter {
   /** The current backlog; counts the queues again when that is due. */
   read(): Backlog {
     if (!this.#counting && performance.now() >= this.#next) void this.#count();
-    return sum(this.#numbers, this.#expected, 1);
+    return sumOfBacklogs(this.#numbers, this.#expected, 1);
   }
 
   /** Runs a change of the queues; its `expects` count from now on, so that concurrent requests see them. */
@@ -50,14 +49,14 @@ export class BacklogMeter {
   ): Promise<T> {
     this.#under++;
     this.#changes++;
-    Object.assign(this.#expected, sum(this.#expected, expects, 1));
+    Object.assign(this.#expected, sumOfBacklogs(this.#expected, expects, 1));
     try {
       return await run((before, after) => {
-        this.#numbers = sum(sum(this.#numbers, after, 1), before, -1);
+        this.#numbers = sumOfBacklogs(sumOfBacklogs(this.#numbers, after, 1), before, -1);
       });
     } finally {
       this.#under--;
-      Object.assign(this.#expected, sum(this.#expected, expects, -1));
+      Object.assign(this.#expected, sumOfBacklogs(this.#expected, expects, -1));
     }
   }
 
@@ -100,26 +99,6 @@ export class BacklogMeter {
   }
 }
 
-function sum(one: Backlog, other: Backlog, times: 1 | -1): MutableBacklog {
-  return {
-    waiting: one.waiting + times * other.waiting,
-    unverified: one.unverified + times * other.unverified,
-    unsignedWaiting: one.unsignedWaiting + times * other.unsignedWaiting,
-    unsignedHeld: one.unsignedHeld + times * other.unsignedHeld,
-  };
-}
-
-/** The share of one delivery in the backlog. */
-export function backlogShareOf({ state, lowPriority, verification }: StoredDelivery): Backlog {
-  const unsigned = verification === "unsigned";
-  return {
-    waiting: state === "received" || state === "verified" ? 1 : 0,
-    unverified: state === "received" && !lowPriority ? 1 : 0,
-    unsignedWaiting: state === "verified" && unsigned ? 1 : 0,
-    unsignedHeld: state === "held" && unsigned ? 1 : 0,
-  };
-}
-
 /** The number of deliveries in each state. */
 export async function countDeliveries(queues: ReceiverQueues): Promise<Counts> {
   const places = ["verify", "handle", "held", "dead", "unsigned"] as const;
@@ -146,19 +125,23 @@ function unfinishedOf(counts: Readonly<Record<string, number>>): number {
 
 async function countBacklog(queues: ReceiverQueues): Promise<MutableBacklog> {
   const [verify, held] = [queues.of("verify"), queues.of("held")];
-  const unsigned = parkedPriorities.get("unsigned") ?? 0;
-  const [toVerify, yielding, toHandle, unsignedOnes, unsignedHeld] = await Promise.all([
+  const [unsigned = 0, noToken = 0] = (["unsigned", "no_token"] as const).map((reason) =>
+    parkedPriorities.get(reason),
+  );
+  const [toVerify, yielding, toHandle, unsignedOnes, parked] = await Promise.all([
     verify.getJobCounts(...unfinished),
     verify.getCountsPerPriority([lowestPriority]),
     queues.of("handle").getJobCountByTypes(...unfinished),
     queues.of("handle").getCountsPerPriority([unsignedPriority]),
-    held.getCountsPerPriority([unsigned]),
+    held.getCountsPerPriority([unsigned, noToken]),
   ]);
   const later = (toVerify["delayed"] ?? 0) + (yielding[lowestPriority] ?? 0);
   return {
     waiting: unfinishedOf(toVerify) + toHandle,
     unverified: unfinishedOf(toVerify) - later,
     unsignedWaiting: unsignedOnes[unsignedPriority] ?? 0,
-    unsignedHeld: unsignedHeld[unsigned] ?? 0,
+    unsignedHeld: parked[unsigned] ?? 0,
+    // BullMQ can't tell them apart before their verdict, which takes a moment.
+    withoutToken: parked[noToken] ?? 0,
   };
 }

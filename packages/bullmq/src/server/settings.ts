@@ -1,6 +1,7 @@
 import type { Logger } from "@reporthook/core";
 import {
   assertKnownKeys,
+  loggerOf,
   type Retention,
   type RetentionOptions,
   retentionOf,
@@ -48,16 +49,11 @@ export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
     ...targetOf(connection, backend),
     ...{
       prefix,
-      logger: loggerOf(options.logger),
+      logger: loggerOf(null, options.logger === false ? {} : options.logger),
       leaseMs: Math.ceil(positive(leaseMs, "leaseMs")),
     },
     retention: retentionOf("bullmqInbox", retention),
   };
-}
-
-function loggerOf(logger: BullmqInboxOptions["logger"]): BullmqSettings["logger"] {
-  if (logger === false) return { warn() {} };
-  return logger ?? { warn: (fields, message) => console.warn(`reporthook: ${message}`, fields) };
 }
 
 function positive(value: number, option: string): number {

@@ -32,12 +32,12 @@ export async function checkService({ client, baseUrl }: ServiceUnderTest): Promi
   }
 }
 
-function adviceAbout({ code, status }: ServiceError, baseUrl: string): Advice {
+function adviceAbout({ code, serviceStatus }: ServiceError, baseUrl: string): Advice {
   if (code === "service_refused") {
     const fix = "Use the key that the service gave you.";
     return { fix, type: "read -rs REPORTS_API_KEY && export REPORTS_API_KEY" };
   }
-  if (status === undefined) {
+  if (serviceStatus === undefined) {
     return { fix: "Check REPORTS_URL and the way there.", type: `curl -i ${quoted(baseUrl)}` };
   }
   return { ...wrongService, fix: "An answer other than 406 is no verdict: check REPORTS_URL." };

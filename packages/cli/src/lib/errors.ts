@@ -42,7 +42,7 @@ export function exitStatusOf(thrown: unknown): ExitStatus {
     return { exitCode: 1, code, message, done };
   }
   if (thrown instanceof ServiceError) {
-    const { code, status, body } = thrown;
+    const { code, serviceStatus: status, body } = thrown;
     const answer = status === undefined ? {} : { answer: { status, body } };
     return { exitCode: 1, code, message: withVariables(thrown.message), ...answer };
   }

@@ -15,7 +15,10 @@ const older = "fedcba9876543210fedcba9876543210";
 const base = "https://app.example/webhooks/reports";
 const customer = { customer: "c-1" };
 const callbacks = (secrets: readonly string[], require = false) =>
-  createCallbacks({ secrets, require }, { clock: systemClock, logger: loggerOf("reports", {}) });
+  createCallbacks(
+    { secrets, require },
+    { clock: systemClock, logger: loggerOf("reports", {}), name: "reports" },
+  );
 const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")[0] ?? "";
 
 function make(options: Partial<ReceiverOptions> = {}, secrets: readonly string[] = [secret]) {
@@ -174,7 +177,7 @@ describe("a request to a callback URL", () => {
     expect(lines[1]).toMatchObject({ fields: { token: "missing", count: 3 } });
   });
 
-  it("is 404 with require before the body is read, alike for a missing and a wrong token", async () => {
+  it("is 404 with require before the body is read when it is unsigned, alike for a missing and a wrong token", async () => {
     const { receiver, sendTo, lines } = make({ callback: { secrets: [secret], require: true } });
     const answer = receiver.mount();
     const answers: unknown[] = [];
@@ -190,6 +193,20 @@ describe("a request to a callback URL", () => {
     expect(lines).toMatchObject([{ fields: { token: "missing" } }]);
     const { status } = await sendTo(await receiver.callbackUrl(base, { context: customer }));
     expect(status).toBe(200);
+  });
+
+  it("has no context at another receiver with the same secrets", async () => {
+    const { receiver, sendTo } = make({
+      name: "a",
+      callback: { secrets: [secret], require: true },
+    });
+    const other = make({ name: "b" });
+    await other.sendTo(await receiver.callbackUrl(base, { context: customer }));
+    await other.receiver.idle();
+    expect(other.seen.map((event) => "context" in event)).toEqual([false]);
+    await sendTo(await other.receiver.callbackUrl(base, { context: customer }));
+    await receiver.idle();
+    expect(await receiver.inbox.list()).toMatchObject([{ reason: { code: "no_token" } }]);
   });
 
   it("is a duplicate only with the same token", async () => {

@@ -15,7 +15,10 @@ declare const contextType: unique symbol;
 export interface CallbackOptions<Context = unknown> {
   /** At least 32 random characters each. The first secret signs, all of them verify (for rotation). */
   readonly secrets: readonly string[];
-  /** Whether a request without a valid token is answered 404 before its body is read: `false`. */
+  /**
+   * Whether a request must have a valid token: `false`. With `true` an unsigned one without is answered 404, and a signed one is
+   * held if the service vouches for it: its report may have been requested with a URL that was not signed.
+   */
   readonly require?: boolean | undefined;
   /** Exists for the type alone. */
   readonly [contextType]?: Context;
@@ -25,8 +28,9 @@ export interface CallbackOptions<Context = unknown> {
 export interface Called {
   /** Path and query without the token. */
   readonly url: string;
-  /** JSON text; null without a valid token, or when it was made without a context. */
+  /** JSON text; null without one, {@link withoutToken} without the token that is required. */
   readonly context: string | null;
+  readonly token: "valid" | "invalid" | "missing";
 }
 
 /** Makes signed callback URLs, and checks the URLs of requests. */
@@ -37,9 +41,12 @@ export interface Callbacks {
    * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
    */
   url(base: string, context: unknown): Promise<string>;
-  /** Reads the path and query of a request; null when the answer must be 404. */
-  look(url: string): Promise<Called | null>;
+  /** Reads the path and query of a request. */
+  look(url: string): Promise<Called>;
 }
+
+/** Stored in place of a context where the token that is required is missing: no JSON text is empty. */
+export const withoutToken = "";
 
 const parameter = "callback_token";
 const longest = 255;
@@ -47,23 +54,26 @@ const longest = 255;
 /** Creates {@link Callbacks}: the only place that handles tokens in URLs. */
 export function createCallbacks(
   { secrets, require = false }: CallbackOptions,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  {
+    clock,
+    logger,
+    name,
+  }: { readonly clock: Clock; readonly logger: Logger; readonly name: string },
 ): Callbacks {
-  const tokens = createCallbackTokens(secrets);
+  const tokens = createCallbackTokens(secrets, name);
   const unknown = oncePerMinute(clock, logger.warn);
 
   return {
     url: (base, context) => signedUrl(tokens, base, context),
 
     async look(url) {
-      const { rest, token } = split(url);
-      const context = token === null ? null : await tokens.verify(token);
-      if (context !== null) return { url: rest, context: context === "" ? null : context };
-      unknown(
-        { token: token === null ? "missing" : "invalid" },
-        require ? messages.tokenRefused : messages.tokenMissing,
-      );
-      return require ? null : { url: rest, context: null };
+      const { rest, token: text } = split(url);
+      const context = text === null ? null : await tokens.verify(text);
+      if (context !== null) return { url: rest, context: context || null, token: "valid" };
+      const token = text === null ? "missing" : "invalid";
+      if (require) return { url: rest, context: withoutToken, token };
+      unknown({ token }, messages.tokenMissing);
+      return { url: rest, context: null, token };
     },
   };
 }
@@ -112,5 +122,5 @@ export function split(url: string): { readonly rest: string; readonly token: str
 
 /** The context as it was given; undefined without one. */
 export function contextOf({ context }: { readonly context: string | null }): unknown {
-  return context === null ? undefined : JSON.parse(context);
+  return context === null || context === withoutToken ? undefined : JSON.parse(context);
 }

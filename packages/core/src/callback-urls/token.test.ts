@@ -16,7 +16,7 @@ describe("createCallbackTokens()", () => {
   it("gives back every context, in characters that no URL escapes", async () => {
     await fc.assert(
       fc.asyncProperty(secret, context, async (secret, context) => {
-        const tokens = createCallbackTokens([secret]);
+        const tokens = createCallbackTokens([secret], "reports");
         const token = await tokens.sign(context);
         expect(token).toMatch(/^[\w.-]+$/);
         expect(await tokens.verify(token)).toBe(context);
@@ -27,7 +27,7 @@ describe("createCallbackTokens()", () => {
   it("takes no token with one character changed, added or left out", async () => {
     await fc.assert(
       fc.asyncProperty(secret, context, fc.nat(), urlSafe, async (secret, context, at, other) => {
-        const tokens = createCallbackTokens([secret]);
+        const tokens = createCallbackTokens([secret], "reports");
         const token = await tokens.sign(context);
         const index = at % token.length;
         const [before, after] = [token.slice(0, index), token.slice(index + 1)];
@@ -40,7 +40,7 @@ describe("createCallbackTokens()", () => {
   });
 
   it("takes no last character that decodes to the same bytes", async () => {
-    const tokens = createCallbackTokens(["s".repeat(32)]);
+    const tokens = createCallbackTokens(["s".repeat(32)], "reports");
     const token = await tokens.sign("1");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const taken: string[] = [];
@@ -54,19 +54,35 @@ describe("createCallbackTokens()", () => {
     const secrets = fc.uniqueArray(secret, { minLength: 3, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(secrets, context, async ([current, previous, foreign], context) => {
-        const tokens = createCallbackTokens([current as string, previous as string]);
+        const tokens = createCallbackTokens([current as string, previous as string], "reports");
         const made = await tokens.sign(context);
-        expect(await createCallbackTokens([current as string]).verify(made)).toBe(context);
-        const older = await createCallbackTokens([previous as string]).sign(context);
+        expect(await createCallbackTokens([current as string], "reports").verify(made)).toBe(
+          context,
+        );
+        const older = await createCallbackTokens([previous as string], "reports").sign(context);
         expect(await tokens.verify(older)).toBe(context);
-        const theirs = await createCallbackTokens([foreign as string]).sign(context);
+        const theirs = await createCallbackTokens([foreign as string], "reports").sign(context);
         expect(await tokens.verify(theirs)).toBeNull();
       }),
     );
   });
 
+  it("takes no token of another receiver", async () => {
+    const names = fc.uniqueArray(fc.stringMatching(/^[\w.-]{1,8}$/), {
+      minLength: 2,
+      maxLength: 2,
+    });
+    await fc.assert(
+      fc.asyncProperty(names, secret, context, async ([one = "", other = ""], secret, context) => {
+        const token = await createCallbackTokens([secret], one).sign(context);
+        expect(await createCallbackTokens([secret], one).verify(token)).toBe(context);
+        expect(await createCallbackTokens([secret], other).verify(token)).toBeNull();
+      }),
+    );
+  });
+
   it("takes no other text", async () => {
-    const tokens = createCallbackTokens(["s".repeat(32)]);
+    const tokens = createCallbackTokens(["s".repeat(32)], "reports");
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: urlSafe })), async (text) => {
         expect(await tokens.verify(text)).toBeNull();

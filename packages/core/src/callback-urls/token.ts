@@ -13,8 +13,8 @@ const macBytes = 32;
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 const shape = /^1\.([\w-]*)\.([\w-]{43})$/;
 
-/** Creates {@link CallbackTokens}: the first secret signs, all verify. */
-export function createCallbackTokens(secrets: readonly string[]): CallbackTokens {
+/** Creates {@link CallbackTokens}, which are good for one receiver alone: the first secret signs, all verify. */
+export function createCallbackTokens(secrets: readonly string[], receiver: string): CallbackTokens {
   let imported: readonly Key[] | undefined;
 
   // A promise that two requests await together would be lost with the first one, where requests share nothing.
@@ -25,10 +25,10 @@ export function createCallbackTokens(secrets: readonly string[]): CallbackTokens
 
   return {
     async sign(context) {
-      const signed = `${version}.${encode(utf8.encode(context))}`;
+      const encoded = encode(utf8.encode(context));
       const [key] = (await keys()) as [Key];
-      const mac = await crypto.subtle.sign("HMAC", key, utf8.encode(signed));
-      return `${signed}.${encode(new Uint8Array(mac))}`;
+      const mac = await crypto.subtle.sign("HMAC", key, signedFor(receiver, encoded));
+      return `${version}.${encoded}.${encode(new Uint8Array(mac))}`;
     },
 
     async verify(token) {
@@ -37,7 +37,7 @@ export function createCallbackTokens(secrets: readonly string[]): CallbackTokens
       const mac = decode(text);
       // The last character has bits to spare: of the texts that decode alike only one is the token.
       if (mac.byteLength !== macBytes || encode(mac) !== text) return null;
-      const signed = utf8.encode(`${version}.${context}`);
+      const signed = signedFor(receiver, context);
       for (const key of await keys()) {
         if (await crypto.subtle.verify("HMAC", key, mac, signed)) {
           return new TextDecoder().decode(decode(context));
@@ -49,6 +49,11 @@ export function createCallbackTokens(secrets: readonly string[]): CallbackTokens
 }
 
 const utf8 = /* @__PURE__ */ new TextEncoder();
+
+/** An encoded context has no dot: no two pairs of receiver and context are signed alike. */
+function signedFor(receiver: string, encoded: string): Uint8Array<ArrayBuffer> {
+  return utf8.encode(`${version}.${receiver}.${encoded}`);
+}
 
 function keyOf(secret: string): Promise<Key> {
   return crypto.subtle.importKey("raw", utf8.encode(secret), algorithm, false, ["sign", "verify"]);

@@ -31,7 +31,7 @@ describe("no answer", () => {
       expect(error).toMatchObject({ code: "service_unreachable", retryable: true });
       expect(error.message).toContain("ECONNREFUSED");
       expect(error.cause).toMatchObject({ name: "TypeError", cause: { code: "ECONNREFUSED" } });
-      expect(error.status).toBeUndefined();
+      expect(error.serviceStatus).toBeUndefined();
     }
   });
 
@@ -49,7 +49,7 @@ describe("no answer", () => {
     const bytes = `HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf ${key}`;
     const baseUrl = await serveRaw(bytes);
     for (const error of await failures({ baseUrl }, operations({ baseUrl }).slice(1))) {
-      const known = { code: "service_unreachable", status: 200, body: "half [api key]" };
+      const known = { code: "service_unreachable", serviceStatus: 200, body: "half [api key]" };
       expect(error).toMatchObject({ ...known, retryable: false });
       expect(error.message).toMatch(/answered 200, then broke off \(.+\): it is done, or will be$/);
     }
@@ -58,7 +58,7 @@ describe("no answer", () => {
   it("callService() rejects by the status when the body of another answer breaks off", async () => {
     const bytes = "HTTP/1.1 503 Away\r\ncontent-length: 99\r\n\r\nhalf";
     for (const error of await failures({ baseUrl: await serveRaw(bytes) })) {
-      expect(error).toMatchObject({ code: "service_failed", status: 503, retryable: true });
+      expect(error).toMatchObject({ code: "service_failed", serviceStatus: 503, retryable: true });
     }
   });
 
@@ -139,7 +139,11 @@ describe("an answer whose body was read already", () => {
     const [authorize, ...others] = operations(options);
     await expect(authorize?.()).resolves.toBe("valid");
     for (const error of await failures(options, others)) {
-      expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: false });
+      expect(error).toMatchObject({
+        code: "service_unreachable",
+        serviceStatus: 200,
+        retryable: false,
+      });
     }
   });
 });

@@ -17,7 +17,7 @@ describe("no answer in time", () => {
       expect(error).toBeInstanceOf(ServiceError);
       expect(error).toMatchObject({ code: "service_timeout", retryable: true });
       expect(error.message).toContain("50 ms");
-      expect(error.status).toBeUndefined();
+      expect(error.serviceStatus).toBeUndefined();
     }
   });
 
@@ -42,7 +42,7 @@ describe("no answer in time", () => {
     async (status, from, retryable) => {
       const options = await endless(status, 4 - from);
       for (const error of await failures(options, operations(options).slice(from))) {
-        expect(error).toMatchObject({ code: "service_timeout", status, retryable });
+        expect(error).toMatchObject({ code: "service_timeout", serviceStatus: status, retryable });
         expect(error.message).toMatch(
           new RegExp(`answered ${status}, but did not end within 100 ms`),
         );

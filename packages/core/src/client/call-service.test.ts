@@ -26,7 +26,7 @@ describe("an answer that is no outcome", () => {
       const client = createClient({ baseUrl: await answering(status), apiKey: key });
       const error = await rejection(client.authorize("s"));
       expect(error).toBeInstanceOf(ServiceError);
-      expect(error).toMatchObject({ code, status, retryable });
+      expect(error).toMatchObject({ code, serviceStatus: status, retryable });
     },
   );
 
@@ -48,7 +48,12 @@ describe("an answer that is no outcome", () => {
       const baseUrl = await answering(status, {}, '{"message":"no"}');
       for (const error of await failures({ baseUrl })) {
         expect(error).toBeInstanceOf(ServiceError);
-        expect(error).toMatchObject({ code, status, retryable, body: { message: "no" } });
+        expect(error).toMatchObject({
+          code,
+          serviceStatus: status,
+          retryable,
+          body: { message: "no" },
+        });
         expect(error.message).toContain(String(status));
         expect(error.message).toContain(baseUrl);
         expect(error.retryAfterMs).toBeUndefined();
@@ -80,7 +85,11 @@ describe("an answer that is no outcome", () => {
       });
       const location = `${target}/?api_key=${encodeURIComponent(key)}`;
       for (const error of await failures({ baseUrl: await answering(status, { location }) })) {
-        expect(error).toMatchObject({ code: "service_failed", status, retryable: false });
+        expect(error).toMatchObject({
+          code: "service_failed",
+          serviceStatus: status,
+          retryable: false,
+        });
         expect(error.message).toContain("redirect");
       }
       expect(followed).toBe(0);
@@ -94,7 +103,7 @@ describe("an answer that is no outcome", () => {
       fetch: async () => opaque,
     })) {
       expect(error).toMatchObject({ code: "service_failed", retryable: false });
-      expect(error.status).toBeUndefined();
+      expect(error.serviceStatus).toBeUndefined();
     }
     const target = await answering(200);
     const baseUrl = await answering(302, { location: target });
@@ -134,7 +143,7 @@ describe("an answer that is no outcome", () => {
   it("callService() keeps to the refusal of a body that breaks off when the status says enough", async () => {
     const baseUrl = await serveRaw("HTTP/1.1 401 No\r\ncontent-length: 99\r\n\r\nhalf");
     for (const error of await failures({ baseUrl })) {
-      expect(error).toMatchObject({ code: "service_refused", status: 401, body: "half" });
+      expect(error).toMatchObject({ code: "service_refused", serviceStatus: 401, body: "half" });
     }
   });
 });

@@ -1,8 +1,8 @@
-import { ServiceError, type ServiceErrorCode } from "../errors.ts";
-import { createRedactor, type Redactor, type Secrets } from "../lib/redact.ts";
+import { createRedactor, type Secrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import { shownError } from "../lib/thrown.ts";
-import { type BodyText, type FetchResponse, isHtmlPage, readBody } from "./read-response.ts";
+import { type FetchResponse, readBody } from "./read-response.ts";
+import { type CallProgress, isPage, late, parse, serviceFailure } from "./service-failure.ts";
+import { responseIn, responseOf, type ServiceResponse } from "./service-response.ts";
 import { untraced } from "./untraced.ts";
 
 /** The second argument of a call to `fetch`. */
@@ -47,20 +47,8 @@ export interface ExpectedAnswer {
   readonly body: unknown;
 }
 
-const maxErrorText = 2_048;
 /** Milliseconds to wait for a body that decides nothing but whether the answer is a page. */
 const bodyMs = 1_000;
-
-/** The progress of one exchange with the service. */
-interface Exchange extends BodyText {
-  /** The current step, as the start of a sentence. */
-  waitingFor: string;
-  response?: FetchResponse;
-  /** An expected status. */
-  taken?: number;
-  /** The error that ended it early. */
-  broken?: { readonly by: unknown };
-}
 
 /**
  * Makes one call, once, and reads the answer to its end so that the connection is used again.
@@ -69,26 +57,24 @@ interface Exchange extends BodyText {
  */
 export async function callService(call: ServiceCall): Promise<ExpectedAnswer> {
   const waitingFor = "The function given as apiKey returned no key, and nothing was sent,";
-  const exchange: Exchange = { waitingFor, text: "", isWhole: false };
-  const timedOut = () => {
-    const message = `${exchange.waitingFor} within ${call.timeoutMs} ms (timeoutMs)`;
-    const details = { ...statusOf(exchange), retryable: !exchange.taken };
-    return new ServiceError("service_timeout", message, details);
-  };
+  const progress: CallProgress = { waitingFor, sent: false, text: "", isWhole: false };
+  const timedOut = () => late(progress, call.timeoutMs);
   const called = withDeadline(call.timeoutMs, call.signal, timedOut, async (signal, stop) => {
     const key = await call.apiKey();
     signal.throwIfAborted();
     const redactor = createRedactor(key);
-    await send(call, key, `POST ${redactor.text(call.endpoint)}`, exchange, signal);
-    const { taken, broken, isWhole, text } = exchange;
+    await send(call, key, `POST ${redactor.text(call.endpoint)}`, progress, signal);
+    const { taken, broken, isWhole, text } = progress;
     if (!isWhole) stop();
-    if (taken && !broken && !isPage(exchange))
+    if (taken && !broken && !isPage(progress))
       return { status: taken, body: parse(text, redactor) };
-    throw failure(call, createRedactor(key, call.secrets), exchange);
+    const { endpoint, fetch, secrets } = call;
+    const byGlobal = fetch === undefined;
+    throw serviceFailure({ endpoint, redactor: createRedactor(key, secrets), byGlobal }, progress);
   });
   return await called.catch((error) => {
-    const { taken } = exchange;
-    if (!taken || !call.statusOnly || call.signal?.aborted || isPage(exchange)) throw error;
+    const { taken } = progress;
+    if (!taken || !call.statusOnly || call.signal?.aborted || isPage(progress)) throw error;
     return { status: taken, body: "" };
   });
 }
@@ -97,25 +83,48 @@ async function send(
   call: ServiceCall,
   key: string,
   asked: string,
-  exchange: Exchange,
+  progress: CallProgress,
   signal: AbortSignal,
 ): Promise<void> {
   const fetch: Fetch | undefined = call.fetch ?? globalThis.fetch;
   if (typeof fetch !== "function") return;
-  exchange.waitingFor = `${asked} was not answered`;
   const { query = "", ...sent } = call.request(key);
+  progress.waitingFor = `${asked} was not answered`;
+  progress.sent = true;
   const start = () =>
     fetch(call.endpoint + query, { method: "POST", ...sent, redirect: "manual", signal });
   try {
-    const response = await (query === "" ? start() : untraced(start));
-    if (!response.redirected && call.expects(response.status)) exchange.taken = response.status;
-    exchange.response = response;
-    exchange.waitingFor = `${asked} answered ${statusOf(exchange).status}, but did not end`;
-    const reading = readBody(response, exchange, signal);
-    await (call.statusOnly && exchange.taken ? atMost(bodyMs, reading) : reading);
+    const given = await answerOf(() => (query === "" ? start() : untraced(start)));
+    const { response } = given;
+    if (response === undefined) {
+      // It may be what a report was asked for with.
+      progress.text = tryGet(() => JSON.stringify(given.other)) ?? "";
+      return;
+    }
+    const { status, isRedirect } = response;
+    if (!isRedirect && call.expects(status)) progress.taken = status;
+    progress.response = response;
+    progress.waitingFor = `${asked} answered ${status}, but did not end`;
+    const reading = readBody(response, progress, signal);
+    await (call.statusOnly && progress.taken ? atMost(bodyMs, reading) : reading);
   } catch (thrown) {
-    exchange.broken = { by: thrown };
+    progress.broken = { by: thrown };
   }
+}
+
+/** The answer that a fetch resolves to or rejects with; `other` is something else that it resolves to. */
+async function answerOf(
+  start: () => Promise<unknown>,
+): Promise<{ readonly response?: ServiceResponse | undefined; readonly other?: unknown }> {
+  let given: unknown;
+  try {
+    given = await start();
+  } catch (thrown) {
+    const response = responseIn(thrown);
+    if (response === undefined) throw thrown;
+    return { response };
+  }
+  return { response: responseOf(given), other: given };
 }
 
 async function atMost(ms: number, work: Promise<void>): Promise<void> {
@@ -128,14 +137,6 @@ async function atMost(ms: number, work: Promise<void>): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-/**
- * Whether the answer is a page for people, which says nothing about the operation. Refusals may be pages: many frameworks answer
- * so.
- */
-function isPage({ response, ...body }: Exchange): boolean {
-  return response !== undefined && response.status < 300 && isHtmlPage(response, body);
 }
 
 async function withDeadline<T>(
@@ -163,80 +164,4 @@ async function withDeadline<T>(
     clearTimeout(timer);
     caller?.removeEventListener("abort", onAbort);
   }
-}
-
-function parse(text: string, redactor: Redactor): unknown {
-  try {
-    return redactor.value(JSON.parse(text));
-  } catch {
-    return redactor.text(text);
-  }
-}
-
-/** The error of an exchange that ended without success: the first reason that applies. */
-function failure(call: ServiceCall, redactor: Redactor, exchange: Exchange): ServiceError {
-  const { response, taken, text, broken } = exchange;
-  const cause = broken && shownError(broken.by, (shown) => redactor.text(shown));
-  const fail = (code: ServiceErrorCode, problem: string, retryable: boolean): ServiceError => {
-    const retryAfterMs = parseRetryAfter(
-      tryGet(() => response?.headers.get("retry-after")) ?? null,
-    );
-    return new ServiceError(code, `POST ${redactor.text(call.endpoint)} ${problem}`, {
-      ...statusOf(exchange),
-      ...(text && { body: parse(redactor.text(text, maxErrorText), redactor) }),
-      retryable,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-      ...(code === "service_unreachable" && cause && { cause }),
-    });
-  };
-  if (!response) {
-    return cause
-      ? fail("service_unreachable", `got no answer${codeOf(cause)}: check baseUrl`, true)
-      : fail("service_unreachable", unsent, false);
-  }
-  const { status, type, redirected } = response;
-  if (redirected || type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    return fail("service_failed", redirect, false);
-  }
-  if (status === 401 || status === 403) {
-    const problem = `answered ${status}: the API key is not accepted, check apiKey`;
-    return fail("service_refused", problem, false);
-  }
-  const retryable = [408, 425, 429].includes(status) || status >= 500;
-  if (isPage(exchange)) return fail("service_failed", `answered ${status} ${withPage}`, retryable);
-  if (!taken) {
-    return fail("service_failed", `answered ${status}, which is no documented outcome`, retryable);
-  }
-  // The service took the call: repeating it may do it twice.
-  const problem = `answered ${status}, then broke off${codeOf(cause)}: it is done, or will be`;
-  return fail("service_unreachable", problem, false);
-}
-
-const unsent = "was not sent, for there is no global fetch: give createClient the option fetch";
-const redirect =
-  "was answered with a redirect, which is not followed: set baseUrl to where it leads";
-const withPage =
-  "with an HTML page, which is not the service: check baseUrl, and what is in between (a proxy, a login)";
-
-function statusOf({ response }: Exchange): { readonly status?: number } {
-  return response?.status ? { status: response.status } : {};
-}
-
-/** The code of an error or of its causes, in brackets. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "";
-  return "code" in error && typeof error.code === "string"
-    ? ` (${error.code})`
-    : codeOf(error.cause);
-}
-
-function parseRetryAfter(header: string | null): number | undefined {
-  const text = header?.trim() ?? "";
-  const ms = /^[+-]?\d+$/.test(text)
-    ? Number(text) * 1_000
-    : // Only with a weekday: Date.parse makes dates of much that is none.
-      /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)
-      ? Date.parse(text.endsWith(" GMT") ? text : `${text} GMT`) - Date.now()
-      : Number.NaN;
-  return Number.isSafeInteger(ms) ? Math.max(ms, 0) : undefined;
 }

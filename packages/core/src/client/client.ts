@@ -85,7 +85,7 @@ export interface Client {
   /**
    * Asks for a report (document, section "Request a report"). Asked for twice, it may be charged twice.
    *
-   * Rejects with a `ServiceError`, or an `InvalidReportRequestError` that lists every problem. One with `status` 2xx broke off
+   * Rejects with a `ServiceError`, or an `InvalidReportRequestError` that lists every problem. One with `serviceStatus` 2xx broke off
    * after the service had taken the request: it is not `retryable`.
    */
   requestReport(report: ReportRequest): Promise<ServiceAnswer>;

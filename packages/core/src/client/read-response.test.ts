@@ -65,7 +65,11 @@ it.each(fetches.filter(([, given]) => given !== crossFetch))(
     const baseUrl = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf");
     const calls = operations({ baseUrl, fetch: given }).slice(1);
     for (const error of await failures({ baseUrl }, calls)) {
-      expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: false });
+      expect(error).toMatchObject({
+        code: "service_unreachable",
+        serviceStatus: 200,
+        retryable: false,
+      });
     }
   },
 );
@@ -74,7 +78,11 @@ it("requestReport() rejects, and says why, when the body can be read in no way",
   const baseUrl = await answering(200, {}, report);
   const calls = operations({ baseUrl, fetch: only("body") }).slice(1);
   for (const error of await failures({ baseUrl }, calls)) {
-    expect(error).toMatchObject({ code: "service_unreachable", status: 200, retryable: false });
+    expect(error).toMatchObject({
+      code: "service_unreachable",
+      serviceStatus: 200,
+      retryable: false,
+    });
     expect(error.cause.message).toBe("The fetch given resolved to a body that can't be read");
   }
 });
@@ -90,7 +98,7 @@ describe("a page in the place of an answer", () => {
     ["HTML of another type", { "content-type": "text/plain" }, "\ufeff\n<!DOCTYPE html><p>"],
   ])("callService() rejects with service_failed when a 200 brings %s", async (_, headers, body) => {
     for (const error of await failures({ baseUrl: await answering(200, headers, body) })) {
-      expect(error).toMatchObject({ code: "service_failed", status: 200, retryable: false });
+      expect(error).toMatchObject({ code: "service_failed", serviceStatus: 200, retryable: false });
       expect(error.message).toMatch(/answered 200 with an HTML page, .*: check baseUrl/);
       expect(error.body).toContain("<");
     }
@@ -100,7 +108,7 @@ describe("a page in the place of an answer", () => {
     const cut = await serveRaw(`HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n${page}`);
     const authorize = operations({ baseUrl: cut }).slice(0, 1);
     const [error] = await failures({ baseUrl: cut }, authorize);
-    expect(error).toMatchObject({ code: "service_failed", status: 200 });
+    expect(error).toMatchObject({ code: "service_failed", serviceStatus: 200 });
     const endless: Fetch = async () =>
       new Response(
         new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode(page)) }),
@@ -129,7 +137,7 @@ describe("a page in the place of an answer", () => {
     const head = `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${length}`;
     const baseUrl = await serveRaw(`${head}\r\n\r\n${body}`);
     const [error] = await failures({ baseUrl }, operations({ baseUrl }).slice(0, 1));
-    expect(error).toMatchObject({ code: "service_failed", status: 200 });
+    expect(error).toMatchObject({ code: "service_failed", serviceStatus: 200 });
   });
 
   it("authorize() has its verdict soon when the body never ends", async () => {

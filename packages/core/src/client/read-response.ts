@@ -1,4 +1,5 @@
-import { tryGet } from "../lib/safe-get.ts";
+import { safeGet, tryGet } from "../lib/safe-get.ts";
+import type { ServiceResponse } from "./service-response.ts";
 
 /** The part of a `Response` that is used. */
 export interface FetchResponse {
@@ -27,16 +28,26 @@ export interface BodyText {
 }
 
 const maxBodyBytes = 65_536;
+// superagent; ofetch; axios and ky; got and undici.
+const keptUnder = ["text", "_data", "data", "body", "rawBody"];
 
-/** Reads the first 64 KiB of a body, in the way that its answer can be read, and rejects when it breaks off. */
+/** Thrown where the body is nowhere to be found: the service may have named a report in it. */
+export class BodyLost extends TypeError {
+  override readonly name = "TypeError";
+}
+
+/**
+ * Reads the first 64 KiB of a body, in the way that its answer can be read: from its stream, or where a fetch that has read it
+ * keeps it. Rejects when it breaks off.
+ */
 export async function readBody(
-  response: FetchResponse,
+  response: ServiceResponse,
   into: BodyText,
   signal: AbortSignal,
 ): Promise<void> {
   const decoder = new TextDecoder();
   let left = maxBodyBytes;
-  for await (const piece of piecesOf(response, signal)) {
+  for await (const piece of piecesOf(bodyOf(response), signal)) {
     const bytes = typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
     into.text += decoder.decode(bytes.subarray(0, left), { stream: true });
     left -= bytes.byteLength;
@@ -46,21 +57,81 @@ export async function readBody(
   into.isWhole = !signal.aborted;
 }
 
-async function* piecesOf(
-  response: FetchResponse,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array | string, void> {
-  const { body } = response;
-  if (isWebStream(body)) yield* read(body, signal);
-  else if (typeof body?.[Symbol.asyncIterator] === "function") yield* body;
-  else if (typeof response.text === "function") yield await response.text();
-  else if (typeof response.arrayBuffer === "function") {
-    yield new Uint8Array(await response.arrayBuffer());
-  } else if (body) throw new TypeError("The fetch given resolved to a body that can't be read");
+/** The body: a stream, the value that a fetch keeps in its place, or an object with `text` or `arrayBuffer`. */
+function bodyOf(response: ServiceResponse): unknown {
+  const { parts } = response;
+  const bodies = parts.map((part) => safeGet(part, "body"));
+  const used = parts.some(isUsed) || bodies.some(isUsed);
+  const stream = used ? undefined : bodies.find(isStream);
+  if (stream !== undefined) return stream;
+  const kept = parts.flatMap((part) => keptUnder.map((name) => safeGet(part, name)));
+  const value = kept.find(isKept);
+  if (value !== undefined) return value;
+  const readable = parts.find((part) => hasMethod(part, "text") || hasMethod(part, "arrayBuffer"));
+  if (readable !== undefined && !used) return readable;
+  const isEmpty = [204, 205].includes(response.status) || response.header("content-length") === "0";
+  if (used && !isEmpty) throw new BodyLost("The fetch given read the body and kept none");
+  const other = isEmpty ? undefined : bodies.find((body) => body !== undefined && body !== null);
+  if (other === undefined || used) return undefined;
+  throw new BodyLost("The fetch given resolved to a body that can't be read");
 }
 
-function isWebStream(body: FetchResponse["body"]): body is WebStream {
-  return typeof (body as Partial<WebStream> | null | undefined)?.getReader === "function";
+async function* piecesOf(
+  body: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array | string, void> {
+  if (body === undefined) return;
+  if (typeof body === "string") yield body;
+  else if (isWebStream(body)) yield* read(body, signal);
+  else if (isStream(body)) yield* body;
+  else if (ArrayBuffer.isView(body)) {
+    yield new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset, body.byteLength);
+  } else if (hasMethod(body, "text")) yield String(await body.text());
+  else if (hasMethod(body, "arrayBuffer")) {
+    yield new Uint8Array((await body.arrayBuffer()) as ArrayBuffer);
+  } else yield isBuffer(body) ? new Uint8Array(body) : (JSON.stringify(body) ?? "");
+}
+
+function isWebStream(body: unknown): body is WebStream {
+  return hasMethod(body, "getReader");
+}
+
+function isStream(body: unknown): body is AsyncIterable<Uint8Array | string> {
+  return isWebStream(body) || hasMethod(body, Symbol.asyncIterator);
+}
+
+/** Whether a response or a stream was read, or is being read by something else. */
+function isUsed(of: unknown): boolean {
+  return ["bodyUsed", "locked", "readableDidRead", "destroyed"].some(
+    (name) => safeGet(of, name) === true,
+  );
+}
+
+/** Whether a value may be a body that was read: text, bytes, a blob, a stream, or parsed JSON. */
+function isKept(value: unknown): boolean {
+  if (typeof value !== "object" || value === null)
+    return value !== undefined && typeof value !== "function" && value !== null;
+  if (isStream(value)) return !isUsed(value);
+  return (
+    /^\[object (?:Object|Array|ArrayBuffer|Blob)\]$/.test(tagOf(value)) || ArrayBuffer.isView(value)
+  );
+}
+
+function isBuffer(value: unknown): value is ArrayBuffer {
+  return tagOf(value) === "[object ArrayBuffer]";
+}
+
+function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value);
+}
+
+function hasMethod<Name extends string | symbol>(
+  of: unknown,
+  name: Name,
+): of is Record<Name, () => unknown> {
+  return (
+    typeof tryGet(() => (of as Record<Name, unknown> | null | undefined)?.[name]) === "function"
+  );
 }
 
 async function* read(body: WebStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
@@ -77,16 +148,4 @@ async function* read(body: WebStream, signal: AbortSignal): AsyncGenerator<Uint8
   } finally {
     stop();
   }
-}
-
-const beforePage = /^\s*(?:<\?xml[^>]*>\s*|<!--[\s\S]*?-->\s*)*/;
-const pageStart = /^<(?:!--|(?:!doctype\s+html|html|head|body|meta|title|script|style)\b)/i;
-const htmlType = /(?:^|,)\s*(?:text\/html|application\/xhtml)/i;
-
-/** Whether an answer is a page for people, as of a proxy, a login or another site, or the beginning of one. */
-export function isHtmlPage({ headers }: FetchResponse, { text, isWhole }: BodyText): boolean {
-  // A service may call an empty answer or a word HTML: many frameworks do so by default.
-  if (htmlType.test(tryGet(() => headers.get("content-type")) ?? ""))
-    return !isWhole || /[<\ufffd]/.test(text);
-  return pageStart.test(text.replace(beforePage, ""));
 }

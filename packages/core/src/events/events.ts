@@ -100,12 +100,22 @@ export type TypesOf<Name extends EventName> = Name extends "*"
     ? `report.${ReportStatus}`
     : Extract<Name, EventType>;
 
-/** The event of a handler registered under `Name`. */
+/**
+ * The event of a handler registered under `Name`. With `Required`, as of a receiver with `callback: { require: true }`, every
+ * report has a context. Only a released one that came without a token has none: let the type of the context allow `undefined` if
+ * you release such.
+ */
 export type EventOf<
   Name extends EventName = "*",
   Context = unknown,
   S extends Schemas = NoSchemas,
-> = EventsByType<Context, S>[TypesOf<Name>];
+  Required extends boolean = false,
+> = Required extends true
+  ? {
+      [Type in TypesOf<Name>]: EventsByType<Context, S>[Type] &
+        (Type extends `report.${string}` ? { readonly context: Context } : unknown);
+    }[TypesOf<Name>]
+  : EventsByType<Context, S>[TypesOf<Name>];
 
 /** The second argument of a handler. */
 export interface HandlerContext {

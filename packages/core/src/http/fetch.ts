@@ -31,6 +31,7 @@ export interface FetchHost {
 /**
  * Converts a web standard request; `read` returns a body that something ahead has read and kept.
  *
+ * @throws TypeError when it is given something else, such as a request of Node
  * @example const answer = await receiver.mount()(incomingFromRequest(request));
  */
 export function incomingFromRequest(
@@ -38,6 +39,7 @@ export function incomingFromRequest(
   read?: () => Promise<ArrayBuffer>,
   host: FetchHost = {},
 ): Incoming {
+  assertRequest(request);
   const node = look(() => nodeOf(request, host));
   return {
     method: request.method,
@@ -62,6 +64,16 @@ export function toResponse({ status, headers, body }: Answer): Response {
   // Not every server counts it: some send an answer of ours in chunks.
   const length = new TextEncoder().encode(body).byteLength;
   return new Response(body, { status, headers: { ...headers, "Content-Length": String(length) } });
+}
+
+/** By its members: it may be of another realm, or of another fetch. */
+function assertRequest(given: unknown): asserts given is Request {
+  const { url, headers, text, arrayBuffer } = (given ?? {}) as Partial<Request>;
+  const hasBody = typeof (text ?? arrayBuffer) === "function";
+  if (hasBody && typeof url === "string" && typeof headers?.get === "function") return;
+  throw new TypeError(
+    "receiver.fetch takes a web standard Request. With Express, Koa or Hono mount reporthook(receiver) of the adapter, with node:http nodeHandler(receiver) of @reporthook/core/node",
+  );
 }
 
 function pathAndQuery(url: string): string {

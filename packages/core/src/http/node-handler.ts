@@ -2,9 +2,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable } from "node:stream";
 import { connectionOf } from "./connections.ts";
-import type { Answer, BodyReading, Incoming } from "./incoming.ts";
+import { type Answer, type BodyReading, type Incoming, plainHeaders } from "./incoming.ts";
 import { checkReceiver, type Mountable } from "./mountable.ts";
-import { type KeptBody, readNode } from "./node-body.ts";
+import { isStream, type KeptBody, readNode } from "./node-body.ts";
 
 /** A request of Node, HTTP/1 or 2. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -78,7 +78,8 @@ class NodeIncoming implements Incoming {
   }
 
   get headers(): Incoming["headers"] {
-    return this.#req.headers;
+    const { headers } = this.#req;
+    return isStream(this.#req) ? headers : plainHeaders(headers ?? {});
   }
 
   get multiplexed(): boolean {
@@ -139,7 +140,8 @@ export function send(req: NodeRequest, response: NodeResponse, answer: Answer): 
  * });
  */
 export function bodyOf(req: NodeRequest, { headers, body }: Answer): string | Readable {
-  if (headers["Connection"] !== "close" || req.complete || req.destroyed) return body;
+  if (headers["Connection"] !== "close" || req.complete || req.destroyed || !isStream(req))
+    return body;
   return Readable.from(lingering(req, body), { objectMode: false });
 }
 

@@ -29,6 +29,7 @@ export type ReasonCode =
   | "reused_signature"
   | "not_verified"
   | "no_handler"
+  | "no_token"
   | "invalid_signature"
   | "not_understood"
   | "schema_mismatch"
@@ -39,6 +40,7 @@ export type ReasonCode =
 /** The codes for which a delivery may be held or dead; for another it is rejected. */
 export const parkedReasons: readonly ReasonCode[] = [
   ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
+  "no_token",
   ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
 ];
 
@@ -59,7 +61,7 @@ export interface NewDelivery {
   readonly signature: string | null;
   /** Path and query, without a callback token. */
   readonly url: string;
-  /** JSON text: the context of the callback URL. Null without a valid token. */
+  /** JSON text: the context of the callback URL. Null without one, empty without the token that `callback.require` asks for. */
   readonly context: string | null;
   readonly headers: KeptHeaders;
   /** The exact bytes. */

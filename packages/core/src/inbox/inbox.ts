@@ -77,6 +77,8 @@ export interface Backlog {
   readonly unsignedWaiting: number;
   /** `held` without a signature. */
   readonly unsignedHeld: number;
+  /** Without the token that is required: `held` ones, and `received` ones that are not deprioritized. */
+  readonly withoutToken: number;
 }
 
 /** The filters and the order of a list. */

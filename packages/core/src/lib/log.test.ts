@@ -28,25 +28,55 @@ describe("consoleLogger", () => {
 });
 
 describe("loggerOf()", () => {
-  it("swallows what an async logger rejects with", async () => {
-    const warn = vi.fn(async () => {
-      throw new Error("full disk");
-    });
-    loggerOf("reports", { warn }).warn({}, "careful");
-    // An unhandled rejection would fail the run.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    expect(warn).toHaveBeenCalledOnce();
+  it("passes lines on", () => {
+    const warn = vi.fn();
+    loggerOf("reports", { warn }).warn({ id: 1 }, "careful");
+    expect(warn).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "careful");
+    loggerOf(null, { warn }).warn({ id: 1 }, "careful");
+    expect(warn).toHaveBeenLastCalledWith({ id: 1 }, "careful");
   });
 
-  it("passes lines on, and swallows what the logger throws", () => {
-    const warn = vi.fn();
-    const error = () => {
-      throw new Error("full disk");
-    };
-    const logger = loggerOf("reports", { warn, error });
-    logger.warn({ id: 1 }, "careful");
-    expect(warn).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "careful");
-    expect(() => logger.error({}, "broken")).not.toThrow();
+  const fail = () => {
+    throw new Error("full\ndisk");
+  };
+  class Own {
+    readonly lines: string[] = [];
+    write(_fields: object, message: string): void {
+      this.lines.push(message);
+    }
+  }
+  it.each<[string, () => unknown, RegExp]>([
+    ["throws", fail, /^Error: full\\ndisk$/],
+    ["rejects", async () => fail(), /^Error: full\\ndisk$/],
+    ["throws a text", () => Promise.reject("no"), /^no$/],
+    ["has lost its this", new Own().write as () => unknown, /^TypeError: Cannot read/],
+  ])(
+    "names a logger that %s once a level on the console, with the line",
+    async (_, write, error) => {
+      const shown = vi.spyOn(console, "warn").mockImplementation(() => {});
+      const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+      const logger = loggerOf("reports", { warn: write, error: write, info: write });
+      for (const id of [1, 2]) {
+        logger.warn({ id }, "careful");
+        logger.error({ id }, "broken");
+        logger.info?.({ id }, "done");
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      const said = (level: string, message: string) => [
+        expect.stringMatching(
+          new RegExp(`^reporthook: Logger failed: .* Not written: ${message}$`),
+        ),
+        { level, loggerError: expect.stringMatching(error), receiver: "reports", id: 1 },
+      ];
+      expect(shown.mock.calls).toEqual([said("warn", "careful"), said("info", "done")]);
+      expect(errors.mock.calls).toEqual([said("error", "broken")]);
+    },
+  );
+
+  it("throws nothing where the console throws as well", () => {
+    vi.spyOn(console, "warn").mockImplementation(fail);
+    expect(() => loggerOf("reports", { warn: fail }).warn({}, "careful")).not.toThrow();
+    expect(() => loggerOf("reports").warn({}, "careful")).not.toThrow();
   });
 
   it("has info() where the logger does", () => {

@@ -1,7 +1,9 @@
 import type { Clock } from "./clock.ts";
+import { describe } from "./describe.ts";
 import { isPromise } from "./is-promise.ts";
 import type { Bind } from "./platform.ts";
-import { printableFields } from "./printable.ts";
+import { printable, printableFields } from "./printable.ts";
+import { tryGet } from "./safe-get.ts";
 
 /**
  * The destination of log lines: pino's order of arguments; `console` fits too. A logger that takes the message first, such as
@@ -27,28 +29,41 @@ function once({ err, ...fields }: LogFields): LogFields {
 
 type LogFields = Readonly<Record<string, unknown>>;
 
+const lost =
+  "Logger failed: lines of this level are lost. If it is a method that needs its this, bind it.";
+
 /**
- * The logger of a receiver, which adds its name to each line. It never throws: a broken logger only loses log lines. Without
- * `error`, errors are warnings; it has `info` if the given one does, and `{}` drops all.
+ * The logger of a receiver, which adds its name to each line; null: of none. It never throws: a logger that does, or rejects, is
+ * named on the console, once a level, with the line that it did not take. Without `error`, errors are warnings; it has `info` if
+ * the given one does, and `{}` drops all.
  */
 export function loggerOf(
-  receiver: string,
-  logger: Partial<Logger>,
+  receiver: string | null,
+  logger: Partial<Logger> = consoleLogger,
   bind: Bind = (run) => run,
 ): Logger {
-  const guarded = (level: keyof Logger): Logger["warn"] =>
-    bind((given, message) => {
-      const fields = printableFields({ receiver, ...given });
+  const guarded = (level: keyof Logger): Logger["warn"] => {
+    let isNamed = false;
+    return bind((given, message) => {
+      const fields = printableFields(receiver === null ? given : { receiver, ...given });
+      const failed = (thrown: unknown): void => {
+        if (isNamed) return;
+        isNamed = true;
+        const about = { level, loggerError: printable(describe(thrown)), ...fields };
+        const write = consoleLogger[level === "error" ? level : "warn"];
+        tryGet(() => write(about, `${lost} Not written: ${message}`));
+      };
       try {
         const written: unknown =
           logger[level] === undefined
             ? logger.warn?.(fields, message)
             : logger[level](fields, message);
-        if (isPromise(written)) written.then(undefined, () => {});
-      } catch {
-        // A log line that can't be written has nowhere else to go.
+        if (isPromise(written)) written.then(undefined, failed);
+      } catch (thrown) {
+        failed(thrown);
       }
     });
+  };
   const safe = { warn: guarded("warn"), error: guarded("error") };
   return typeof logger.info === "function" ? { ...safe, info: guarded("info") } : safe;
 }

@@ -46,6 +46,29 @@ export function isDevelopment(): boolean {
   return tryGet(() => platform.process?.env?.["NODE_ENV"]) === "development";
 }
 
+/**
+ * The environment variable that names a proxy for an address, if the global `fetch` ignores it: that of Node does, unless it was
+ * told to look, or something has replaced its agent.
+ */
+export function ignoredProxy(address: string): string | undefined {
+  const { env } = tryGet(() => platform.process) ?? {};
+  const [agent, older] = [2, 1].map((version) => agentOf(`undici.globalDispatcher.${version}`));
+  if (env === undefined || (agent ?? older) !== "Agent") return undefined;
+  const { protocol, hostname } = new URL(address);
+  const name = `${protocol.slice(0, -1).toUpperCase()}_PROXY`;
+  const set = [name, name.toLowerCase(), "ALL_PROXY", "all_proxy"].find((each) => env[each]);
+  const direct = (env["NO_PROXY"] ?? env["no_proxy"] ?? "").split(/[\s,]+/).filter(Boolean);
+  const isDirect = direct.some((each) => {
+    const host = each.replace(/^\*?\.|:\d+$/g, "").toLowerCase();
+    return each === "*" || hostname === host || hostname.endsWith(`.${host}`);
+  });
+  return isDirect ? undefined : set;
+}
+
+function agentOf(symbol: string): string | undefined {
+  return tryGet(() => (globalThis as Record<symbol, object>)[Symbol.for(symbol)]?.constructor.name);
+}
+
 /** A module that is built into the runtime; without members where there is none. */
 export function builtin<Module extends object>(id: `node:${string}`): Partial<Module> {
   return (tryGet(() => platform.process?.getBuiltinModule?.(id)) ?? {}) as Partial<Module>;

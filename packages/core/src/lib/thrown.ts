@@ -7,6 +7,7 @@ type Redact = (text: string) => string;
 const maxCauses = 4;
 /** Joined errors count like several causes: an error may join itself. */
 const joinedDepth = 2;
+const maxLinks = 16;
 const maxKept = 1_000;
 const maxStack = 8_000;
 
@@ -65,6 +66,19 @@ export function shownError(thrown: unknown, redact: Redact, depth = 0): Error {
   const cause = isDeep ? undefined : safeGet(thrown, "cause");
   if (cause !== undefined) set("cause", shownError(cause, redact, depth + 1));
   return shown;
+}
+
+/** A thrown value with its causes and the errors that it joins, each before those below it; at most 16 of them. */
+export function chainOf(thrown: unknown): readonly unknown[] {
+  const links = [thrown];
+  for (const link of links) {
+    const below = [safeGet(link, "cause"), ...joinedIn(link)];
+    const added = below.filter(
+      (each) => each !== undefined && each !== null && !links.includes(each),
+    );
+    links.push(...added.slice(0, maxLinks - links.length));
+  }
+  return links;
 }
 
 /** The fields of a log line about a thrown value. */

@@ -34,7 +34,7 @@ describe("authorizeOnce()", () => {
     ["unavailable", "service_unreachable", undefined],
     ["unavailable", "service_timeout", undefined],
   ] as const)("says %s when the client rejects %s with status %s", async (why, code, status) => {
-    const details = { retryable: true, retryAfterMs: 7, ...(status && { status }) };
+    const details = { retryable: true, retryAfterMs: 7, ...(status && { serviceStatus: status }) };
     const error = new ServiceError(code, "no", details);
     const answer = await ask(() => Promise.reject(error));
     expect(answer).toEqual({ verdict: null, why, error, retryAfterMs: 7 });

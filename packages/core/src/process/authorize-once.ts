@@ -1,10 +1,13 @@
 import { contextOf } from "../callback-urls/callback-url.ts";
 import type { Authorization, Authorizer } from "../client/authorizer.ts";
+import { responseIn } from "../client/service-response.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
+import { safeGet, safeText } from "../lib/safe-get.ts";
+import { chainOf } from "../lib/thrown.ts";
 import { withSignal, withTimeout } from "../lib/timeout.ts";
 
 /** Time limit of an authorize call in milliseconds, in addition to the client's. */
@@ -48,11 +51,8 @@ function withoutAuthorization(error: unknown): Authorization {
 }
 
 function noVerdict(error: unknown): Authorization {
-  const { code, status, retryAfterMs } = (error ?? {}) as {
-    code?: ErrorCode;
-    status?: number;
-    retryAfterMs?: unknown;
-  };
+  const { code, retryAfterMs } = (error ?? {}) as { code?: ErrorCode; retryAfterMs?: unknown };
+  const status = statusIn(error);
   const isUnauthorized = code === "service_refused" || status === 401 || status === 403;
   const isBadRequest = status === 400 || status === 404 || status === 422;
   const why = isUnauthorized
@@ -66,6 +66,13 @@ function noVerdict(error: unknown): Authorization {
   return { verdict: null, why, error, retryAfterMs: asked };
 }
 
+/** The status that the service answered with: of a `ServiceError`, or of an error of another client. */
+function statusIn(error: unknown): number | undefined {
+  const ours = chainOf(error).map((link) => safeGet(link, "serviceStatus"));
+  const status = ours.find((each) => typeof each === "number");
+  return (status as number | undefined) ?? responseIn(error)?.status;
+}
+
 function isUnavailable(error: unknown, status: number | undefined): boolean {
   if (typeof status === "number") return [408, 425, 429, 502, 503, 504].includes(status);
   return isNetworkFailure(error);
@@ -74,15 +81,17 @@ function isUnavailable(error: unknown, status: number | undefined): boolean {
 // The codes of Node, undici, Bun and other clients.
 const networkCodes =
   /^(E(CONN(REFUSED|RESET|ABORTED)|(SOCKET)?TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|(HOST|NET)(UNREACH|DOWN))|ERR_NETWORK|UND_ERR_\w+|Connection\w+|FailedToOpenSocket|service_(unreachable|timeout))$/;
-const maxCauses = 5;
 
 /** Whether no answer came; any other error of authorize concerns this one delivery. */
-function isNetworkFailure(error: unknown, depth = 0): boolean {
-  if (typeof error !== "object" || error === null || depth === maxCauses) return false;
-  const { name, code, cause } = error as Partial<Record<"name" | "code" | "cause", unknown>>;
-  // fetch gives a network error a cause; without one it could not send this signature.
-  if (name === "TypeError" && cause !== undefined) return true;
-  if (name === "TimeoutError" || name === "AbortError") return true;
-  if (typeof code === "string" && networkCodes.test(code)) return true;
-  return isNetworkFailure(cause, depth + 1);
+function isNetworkFailure(error: unknown): boolean {
+  return chainOf(error).some((link) => {
+    const name = safeText(link, "name");
+    // fetch gives a network error a cause; without one it could not send this signature.
+    if (name === "TypeError" && safeGet(link, "cause") !== undefined) return true;
+    return (
+      name === "TimeoutError" ||
+      name === "AbortError" ||
+      networkCodes.test(safeText(link, "code") ?? "")
+    );
+  });
 }

@@ -40,10 +40,11 @@ function eventOf(
   eventType: string | null,
   body: unknown,
 ): EventOf {
-  const { id, receivedAt, context } = job;
+  const { id, receivedAt } = job;
+  const context = contextOf(job);
   const verification = job.verification ?? "unsigned";
   const event: Draft = { id, type: recognition.type, eventType, receivedAt, verification, body };
-  if (context !== null) event.context = contextOf(job);
+  if (context !== undefined) event.context = context;
   if ("payload" in recognition) event.payload = recognition.payload;
   else if (recognition.type !== "unknown") {
     event.status = recognition.status;

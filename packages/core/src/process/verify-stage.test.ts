@@ -8,7 +8,7 @@ import { manualClock } from "../testing/manual-clock.ts";
 const { signal } = new AbortController();
 const fail = (status: number) => () => {
   const code = status === 401 ? "service_refused" : "service_failed";
-  throw new ServiceError(code, `POST … ${status}`, { status, retryable: true });
+  throw new ServiceError(code, `POST … ${status}`, { serviceStatus: status, retryable: true });
 };
 
 describe("VerifyStage", () => {

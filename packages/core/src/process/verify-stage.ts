@@ -1,3 +1,4 @@
+import { withoutToken } from "../callback-urls/callback-url.ts";
 import type { Authorization } from "../client/authorizer.ts";
 import type { Verdict } from "../client/client.ts";
 import type { Recognizer } from "../events/recognizer.ts";
@@ -28,13 +29,18 @@ import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict
 
 /** The options of {@link VerifyStage}. */
 export interface VerifyOptions
-  extends Pick<ReceiverSettings, "client" | "clock" | "logger" | "expired" | "redact"> {
+  extends Pick<
+    ReceiverSettings,
+    "callback" | "client" | "clock" | "logger" | "expired" | "redact"
+  > {
   readonly recognizer: Recognizer;
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
   readonly instrumentation?: Instrumentation | undefined;
   readonly status: Pick<Status, "service">;
 }
 
+const noToken =
+  "It is genuine, but came without the token that callback.require asks for. Release it if you requested the report.";
 const never = Number.NEGATIVE_INFINITY;
 const unrecognized: Recognized = { type: null, reportId: null };
 
@@ -121,7 +127,13 @@ export class VerifyStage {
       return reject("invalid_signature", "The service did not make this signature.");
     }
     if (verdict === "expired" && !this.#mayRunExpired(job)) return this.#expired(job);
-    return { to: "verified", verification: verdict, ...this.#recognized(job) };
+    const verified = { verification: verdict, ...this.#recognized(job) };
+    if (this.#lacksToken(job)) return { ...park("held", "no_token", noToken), ...verified };
+    return { to: "verified", ...verified };
+  }
+
+  #lacksToken({ context, released }: Job): boolean {
+    return context === withoutToken && !released && this.#options.callback?.require === true;
   }
 
   #mayRunExpired(job: Job): boolean {

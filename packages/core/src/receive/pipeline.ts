@@ -1,4 +1,4 @@
-import { type Callbacks, split } from "../callback-urls/callback-url.ts";
+import { type Callbacks, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
@@ -17,6 +17,7 @@ import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request
 import { keyOf, newDelivery } from "./new-delivery.ts";
 import { receive } from "./read-request.ts";
 import { admitUnsigned } from "./unsigned.ts";
+import { admitWithoutToken } from "./without-token.ts";
 
 /** The parts of the pipeline. */
 export interface PipelineParts {
@@ -44,6 +45,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const { clock, inbox, logger, name } = settings;
   const reading = { ...settings, ...settings.limits };
   const unsigned = admitUnsigned(settings);
+  const tokenless = admitWithoutToken(settings);
   const reused = oncePerMinute(clock, logger.warn);
   let saidNotStarted = false;
 
@@ -52,14 +54,16 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
     const called =
       callbacks === null ? undefined : await inTime(deadline, callbacks.look(incoming.url));
-    if (called === null) return { refused: "not_found" };
     const turnedAway = admission.refusal();
     if (turnedAway !== null) return turnedAway;
+    const lacksToken = called?.context === withoutToken;
+    if (lacksToken && !tokenless.mayBegin(incoming, called)) return { refused: "not_found" };
 
     // A token is never stored, even without the option.
     const { url, context = null } = called ?? { url: split(incoming.url).rest };
     const notification = await receive(incoming, url, reading, deadline);
     if (typeof notification === "string") return { refused: notification };
+    if (lacksToken && notification.signature === null) return { refused: "not_found" };
     const hashing = keyOf(name, incoming.url, notification);
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
     const { startedAt: receivedAt } = deadline;
@@ -87,6 +91,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
     const turnedAwayMeanwhile = admission.refusal();
     if (turnedAwayMeanwhile !== null) return turnedAwayMeanwhile;
+    if (lacksToken && !tokenless.mayStay()) return { refused: "not_found" };
     delivery.ackMs = deadline.elapsedMs;
     const stored = await admission.store(delivery, arrival, deadline);
     if ("refused" in stored) return stored;

@@ -125,7 +125,8 @@ function withoutSignature(url: string, signature: string): string {
   );
 }
 
-function nonBlank(given: unknown): string | null {
+/** A signature without white space around it; null for a blank one, and for text that can be none. */
+export function nonBlank(given: unknown): string | null {
   const signature = typeof given === "string" ? given.trim() : "";
   return signature === "" || signature.length > signatureLength ? null : signature;
 }

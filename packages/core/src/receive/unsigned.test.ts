@@ -1,9 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Backlog } from "../inbox/inbox.ts";
+import { noBacklog as empty } from "../inbox/backlog.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { admitUnsigned } from "./unsigned.ts";
 
-const empty: Backlog = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
 const test = { type: "test_webhook_endpoint", payload: "", reportId: null } as const;
 const other = { type: "unknown", reportId: null } as const;
 const options = { ack: "stored", unsignedTests: "accept", unsigned: "hold" } as const;

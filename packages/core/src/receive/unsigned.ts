@@ -4,6 +4,7 @@ import type { Backlog } from "../inbox/inbox.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import { createRate } from "./rate.ts";
 
 /** The options about unsigned deliveries. */
 type UnsignedOptions = Pick<
@@ -28,19 +29,7 @@ export function admitUnsigned(options: UnsignedOptions): AdmitUnsigned {
   const held = oncePerMinute(clock, logger.warn);
   const refused = oncePerMinute(clock, logger.warn);
   const byOption = oncePerMinute(clock, logger.warn);
-  const lately: number[] = [];
-
-  function withinRate(): boolean {
-    const now = clock.now();
-    const [oldest] = lately;
-    if (lately.length === perSecond && oldest !== undefined) {
-      // A clock that was set back must not lock anything out.
-      if (Math.abs(now - oldest) < 1_000) return false;
-      lately.shift();
-    }
-    lately.push(now);
-    return true;
-  }
+  const withinRate = createRate(clock, perSecond);
 
   return (claims, headerNames, load) => {
     const test = isTest(claims);

@@ -2,7 +2,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
 import { type AddResult, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
-import { kindOf, type ReceiverCounts } from "../protocol/counts.ts";
+import { isUsual, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
 import {
   type CompletionResult,
   type FromThread,
@@ -84,8 +84,7 @@ export class ThreadClient {
   /** @throws ReporthookError `overloaded` when too many wait */
   add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
     const { receiver, body, key } = delivery;
-    const isUsual = arrival.to === "received" && arrival.retryState === undefined;
-    const begins = isUsual ? null : newStoredDelivery(delivery, arrival, null);
+    const begins = isUsual(delivery, arrival) ? null : newStoredDelivery(delivery, arrival, null);
     const kind = begins === null ? 0 : kindOf(begins);
     const bytes = body.byteLength + (key?.byteLength ?? 0);
     const adding = { delivery, arrival, receiver, kind, bytes };

@@ -1,16 +1,18 @@
-import type { Backlog, Counts, State, Verification } from "@reporthook/core";
-import { states } from "@reporthook/core/store";
+import type { Arrival, Backlog, Counts, NewDelivery, State, Verification } from "@reporthook/core";
+import { states, withoutToken } from "@reporthook/core/store";
 
-/** The counted kinds of deliveries: the six states, and three subsets with separate counts. */
+/** The counted kinds of deliveries: the six states, and five subsets with separate counts. */
 const kinds = {
   received: states.indexOf("received"),
   verified: states.indexOf("verified"),
   lowPriority: 6,
   unsignedVerified: 7,
   unsignedHeld: 8,
+  withoutToken: 10,
+  withoutTokenHeld: 11,
 } as const;
 
-/** The kind of all deliveries ever stored: over all receivers, the last number. */
+/** The kind of all deliveries ever stored: its sum over all receivers is the last number. */
 export const everKind = 9;
 
 /** Counts of deliveries, at the index of their kind. */
@@ -20,7 +22,7 @@ export type CountsByKind = readonly number[];
 export type ReceiverCounts = ReadonlyMap<string, CountsByKind>;
 
 /** No delivery of any kind. */
-const zeroCountsByKind: CountsByKind = new Array<number>(everKind + 1).fill(0);
+const zeroCountsByKind: CountsByKind = new Array<number>(12).fill(0);
 
 /** The counts under a key, which are added if needed. */
 export function countsIn<Key>(map: Map<Key, number[]>, key: Key): number[] {
@@ -37,15 +39,24 @@ export interface Countable {
   readonly state: State;
   readonly lowPriority: boolean;
   readonly verification: Verification | null;
+  readonly context: string | null;
 }
 
 /** The kind that a delivery is counted as. */
-export function kindOf({ state, lowPriority, verification }: Countable): number {
+export function kindOf({ state, lowPriority, verification, context }: Countable): number {
   const unsigned = verification === "unsigned";
   if (state === "received" && lowPriority) return kinds.lowPriority;
+  if (state === "received" && context === withoutToken) return kinds.withoutToken;
+  if (state === "held" && context === withoutToken) return kinds.withoutTokenHeld;
   if (state === "verified" && unsigned) return kinds.unsignedVerified;
   if (state === "held" && unsigned) return kinds.unsignedHeld;
   return states.indexOf(state);
+}
+
+/** Whether a new delivery is like most: of the kind `received`, and nothing is known of it. */
+export function isUsual({ context }: NewDelivery, arrival: Arrival): boolean {
+  const isNew = arrival.to === "received" && arrival.retryState === undefined;
+  return isNew && context !== withoutToken;
 }
 
 /** The sum of counts, kind by kind. */
@@ -62,10 +73,10 @@ export function countsByState(counts: CountsByKind = zeroCountsByKind): Counts {
   const of = (kind: number): number => counts[kind] ?? 0;
   const [received, verified, handled, held, rejected, dead] = states.map((_, kind) => of(kind));
   return {
-    received: (received ?? 0) + of(kinds.lowPriority),
+    received: (received ?? 0) + of(kinds.lowPriority) + of(kinds.withoutToken),
     verified: (verified ?? 0) + of(kinds.unsignedVerified),
     handled: handled ?? 0,
-    held: (held ?? 0) + of(kinds.unsignedHeld),
+    held: (held ?? 0) + of(kinds.unsignedHeld) + of(kinds.withoutTokenHeld),
     rejected: rejected ?? 0,
     dead: dead ?? 0,
   };
@@ -77,12 +88,13 @@ export function backlogOf(
   pending: CountsByKind = zeroCountsByKind,
 ): Backlog {
   const of = (kind: number): number => (stored[kind] ?? 0) + (pending[kind] ?? 0);
-  const unverified = of(kinds.received);
+  const unverified = of(kinds.received) + of(kinds.withoutToken);
   const unsignedWaiting = of(kinds.unsignedVerified);
   return {
     waiting: unverified + of(kinds.lowPriority) + of(kinds.verified) + unsignedWaiting,
     unverified,
     unsignedWaiting,
     unsignedHeld: of(kinds.unsignedHeld),
+    withoutToken: of(kinds.withoutToken) + of(kinds.withoutTokenHeld),
   };
 }

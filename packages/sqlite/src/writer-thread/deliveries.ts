@@ -1,7 +1,7 @@
 import type { State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
-import { everKind, kindOf } from "../protocol/counts.ts";
+import { type Countable, everKind, kindOf } from "../protocol/counts.ts";
 import type { AddBatch, Completion, StoredResult } from "../protocol/protocol.ts";
 import { queues } from "../protocol/queues.ts";
 import type { Addition } from "../protocol/request-batch.ts";
@@ -126,14 +126,14 @@ export class Deliveries {
     if (starts !== 0) this.#forgetStarts.run(seq);
   }
 
-  /** Deletes a delivery; of its row, the columns seq, receiver, state and verification are needed. */
+  /** Deletes a delivery; of its row, the columns seq, receiver, state, verification and context are needed. */
   remove(row: Row): void {
     const seq = Number(row["seq"]);
     const state = states[Number(row["state"])] as State;
     this.#delete.run(seq);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
     if (state !== "handled") this.tables.window.forget(seq);
-    const kind = kindOf({ state, lowPriority: false, verification: row["verification"] as never });
+    const kind = kindOf({ ...(row as unknown as Countable), state, lowPriority: false });
     this.tables.counters.add(Number(row["receiver"]), kind, -1);
   }
 

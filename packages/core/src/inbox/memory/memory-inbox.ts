@@ -1,6 +1,7 @@
 import { ReporthookError } from "../../errors.ts";
 import { endOfTick } from "../../lib/end-of-tick.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
+import { backlogShareOf, noBacklog, sumOfBacklogs } from "../backlog.ts";
 import { isParked, isWaiting } from "../delivery.ts";
 import type { Backlog, Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
@@ -43,7 +44,7 @@ interface Slot extends StoredDelivery {
 interface Waiting {
   readonly verify: MemoryQueue<Slot>;
   readonly handle: MemoryQueue<Slot>;
-  readonly load: { -readonly [Name in keyof Backlog]: Backlog[Name] };
+  load: Backlog;
 }
 
 class MemoryInbox implements Inbox {
@@ -119,7 +120,7 @@ class MemoryInbox implements Inbox {
   readonly list: Inbox["list"] = async (query = {}) =>
     filterEntries(this.#stored.values(), query).map(entryOf);
   readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
-  readonly backlog: Inbox["backlog"] = (receiver) => ({ ...this.#waitingOf(receiver).load });
+  readonly backlog: Inbox["backlog"] = (receiver) => this.#waitingOf(receiver).load;
 
   readonly counts: Inbox["counts"] = async (receiver) => {
     const counts = zeroCounts();
@@ -212,20 +213,16 @@ class MemoryInbox implements Inbox {
 
   /** Adds it to the numbers that limits are compared with, or takes it out. */
   #count(stored: Slot, by: 1 | -1): void {
-    const { receiver, state, verification, lowPriority } = stored;
-    const { load } = this.#waitingOf(receiver);
     this.#bytes += by * bytesOf(stored);
-    if (isWaiting(state)) load.waiting += by;
-    if (state === "received" && !lowPriority) load.unverified += by;
-    if (state === "verified" && verification === "unsigned") load.unsignedWaiting += by;
-    if (state === "held" && verification === "unsigned") load.unsignedHeld += by;
+    const waiting = this.#waitingOf(stored.receiver);
+    waiting.load = sumOfBacklogs(waiting.load, backlogShareOf(stored), by);
   }
 
   #waitingOf(receiver: string): Waiting {
     let waiting = this.#waiting.get(receiver);
     if (waiting === undefined) {
-      const load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
-      waiting = { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle"), load };
+      const [verify, handle] = [new MemoryQueue<Slot>("verify"), new MemoryQueue<Slot>("handle")];
+      waiting = { verify, handle, load: noBacklog };
       this.#waiting.set(receiver, waiting);
     }
     return waiting;

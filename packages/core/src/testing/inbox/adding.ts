@@ -1,3 +1,4 @@
+import { noBacklog } from "../../inbox/backlog.ts";
 import { same, truly } from "../assert.ts";
 import { handled, type InboxCase, valid } from "./fixture.ts";
 
@@ -90,7 +91,7 @@ export const adding: readonly InboxCase[] = [
           reason: { code: "unsigned", message: "It came without a signature." },
         },
       });
-      const load = { waiting: 1, unverified: 0, unsignedWaiting: 1, unsignedHeld: 1 };
+      const load = { ...noBacklog, waiting: 1, unsignedWaiting: 1, unsignedHeld: 1 };
       same(inbox.backlog("a"), load, "The load");
       const [job] = await work("handle", handled);
       const { id, type, verification, signature, released } = job ?? {};
@@ -117,7 +118,7 @@ export const adding: readonly InboxCase[] = [
       const before = await put();
       const asked = await put({ arrival: { to: "received", retryState: '{"outage":true}' } });
       const after = await put();
-      const load = { waiting: 3, unverified: 3, unsignedWaiting: 0, unsignedHeld: 0 };
+      const load = { ...noBacklog, waiting: 3, unverified: 3 };
       same(inbox.backlog("a"), load, "The load");
       const jobs = await work("verify", valid, valid, valid);
       const states = Object.fromEntries(jobs.map(({ id, retryState }) => [id, retryState]));

@@ -1,6 +1,15 @@
+import { withoutToken } from "../../callback-urls/callback-url.ts";
+import type { Arrival } from "../../inbox/delivery.ts";
 import { rejects, same } from "../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 import { oneInEachState, unsigned, unsignedTest } from "./retaining.ts";
+
+/** Held at its arrival: genuine, and without the token that is required. */
+const heldWithoutToken: Arrival & { readonly to: "held" } = {
+  to: "held",
+  verification: "valid",
+  reason: { code: "no_token", message: "!" },
+};
 
 /** The promises of `release` and `discard`. */
 export const releasing: readonly InboxCase[] = [
@@ -65,6 +74,36 @@ export const releasing: readonly InboxCase[] = [
       const [job] = await work("handle", handled);
       const { verification, signature, released } = job ?? {};
       same([job?.id, verification, signature, released], [id, "expired", null, true], "The job");
+    },
+  },
+  {
+    name: "those held without the token that is required are counted until they are released or deleted",
+    async run({ inbox, clock, put, work }) {
+      const parts = { context: withoutToken, arrival: heldWithoutToken };
+      const ids = [await put(parts), await put(parts)];
+      await put({ context: withoutToken });
+      await work("verify", endedAs("rejected", "invalid_signature"));
+      await put({ arrival: { ...heldWithoutToken, reason: { code: "no_handler", message: "!" } } });
+      same(inbox.backlog("a").withoutToken, 2, "How many are held");
+      const found = await inbox.list({ receiver: "a", reason: "no_token" });
+      same(
+        found.map(({ id }) => id),
+        ids,
+        "Those found by their reason",
+      );
+      const query = { from: new Date(0), until: new Date(clock.now() + 1) };
+      same((await inbox.summary(query)).parked, { no_token: 2, no_handler: 1 }, "The summary");
+      same((await inbox.counts("a")).held, 3, "The count");
+      await inbox.discard(ids[0] ?? "");
+      same(inbox.backlog("a").withoutToken, 1, "How many once one is discarded");
+      await inbox.release({ receiver: "a", reason: "no_token", now: clock.now() });
+      same(inbox.backlog("a").withoutToken, 0, "How many once the other is released");
+      const [job] = await work("handle", handled);
+      same(
+        [job?.id, job?.context, job?.verification, job?.released],
+        [ids[1], withoutToken, "valid", true],
+        "The released one",
+      );
     },
   },
   {

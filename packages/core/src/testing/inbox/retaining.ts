@@ -1,3 +1,4 @@
+import { noBacklog } from "../../inbox/backlog.ts";
 import { type Arrival, maxUnsigned, states } from "../../inbox/delivery.ts";
 import { rejects, same } from "../assert.ts";
 import {
@@ -86,12 +87,11 @@ export const retaining: readonly InboxCase[] = [
     async run(fixture) {
       const { inbox, clock, put, work } = fixture;
       same(await inbox.oldestWaiting("a"), null, "The oldest when there is none");
-      const nothing = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
-      same(inbox.backlog("a"), nothing, "The load when there is none");
+      same(inbox.backlog("a"), noBacklog, "The load when there is none");
       await oneInEachState(fixture);
       const one = { received: 1, verified: 1, handled: 1, held: 1, rejected: 1, dead: 1 };
       same(await inbox.counts("a"), one, "The counts");
-      same(inbox.backlog("a"), { ...nothing, waiting: 2, unverified: 1 }, "The load");
+      same(inbox.backlog("a"), { ...noBacklog, waiting: 2, unverified: 1 }, "The load");
       const old = clock.now() - 20_000;
       await put({ at: old, receiver: "b" });
       same(await inbox.oldestWaiting("b"), new Date(old), "The oldest of b");
@@ -100,7 +100,7 @@ export const retaining: readonly InboxCase[] = [
         ...{ signature: null, receiver: "b" },
         arrival: { to: "verified", verification: "unsigned", type: null, reportId: null },
       });
-      const load = { waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };
+      const load = { ...noBacklog, waiting: 2, unverified: 1, unsignedWaiting: 1, unsignedHeld: 1 };
       same(inbox.backlog("b"), load, "The load of b");
       same((await inbox.counts()).received, 2, "The counts of all receivers");
       await work("verify", valid);

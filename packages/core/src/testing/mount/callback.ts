@@ -28,16 +28,26 @@ export const callbackCases: readonly Definition[] = [
     },
   },
   {
-    name: "404 not_found without a valid callback token, when one is required",
+    name: "404 not_found unsigned and without a valid callback token, when one is required",
     run: (host) =>
       withMountFixture(
         host,
         { receiver: { callback: { secrets, require: true } } },
         async ({ receiver, served, stored, refuses, takes }) => {
           const { search } = new URL(await receiver.callbackUrl(served.url));
-          for (const query of ["", "?a=1", `${search}A`]) await refuses("not_found", { query });
+          for (const query of ["", "?a=1", `${search}A`]) {
+            await refuses("not_found", { query, signature: null });
+          }
           same(stored.length, 0, "stored");
           await takes("accepted", { query: search });
+          await takes("accepted", { query: `${search}A` });
+          await receiver.idle({ timeoutMs: 60_000 });
+          const held = await receiver.inbox.list({ state: "held" });
+          same(
+            held.map(({ reason }) => reason?.code),
+            ["no_token"],
+            "what is held",
+          );
         },
       ),
   },

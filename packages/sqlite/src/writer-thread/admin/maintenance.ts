@@ -24,7 +24,8 @@ export class Maintenance {
     // By the numbers of retentionClass.
     this.#retention = [dayMs, dayMs, handledMs, parkedMs, dayMs, dayMs];
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
-    const ended = "SELECT seq, receiver, state, verification FROM delivery WHERE kept_as = ?";
+    const ended =
+      "SELECT seq, receiver, state, verification, context FROM delivery WHERE kept_as = ?";
     this.#over = prepare(`${ended} AND changed_at < ? ORDER BY changed_at LIMIT ?`);
     this.#beyond = prepare(`${ended} ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { answering, failures, key, operations, serve } from "../../test-support/service-calls.ts";
+import { createClient } from "./client.ts";
+
+const login = "<div>Please log in</div>";
+const page = "<!DOCTYPE html>\n<html><body>Bitte anmelden: Müller</body></html>";
+const swapped = (text: string): Buffer => Buffer.from(text, "utf16le").swap16();
+
+/** A server that answers 200 with these bytes. */
+const bytes = (type: string, body: Buffer): Promise<string> =>
+  serve((request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": type }).end(body);
+  });
+
+describe("isHtmlPage()", () => {
+  it.each<[string, string, Buffer | string]>([
+    ["a part of a page, called text", "text/plain", login],
+    ["a link, called bytes", "application/octet-stream", '<p><a href="/login">Log in</a>'],
+    ["a link after text", "text/plain", 'Please <a href="/login">log in</a>'],
+    ["a heading after a blank line", "", "\r\n\t<H1>Sign in</H1>"],
+    ["a part of a page after a comment", "text/xml", `<!-- proxy -->${login}`],
+    ["a part of a page, called JSON", "application/json", login],
+    ["text that no element begins", "text/plain", "Sign in</body></html>"],
+    ["elements of an app", "", "<app-root></app-root><script src=app.js></script>"],
+    ["a page with a prefix", "text/xml", '<x:html xmlns:x="http://www.w3.org/1999/xhtml"/>'],
+    ["a redirect of a browser", "", '<meta http-equiv=refresh content="0;url=/login">'],
+    ["braces that are no JSON", "", `{{ greeting }} ${login}`],
+    ["UTF-16 of a little endian", "text/plain", Buffer.from(page, "utf16le")],
+    ["UTF-16 of a little endian with its mark", "", Buffer.from(`\ufeff${page}`, "utf16le")],
+    ["UTF-16 of a big endian", "application/octet-stream", swapped(page)],
+    ["UTF-16 of a big endian with its mark", "text/html; charset=utf-16", swapped(`\ufeff${page}`)],
+    ["a part of a page in UTF-16", "text/plain", Buffer.from(login, "utf16le")],
+    ["Latin-1", "text/plain", Buffer.from(`Für Müller: ${login}`, "latin1")],
+  ])("keeps authorize() from a verdict when a 200 brings %s", async (_, type, body) => {
+    const baseUrl = await bytes(type, Buffer.from(body as string));
+    const [error] = await failures({ baseUrl }, operations({ baseUrl }).slice(0, 1));
+    expect(error).toMatchObject({ code: "service_failed", serviceStatus: 200 });
+    expect(error.message).toMatch(/answered 200 with an HTML page/);
+  });
+
+  it.each<[string, string, string]>([
+    ["OK", "text/plain", "OK"],
+    ["an empty object", "application/json", "{}"],
+    ["nothing", "application/octet-stream", ""],
+    ["markup in JSON", "application/json", `{"message":"${login}"}`],
+    ["markup in JSON that is called text", "text/plain", `["${login}"]`],
+    ["a text of JSON", "application/json", `"${login}"`],
+    ["XML", "text/xml", '<?xml version="1.0"?><!-- v1 --><response><ok/></response>'],
+    ["XML with a head and a body", "", "<response><head/><body>valid</body></response>"],
+    ["XML with a type", "", '<!DOCTYPE result SYSTEM "r.dtd"><result>ok</result>'],
+    ["an envelope", "text/xml", '<s:Envelope xmlns:s="urn:x"><s:Body/></s:Envelope>'],
+    ["data", "application/xml", "<data><status>ok</status></data>"],
+    ["less and more", "text/plain", "1 < 2, 3 > 2, <ok@example.com>"],
+  ])("leaves authorize() its verdict when a 200 brings %s", async (_, type, body) => {
+    const client = createClient({ baseUrl: await bytes(type, Buffer.from(body)), apiKey: key });
+    await expect(client.authorize("s")).resolves.toBe("valid");
+  });
+
+  it("leaves JSON that is cut its verdict", async () => {
+    const baseUrl = await answering(200, {}, `{"message":"${login.repeat(9_000)}"}`);
+    const client = createClient({ baseUrl, apiKey: key });
+    await expect(client.authorize("s")).resolves.toBe("valid");
+  });
+});

@@ -1,0 +1,148 @@
+import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from "../errors.ts";
+import type { Redactor } from "../lib/redact.ts";
+import { shownError } from "../lib/thrown.ts";
+import { isHtmlPage } from "./html-page.ts";
+import { noAnswer, proxyPassword } from "./no-answer.ts";
+import { BodyLost, type BodyText } from "./read-response.ts";
+import type { ServiceResponse } from "./service-response.ts";
+
+/** The progress of one exchange with the service. */
+export interface CallProgress extends BodyText {
+  /** The current step, as the start of a sentence. */
+  waitingFor: string;
+  /** False until the fetch is called. */
+  sent: boolean;
+  response?: ServiceResponse;
+  /** An expected status. */
+  taken?: number;
+  /** The error that ended it early. */
+  broken?: { readonly by: unknown };
+}
+
+/** A call whose progress has failed. */
+export interface FailedCall {
+  readonly endpoint: string;
+  readonly redactor: Redactor;
+  /** Whether the global `fetch` made it. */
+  readonly byGlobal: boolean;
+}
+
+const maxErrorText = 2_048;
+
+/**
+ * Whether the answer is a page for people, which says nothing about the operation. Refusals may be pages: many frameworks answer
+ * so.
+ */
+export function isPage({ response, ...body }: CallProgress): boolean {
+  return response !== undefined && response.status < 300 && isHtmlPage(response, body);
+}
+
+/** Parses JSON, else keeps the text; without secrets. */
+export function parse(text: string, redactor: Redactor): unknown {
+  try {
+    return redactor.value(JSON.parse(text));
+  } catch {
+    return redactor.text(text);
+  }
+}
+
+/** The error of an exchange that took longer than `timeoutMs`. */
+export function late(progress: CallProgress, timeoutMs: number): ServiceError {
+  const message = `${progress.waitingFor} within ${timeoutMs} ms (timeoutMs)`;
+  const { sent, taken } = progress;
+  return new ServiceError("service_timeout", message, {
+    ...statusOf(progress),
+    sent,
+    retryable: !taken,
+  });
+}
+
+/** The error of an exchange that ended without success: the first reason that applies. */
+export function serviceFailure(call: FailedCall, progress: CallProgress): ServiceError {
+  const { endpoint, redactor } = call;
+  const { response, text, broken } = progress;
+  const cause = broken && shownError(broken.by, (shown) => redactor.text(shown));
+  const { code, problem, ...about } = response
+    ? answered(response, progress, codeOf(cause))
+    : unanswered(call, progress, codeOf(cause));
+  const retryAfterMs = parseRetryAfter(response?.header("retry-after"));
+  return new ServiceError(code, `POST ${redactor.text(endpoint)} ${problem}`, {
+    ...statusOf(progress),
+    ...(text && { body: parse(redactor.text(text, maxErrorText), redactor) }),
+    ...about,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(code === "service_unreachable" && cause && { cause }),
+  });
+}
+
+/** The part of an error that depends on its reason. */
+interface Failure extends Pick<ServiceErrorDetails, "sent" | "retryable"> {
+  readonly code: ServiceErrorCode;
+  readonly problem: string;
+}
+
+function unanswered(call: FailedCall, { sent, broken }: CallProgress, code: string): Failure {
+  const unreachable = "service_unreachable" as const;
+  if (!sent) return { code: unreachable, problem: noFetch, sent: false, retryable: false };
+  if (!broken) return { code: unreachable, problem: noResponse, sent: true, retryable: false };
+  const { why, ...about } = noAnswer(broken.by, call.endpoint, call.byGlobal);
+  return { code: unreachable, problem: `got no answer${code}: ${why}`, ...about };
+}
+
+function answered(response: ServiceResponse, progress: CallProgress, broke: string): Failure {
+  const { status } = response;
+  const failed = "service_failed" as const;
+  const said = `answered ${status}`;
+  if (response.isRedirect) return { code: failed, problem: redirect, sent: true, retryable: false };
+  if (status === 401 || status === 403) {
+    const problem = `${said}: the API key is not accepted, check apiKey`;
+    return { code: "service_refused", problem, sent: true, retryable: false };
+  }
+  if (status === 407) {
+    return { code: failed, problem: `${said}: ${proxyPassword}`, sent: false, retryable: false };
+  }
+  const retryable = [408, 425, 429].includes(status) || status >= 500;
+  if (isPage(progress))
+    return { code: failed, problem: `${said} ${withPage}`, sent: true, retryable };
+  if (!progress.taken) {
+    const problem = `${said}, which is no documented outcome`;
+    return { code: failed, problem, sent: true, retryable };
+  }
+  // The service took the call: repeating it may do it twice.
+  const by = progress.broken?.by;
+  const how =
+    by instanceof BodyLost ? `but its body is lost (${by.message})` : `then broke off${broke}`;
+  const problem = `${said}, ${how}: it is done, or will be`;
+  return { code: "service_unreachable", problem, sent: true, retryable: false };
+}
+
+const noFetch = "was not sent, for there is no global fetch: give createClient the option fetch";
+const noResponse =
+  "got no response from the fetch given, but something without a status: give one that resolves to a Response, such as ofetch.raw for ofetch. It is done, or will be";
+const redirect =
+  "was answered with a redirect, which is not followed: set baseUrl to where it leads";
+const withPage =
+  "with an HTML page, which is not the service: check baseUrl, and what is in between (a proxy, a login)";
+
+function statusOf({ response }: CallProgress): Pick<ServiceErrorDetails, "serviceStatus"> {
+  return response?.status ? { serviceStatus: response.status } : {};
+}
+
+/** The code of an error or of its causes, in brackets. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  return "code" in error && typeof error.code === "string"
+    ? ` (${error.code})`
+    : codeOf(error.cause);
+}
+
+function parseRetryAfter(header: string | undefined): number | undefined {
+  const text = header?.trim() ?? "";
+  const ms = /^[+-]?\d+$/.test(text)
+    ? Number(text) * 1_000
+    : // Only with a weekday: Date.parse makes dates of much that is none.
+      /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)
+      ? Date.parse(text.endsWith(" GMT") ? text : `${text} GMT`) - Date.now()
+      : Number.NaN;
+  return Number.isSafeInteger(ms) ? Math.max(ms, 0) : undefined;
+}

@@ -1,0 +1,195 @@
+import axios from "axios";
+import ky from "ky";
+import { ofetch } from "ofetch";
+import { request } from "undici";
+import { describe, expect, it } from "vitest";
+import {
+  answering,
+  failures,
+  key,
+  operations,
+  rejection,
+} from "../../test-support/service-calls.ts";
+import { createClient, type Fetch } from "./client.ts";
+
+const report = '{"report_id":"r1"}';
+const headers = { "content-type": "application/json", "retry-after": "7" };
+
+/** Throws at 4xx and 5xx what `make` makes of the status, the headers and the body. */
+const throwing =
+  (make: (response: Response, status: number, plain: object, body: string) => unknown): Fetch =>
+  async (url, init) => {
+    const answer = await fetch(url, init);
+    if (answer.ok) return answer;
+    const text = await answer.clone().text();
+    throw make(answer, answer.status, Object.fromEntries(answer.headers), text);
+  };
+
+const failed = (members: object, options?: ErrorOptions) =>
+  Object.assign(new Error("Request failed", options), members);
+
+/** A function that is a fetch at run time. */
+const as = (given: unknown): Fetch => given as Fetch;
+
+const byAxios = as((url: string, { body, ...init }: { body?: string }) =>
+  axios.request({ url, ...init, data: body ?? null }),
+);
+const bySuperagent = throwing((_, status, plain, text) =>
+  failed({ status, response: { status, headers: plain, text, body: {} } }),
+);
+const byStatusCode = throwing((_, statusCode, plain, body) =>
+  failed({ response: { statusCode, headers: plain, body, destroyed: true } }),
+);
+
+describe.each<[string, Fetch]>([
+  ["ky", as(ky)],
+  ["ofetch.raw", as(ofetch.raw)],
+  ["axios", byAxios],
+  ["superagent", bySuperagent],
+  ["got", byStatusCode],
+  ["the response itself", throwing((response) => response)],
+  ["error.response", throwing((response) => failed({ response }))],
+  ["error.status", throwing((_, status, plain, body) => failed({ status, headers: plain, body }))],
+  [
+    "error.statusCode, with spelled headers",
+    throwing((_, statusCode, _plain, data) =>
+      failed({ statusCode, headers: { "Retry-After": ["7"] }, data }),
+    ),
+  ],
+  [
+    "a cause",
+    throwing((response) => failed({}, { cause: failed({}, { cause: failed({ response }) }) })),
+  ],
+  [
+    "a cause below the status of something on the way",
+    throwing((response) => failed({ status: 502 }, { cause: failed({ response }) })),
+  ],
+  ["a joined error", throwing((response) => new AggregateError([failed({ response })], "all"))],
+])("a fetch that throws an answer as %s", (_, given) => {
+  it.each([
+    [200, "valid"],
+    [406, "invalid"],
+    [424, "expired"],
+  ])("authorize() takes %i as %s", async (status, verdict) => {
+    const client = createClient({
+      baseUrl: await answering(status, headers, report),
+      apiKey: key,
+      fetch: given,
+    });
+    await expect(client.authorize("s")).resolves.toBe(verdict);
+  });
+
+  it("authorize() takes the shared 401 and its Retry-After and body for what they are", async () => {
+    const baseUrl = await answering(401, headers, report);
+    for (const error of await failures({ baseUrl, fetch: given })) {
+      expect(error).toMatchObject({
+        code: "service_refused",
+        serviceStatus: 401,
+        retryAfterMs: 7_000,
+      });
+      expect(error).toMatchObject({ sent: true, retryable: false, body: { report_id: "r1" } });
+    }
+  });
+
+  it("requestReport() resolves to the answer that names the report", async () => {
+    const client = createClient({
+      baseUrl: await answering(202, headers, report),
+      apiKey: key,
+      fetch: given,
+    });
+    const answer = await client.requestReport({ domains: ["a.example"] });
+    expect(answer).toEqual({ status: 202, body: { report_id: "r1" } });
+  });
+});
+
+/** Resolves to what `make` makes of the body, which it has read. */
+const reading = (make: (status: number, text: string, response: Response) => unknown): Fetch =>
+  as(async (url: string, init: RequestInit) => {
+    const answer = await fetch(url, init);
+    return make(answer.status, await answer.text(), answer);
+  });
+
+describe("a body that the fetch given has read", () => {
+  it.each<[string, Fetch]>([
+    ["beside a read response", reading((_, text, answer) => Object.assign(answer, { data: text }))],
+    ["parsed", reading((status, text) => ({ status, headers: {}, body: JSON.parse(text) }))],
+    ["as bytes", reading((status, text) => ({ status, body: Buffer.from(text) }))],
+    [
+      "as an ArrayBuffer",
+      reading((status, text) => ({ status, data: new TextEncoder().encode(text).buffer })),
+    ],
+    ["as a blob", reading((status, text) => ({ status, _data: new Blob([text]) }))],
+    ["as a stream", reading((status, text) => ({ status, data: new Blob([text]).stream() }))],
+    ["as text", reading((status, text) => ({ statusCode: status, text, body: {} }))],
+    ["of undici's request()", as(request)],
+  ])("is found %s", async (_, given) => {
+    const client = createClient({
+      baseUrl: await answering(200, headers, report),
+      apiKey: key,
+      fetch: given,
+    });
+    await expect(client.requestReport({})).resolves.toEqual({
+      status: 200,
+      body: { report_id: "r1" },
+    });
+  });
+
+  it("was empty, and nothing is lost", async () => {
+    const baseUrl = await answering(200, { "content-length": "0" });
+    const client = createClient({
+      baseUrl,
+      apiKey: key,
+      fetch: reading((_s, _t, answer) => answer),
+    });
+    await expect(client.testWebhook("https://app.example/")).resolves.toEqual({
+      status: 200,
+      body: "",
+    });
+  });
+
+  it.each<[string, Fetch]>([
+    ["read", reading((_status, _text, answer) => answer)],
+    [
+      "being read",
+      as(async (...given: Parameters<Fetch>) => {
+        const answer = await fetch(...given);
+        answer.body?.getReader();
+        return answer;
+      }),
+    ],
+  ])("is named as lost when it is %s and kept nowhere", async (_, given) => {
+    const options = { baseUrl: await answering(200, headers, report), fetch: given };
+    for (const error of await failures(options, operations(options).slice(1))) {
+      expect(error).toMatchObject({ code: "service_unreachable", serviceStatus: 200, sent: true });
+      expect(error.retryable).toBe(false);
+      expect(error.message).toContain("The fetch given read the body and kept none");
+    }
+  });
+
+  it.each<[string, Fetch]>([
+    ["ofetch", as(ofetch)],
+    ["a fetch that parses", reading((_, text) => JSON.parse(text))],
+  ])("names the report in the error when %s resolves to the body alone", async (_, given) => {
+    const options = { baseUrl: await answering(200, headers, report), fetch: given };
+    const [verdict, ...errors] = await failures(options);
+    expect(verdict).toMatchObject({ code: "service_unreachable", retryable: false });
+    for (const error of errors) {
+      expect(error).toMatchObject({ sent: true, retryable: false, body: { report_id: "r1" } });
+      expect(error.message).toContain("ofetch.raw for ofetch");
+    }
+  });
+});
+
+it.each([
+  ["status 0", { status: 0 }],
+  ["no status", { status: undefined, statusCode: null }],
+  ["a text as its status", { status: "406" }],
+  ["a code", { code: "ECONNRESET", statusCode: 0, response: undefined }],
+  ["an answer without a status", { response: { headers: {} } }],
+])("a rejection with %s is no answer", async (_, members) => {
+  const given: Fetch = () => Promise.reject(failed(members));
+  const client = createClient({ baseUrl: "https://a.example", apiKey: key, fetch: given });
+  const error = await rejection(client.authorize("s"));
+  expect(error).toMatchObject({ code: "service_unreachable", sent: true, retryable: true });
+  expect(error.serviceStatus).toBeUndefined();
+});

@@ -1,0 +1,17 @@
+import type { Clock } from "../lib/clock.ts";
+
+/** Permits `perSecond` calls in any second: false for one more. */
+export function createRate(clock: Clock, perSecond: number): () => boolean {
+  const lately: number[] = [];
+  return () => {
+    const now = clock.now();
+    const [oldest] = lately;
+    if (lately.length === perSecond && oldest !== undefined) {
+      // A clock that was set back must not lock anything out.
+      if (Math.abs(now - oldest) < 1_000) return false;
+      lately.shift();
+    }
+    lately.push(now);
+    return true;
+  };
+}

@@ -1,0 +1,145 @@
+import { createEmulator } from "@reporthook/emulator";
+import { describe, expect, it } from "vitest";
+import { setUp } from "../../test-support/receiver-setup.ts";
+import type { Authorizer } from "../client/authorizer.ts";
+import { messages } from "../log-messages.ts";
+import type { ReceiverOptions } from "../options/receiver-options.ts";
+
+const callback = { secrets: ["0123456789abcdef0123456789abcdef"], require: true };
+const base = "https://app.example/hook";
+
+/** A receiver that requires tokens, and sends to its bare address. */
+function make(options: Partial<ReceiverOptions> = {}) {
+  const setup = setUp({ callback, ...options });
+  setup.seeAll();
+  const { emulator, receiver, send } = setup;
+  const bare = async (signature: "valid" | "invalid" | "expired" | "none" = "valid") =>
+    (await send("report.complete", { signature })).status;
+  /** Ten of them, and a second later. */
+  const ten = async (signature: "valid" | "invalid" = "valid"): Promise<number[]> => {
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => bare(signature)));
+    emulator.clock.advance(1_000);
+    return statuses;
+  };
+  const held = () => receiver.inbox.list({ state: "held", limit: 2_000 });
+  return { ...setup, bare, ten, held };
+}
+
+const all = (status: number) => Array.from({ length: 10 }, () => status);
+
+describe("a signed request without the token that is required", () => {
+  it.each([{}, { verify: "before-ack" }] as const)(
+    "is held once it is genuine, with %o",
+    async (options) => {
+      const { bare, held, receiver, seen, lines } = make(options);
+      expect(await bare()).toBe(200);
+      await receiver.idle();
+      const [entry] = await held();
+      expect(entry).toMatchObject({ type: "report.complete", reason: { code: "no_token" } });
+      expect(await receiver.inbox.get(entry?.id ?? "")).toMatchObject({ verification: "valid" });
+      expect(seen).toEqual([]);
+      expect(lines.map(({ message }) => message)).toEqual([messages.tokenAwaited, messages.held]);
+    },
+  );
+
+  it("runs without a context once it is released", async () => {
+    const { bare, held, receiver, seen } = make();
+    await bare();
+    await receiver.idle();
+    const [entry] = await held();
+    await receiver.inbox.release(entry?.id ?? "");
+    await receiver.idle();
+    expect(seen).toMatchObject([{ id: entry?.id, type: "report.complete", verification: "valid" }]);
+    expect(seen[0]).not.toHaveProperty("context");
+  });
+
+  it("is held as well where an outage lets expired ones in", async () => {
+    const { advanceUntil, bare, emulator, held, observed, seen } = make({
+      expired: "handle-after-outage",
+    });
+    emulator.fault("authorize", { drop: true, times: 1 });
+    await bare("expired");
+    await advanceUntil(() => observed.some(([name]) => name === "parked"));
+    expect(await held()).toMatchObject([{ reason: { code: "no_token" } }]);
+    expect(seen).toEqual([]);
+  });
+
+  it("is handled where the option is gone by then", async () => {
+    const { bare, receiver, seen } = make({ callback: { ...callback, require: false } });
+    await bare();
+    await receiver.idle();
+    expect(seen).toHaveLength(1);
+  });
+
+  it("gives authorize() no context", async () => {
+    const asked: unknown[] = [];
+    const client: Authorizer = {
+      async authorize(_, { delivery }) {
+        asked.push(delivery.context);
+        return "valid";
+      },
+    };
+    const { bare, receiver } = make({ client });
+    await bare();
+    await receiver.idle();
+    expect(asked).toEqual([undefined]);
+  });
+
+  it("is 404 when it is unsigned, also where a function finds no signature", async () => {
+    expect(await make().bare("none")).toBe(404);
+    const { bare, post, lines } = make({ signature: ({ headers }) => headers["x-mine"] });
+    expect(await bare()).toBe(404);
+    const { headers, body } = createEmulator().notification("report.complete");
+    expect((await post({ headers: { ...headers, "x-mine": "s" }, body })).status).toBe(200);
+    expect(lines.some(({ message }) => message === messages.unsignedHeld)).toBe(false);
+  });
+
+  it("is 404 where nothing is stored", async () => {
+    const { bare, receiver, send, seen } = make({ ack: "handled" });
+    expect(await bare()).toBe(404);
+    expect((await send("report.complete")).status).toBe(404);
+    expect(seen).toEqual([]);
+    const { search } = new URL(await receiver.callbackUrl(base));
+    const { headers, body } = createEmulator().notification("report.complete");
+    const request = new Request(base + search, { method: "POST", headers, body });
+    expect((await receiver.fetch(request)).status).not.toBe(404);
+  });
+
+  it("is 404 beyond ten a second", async () => {
+    const { bare, emulator, ten, lines } = make();
+    const statuses = await Promise.all(Array.from({ length: 12 }, () => bare()));
+    expect(statuses).toEqual([...all(200), 404, 404]);
+    expect(lines.map(({ message }) => message)).toContain(messages.tokenRefused);
+    emulator.clock.advance(1_000);
+    expect(await ten()).toEqual(all(200));
+  });
+
+  it("is 404 while 1,000 are kept, of which a stranger's are none", async () => {
+    const { bare, held, receiver, ten, emulator } = make();
+    for (let second = 0; second < 150; second++) {
+      expect(await ten("invalid")).toEqual(all(200));
+      await receiver.idle();
+    }
+    for (let second = 0; second < 100; second++) {
+      expect(await ten()).toEqual(all(200));
+      await receiver.idle();
+    }
+    expect(await ten()).toEqual(all(404));
+    const entries = await held();
+    expect(entries).toHaveLength(1_000);
+    const { search } = new URL(await receiver.callbackUrl(base));
+    const request = new Request(base + search, emulator.notification("report.complete"));
+    expect((await receiver.fetch(request)).status).toBe(200);
+    await receiver.inbox.discard(entries[0]?.id ?? "");
+    expect(await bare()).toBe(200);
+  });
+
+  it("is kept again once the service has rejected what a stranger has sent", async () => {
+    const { bare, receiver, ten } = make({ autostart: false });
+    for (let second = 0; second < 100; second++) expect(await ten("invalid")).toEqual(all(200));
+    expect(await bare()).toBe(404);
+    await receiver.start();
+    await receiver.idle({ timeoutMs: 60_000 });
+    expect(await bare()).toBe(200);
+  });
+});

@@ -1,0 +1,47 @@
+import type { Called } from "../callback-urls/callback-url.ts";
+import { headerOf, type Incoming } from "../http/incoming.ts";
+import { oncePerMinute } from "../lib/log.ts";
+import { messages } from "../log-messages.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import { createRate } from "./rate.ts";
+import { nonBlank } from "./read-request.ts";
+
+/** The options about requests without the token that `callback.require` asks for. */
+type WithoutTokenOptions = Pick<
+  ReceiverSettings,
+  "ack" | "clock" | "inbox" | "logger" | "name" | "signature"
+>;
+
+// The limit of each process: a stranger's signatures are as good as others until the service is asked.
+const perSecond = 10;
+const maxKept = 1_000;
+
+/** Admits requests without the token that is required: a report that was requested before may be on its way. */
+export interface WithoutToken {
+  /** Whether to read a request; false if it can't be kept, or too many come. */
+  mayBegin(incoming: Incoming, called: Called): boolean;
+  /** Whether there is room for one more. */
+  mayStay(): boolean;
+}
+
+/** Creates the only place that admits requests without a token that is required. */
+export function admitWithoutToken(options: WithoutTokenOptions): WithoutToken {
+  const { ack, clock, inbox, logger, name, signature: source } = options;
+  const refused = oncePerMinute(clock, logger.warn);
+  const kept = oncePerMinute(clock, logger.warn);
+  const withinRate = createRate(clock, perSecond);
+  return {
+    mayBegin({ headers }, { token }) {
+      const isUnsigned = typeof source === "string" && nonBlank(headerOf(headers, source)) === null;
+      const begins = !isUnsigned && ack === "stored" && withinRate();
+      if (begins) kept({ token }, messages.tokenAwaited);
+      else refused({ token }, messages.tokenRefused);
+      return begins;
+    },
+    mayStay() {
+      const stays = inbox.backlog(name).withoutToken < maxKept;
+      if (!stays) refused({ kept: maxKept }, messages.tokenRefused);
+      return stays;
+    },
+  };
+}
