@@ -74,7 +74,7 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
-  readonly #options: ThreadOptions;
+  readonly #options: Omit<ThreadOptions, "descriptor">;
   readonly #consumers: ConsumerGroup;
   #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;

@@ -15,6 +15,7 @@ import {
 import { RequestBatch } from "../protocol/request-batch.ts";
 import { addResultOf, errorOfFailure, seqOf, unlessFailed } from "../protocol/results.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
+import { HeldFile } from "./held-file.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
 import type { Recording } from "./recording.ts";
 import { startThread } from "./spawn.ts";
@@ -58,10 +59,15 @@ export class ThreadClient {
   #closing = false;
   #over = false;
 
-  constructor(options: ThreadOptions, consumers: ConsumerGroup, listener: ThreadListener) {
+  constructor(
+    options: Omit<ThreadOptions, "descriptor">,
+    consumers: ConsumerGroup,
+    listener: ThreadListener,
+  ) {
     this.#consumers = consumers;
     this.#listener = listener;
-    this.#thread = startThread(options);
+    const file = new HeldFile(options.path, options.migrate);
+    this.#thread = startThread({ ...options, descriptor: file.descriptor });
     this.opened = this.#opening.add(null);
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
@@ -74,6 +80,7 @@ export class ThreadClient {
     });
     this.#ended = new Promise((resolve) => {
       this.#thread.on("exit", () => {
+        file.release();
         this.#end();
         resolve();
       });

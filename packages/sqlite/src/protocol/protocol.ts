@@ -17,6 +17,8 @@ export interface ThreadOptions {
   readonly driver: string | undefined;
   readonly migrate: boolean;
   readonly retention: Retention;
+  /** A descriptor of the file that the main thread holds open; null if there is no file yet. */
+  readonly descriptor: number | null;
 }
 
 /**

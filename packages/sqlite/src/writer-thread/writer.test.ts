@@ -44,7 +44,7 @@ function open(
   const retention = { handledMs: 1, parkedMs: 1 };
   const writer = new Writer(
     database,
-    new FileGuard(path, undefined, stat),
+    new FileGuard(path, null, undefined, stat),
     { path, retention },
     () => time.ms,
   );

@@ -37,6 +37,7 @@ type Results = Pick<Reply, "adds" | "completions" | "calls">;
 /** The one writer of this process: all requests since the last commit go into the next one. */
 export class Writer {
   readonly #database: Database;
+  readonly #file: FileGuard;
   readonly #path: string;
   readonly #deliveries: Deliveries;
   readonly #leases: Leases;
@@ -54,6 +55,7 @@ export class Writer {
     monotonic: () => number = () => performance.now(),
   ) {
     this.#database = database;
+    this.#file = file;
     this.#path = path;
     const deliveries = new Deliveries(database);
     const leases = new Leases(database, monotonic);
@@ -112,9 +114,10 @@ export class Writer {
     };
   }
 
-  /** Whether upkeep is due: a heartbeat, a dead worker, a change of another process, a failure. */
+  /** Whether upkeep is due: a heartbeat, a dead worker, a change of another process, a failure, damage. */
   get needsUpkeep(): boolean {
     try {
+      this.#file.checkAll();
       return (
         this.#failing ||
         this.#leases.isHeartbeatDue ||
@@ -127,11 +130,13 @@ export class Writer {
     }
   }
 
-  /** Requeues leases, and closes the file. */
+  /** Requeues leases, and closes the file, which is set aside if it is damaged. */
   close(): void {
     try {
       const { workerId } = this.#leases;
-      if (workerId === null) return;
+      // Now, not while it is closed.
+      this.#file.isSound();
+      if (workerId === null || this.#file.damage !== null) return;
       this.#transactions.run(() => {
         this.#maintenance.requeue(workerId, (receiver) => this.#claimer.consumers.nowOf(receiver));
         this.#leases.unregister(workerId);
