@@ -28,9 +28,10 @@ import {
 } from "@reporthook/core/store";
 import { loadDriver } from "./database/driver.ts";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
+import { inboxFailed } from "./main-thread/inbox-failed.ts";
 import { realPath } from "./main-thread/real-path.ts";
 import { checkThread } from "./main-thread/spawn.ts";
-import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
+import { ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
   type PruneStep,
@@ -74,7 +75,7 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
-  readonly #options: Omit<ThreadOptions, "descriptor">;
+  readonly #options: Omit<ThreadOptions, "descriptor" | "pulse">;
   readonly #consumers: ConsumerGroup;
   #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;

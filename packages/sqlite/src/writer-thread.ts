@@ -79,7 +79,7 @@ function guardOf(database: Database, wal: WalFile, descriptor: number | null): F
 /** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */
 function checkWritable(database: Database): void {
   try {
-    database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0); ROLLBACK");
+    database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0); ROLLBACK");
   } catch (error) {
     // Another process holds the file at this moment: this one can write later.
     if (sqliteCode(error) !== busy) throw error;

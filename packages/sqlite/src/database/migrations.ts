@@ -103,6 +103,8 @@ export const migrations: readonly string[] = [
   INSERT INTO tally SELECT number, 9, (SELECT last FROM numbered) FROM receiver ORDER BY number LIMIT 1;
   DROP TABLE numbered;
   `,
+  // The number and the host of its process, for people.
+  "ALTER TABLE owner ADD COLUMN process TEXT",
 ];
 
 /**

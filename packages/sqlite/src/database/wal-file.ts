@@ -54,7 +54,7 @@ export class WalFile {
     if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(guard)) return;
     try {
       // The next write restarts the log and truncates it.
-      this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0)");
+      this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0)");
       this.#database.exec("DELETE FROM owner WHERE number = 0; COMMIT");
     } catch {
       rollBack(this.#database);

@@ -1,7 +1,7 @@
 import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
-import type { Leases } from "./claim/leases.ts";
+import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
 /** The only place that begins and ends transactions: memory stays consistent with the file. */
@@ -68,7 +68,7 @@ export class Transactions {
       const error = this.#file.explained(thrown);
       this.#rollBack();
       // If that file comes back, its leases belong to a dead worker.
-      leases.state = isCommitted ? { workerId: null, held: 0 } : leasesBefore;
+      leases.state = isCommitted ? noLeases : leasesBefore;
       if (!isCommitted) window.rollBack();
       this.#deliveries.rollBack();
       throw error;
