@@ -19,6 +19,8 @@ export interface Connection {
   worker(name: string): Worker;
   /** A setting of the server; null if it can't be read. */
   setting(name: string): Promise<string | null>;
+  /** Calls `listener` whenever the connection was lost and made again. */
+  onConnected(listener: () => void): void;
   /** The names of the processes that run these jobs of a queue, in their order; null for one that does not run. */
   ownersOf(queue: string, ids: readonly string[]): Promise<readonly (string | null)[]>;
   /** Deletes the expired dedupe keys of a queue, if the server does not. */
@@ -100,7 +102,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   };
 }
 
-interface Base extends Pick<Connection, "setting" | "ownersOf" | "forget"> {
+interface Base extends Pick<Connection, "setting" | "onConnected" | "ownersOf" | "forget"> {
   readonly backend: IQueueBackend;
   readonly readyMs: number;
 }
@@ -139,6 +141,9 @@ function onRedis({ connection, leaseMs }: BullmqSettings): Base {
       const [, value] = await client.config("GET", name);
       return value ?? null;
     },
+    onConnected(listener) {
+      void backend.client.then((client) => client.on("ready", listener));
+    },
     async ownersOf(queue, ids) {
       const client = (await backend.client) as unknown as RedisConfig;
       const { qualifiedName } = backend.forQueue(queue);
@@ -170,6 +175,8 @@ function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
       );
       return rows[0]?.setting ?? null;
     },
+    // The pool makes connections all the time.
+    onConnected() {},
     async ownersOf(queue, ids) {
       const { rows } = await pool.pool.query<{ id: string; owner: string | null }>(
         "SELECT id, processed_by AS owner FROM job WHERE queue = $1 AND id = ANY($2)",
