@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,6 +30,9 @@ export interface Trap {
 
 const libsqlFile = createRequire(threadFile).resolve("libsql");
 const libsql = createRequire(threadFile)(libsqlFile) as new (path: string) => Database;
+/** The files that the product's processes hold open: a process of a world that crashes closes none. */
+const held = new Map<string, { readonly descriptor: number }>();
+Object.assign(globalThis, { [Symbol.for("reporthook.files")]: held });
 const memory = "/dev/shm";
 const lockedMs = 3_000;
 
@@ -100,6 +103,8 @@ export class Disk {
 
   end(): void {
     for (const opened of this.#open) opened.end();
+    for (const { descriptor } of held.values()) closeSync(descriptor);
+    held.clear();
     rmSync(this.#folder, { recursive: true });
   }
 

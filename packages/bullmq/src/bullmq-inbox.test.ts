@@ -10,6 +10,7 @@ import {
   valid,
 } from "../../core/src/testing/inbox/fixture.ts";
 import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
+import { standingProcess } from "../../core/test-support/standing-process.ts";
 import { onEachServer } from "../test-support/servers.ts";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { nextHop } from "./process/settle.ts";
@@ -27,7 +28,11 @@ onEachServer((server) => {
     ...{ connection: server().url, prefix: `test_${++prefixes}`, logger: false, ...rest },
   });
   const open = () => bullmqInbox(options());
-  for (const { name, run } of inboxContract({ open, guarantees, patienceMs })) test(name, run);
+  const standing = new URL("../test-support/standing.ts", import.meta.url);
+  const standStill = ({ identity }: Inbox) =>
+    standingProcess(standing, `${server().url} ${String(identity).split(":").at(-1)}`);
+  const contract = { open, guarantees, patienceMs, standStill };
+  for (const { name, run } of inboxContract(contract)) test(name, run);
 
   /** The queues of receiver `a` as another process would have them; what that leases is soon taken back. */
   async function behind(given: BullmqInboxOptions) {

@@ -31,6 +31,7 @@ import {
   noBacklog,
 } from "./process/backlog.ts";
 import { QueueConsumer } from "./process/consumer.ts";
+import { Notices } from "./process/notices.ts";
 import { Session } from "./queues/session.ts";
 import {
   type BullmqInboxOptions,
@@ -64,6 +65,7 @@ class BullmqInbox implements Inbox {
   readonly #settings: BullmqSettings;
   readonly #session: Session;
   readonly #meters = new Map<string, BacklogMeter>();
+  readonly #notices = new Notices();
   readonly #consumers = new Set<Consumer>();
   #closing: Promise<void> | null = null;
 
@@ -105,7 +107,8 @@ class BullmqInbox implements Inbox {
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
     const { leaseMs, retention } = this.#settings;
     const source = {
-      ...{ meter: this.#meter(options.receiver), leaseMs, handledMs: retention.handledMs },
+      ...{ meter: this.#meter(options.receiver), notices: this.#notices },
+      ...{ leaseMs, handledMs: retention.handledMs },
       // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
       open: async () => {

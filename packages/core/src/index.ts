@@ -82,6 +82,7 @@ export type {
   Guarantees,
   Inbox,
   InboxHealth,
+  InboxNotice,
   InboxQuery,
   Minute,
   Processor,

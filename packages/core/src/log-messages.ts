@@ -206,4 +206,11 @@ export const messages = {
    * and `count`. If it continues, see [when the inbox fails](operating.md#when-the-inbox-fails).
    */
   inboxFailed: "Inbox failed while processing deliveries; retrying.",
+  /**
+   * (warn) Its event loop did not turn for over 5 seconds; `what` says how long, and whether other processes have taken over its
+   * deliveries. Look for synchronous work in handlers, for a stopped or starved machine.
+   */
+  stoodStill: "Process stood still: for over 5 seconds, nothing in it could run.",
+  /** (warn) `what` names that process, and says how many and how long it was silent. See why it stands still, or has ended. */
+  tookOver: "Deliveries of another process taken over: it gave no sign of life.",
 } as const;

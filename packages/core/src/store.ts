@@ -55,4 +55,5 @@ export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
 export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
+export { Standstill, signMs, standstillMs } from "./lib/standstill.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

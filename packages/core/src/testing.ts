@@ -3,5 +3,10 @@ export {
   type InboxContractOptions,
   inboxContract,
 } from "./testing/inbox/contract.ts";
+export {
+  type StandingProcess,
+  type StandstillReport,
+  standStill,
+} from "./testing/inbox/standing-still.ts";
 export { mountContract } from "./testing/mount/contract.ts";
 export type { MountCase, MountedReceiver, MountHost, Served, Wire } from "./testing/mount/host.ts";

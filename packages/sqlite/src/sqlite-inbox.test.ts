@@ -27,6 +27,7 @@ import {
   later,
   valid,
 } from "../../core/src/testing/inbox/fixture.ts";
+import { standingProcess } from "../../core/test-support/standing-process.ts";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
 import { heartbeatMs } from "./protocol/protocol.ts";
@@ -45,7 +46,9 @@ const damage = async (inbox: Inbox, id: string): Promise<void> => {
   file.exec(`UPDATE delivery SET headers = '{', history = '[1', attempts = 'x' WHERE id = '${id}'`);
   file.close();
 };
-const options = { open, guarantees, patienceMs, damage };
+const standing = new URL("../test-support/standing.ts", import.meta.url);
+const standStill = (inbox: Inbox) => standingProcess(standing, pathOf(inbox));
+const options = { open, guarantees, patienceMs, damage, standStill };
 // Concurrently: most of their time is spent waiting, for the disk and for leases.
 for (const { name, run } of inboxContract(options)) test.concurrent(name, run);
 

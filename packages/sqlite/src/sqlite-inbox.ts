@@ -29,8 +29,9 @@ import {
 import { loadDriver } from "./database/driver.ts";
 import { checkPath } from "./main-thread/check-path.ts";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
+import { inboxFailed } from "./main-thread/inbox-failed.ts";
 import { realPath } from "./main-thread/real-path.ts";
-import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
+import { ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
   type PruneStep,
@@ -74,7 +75,7 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
-  readonly #options: ThreadOptions;
+  readonly #options: Omit<ThreadOptions, "descriptor" | "pulse">;
   readonly #consumers: ConsumerGroup;
   #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;

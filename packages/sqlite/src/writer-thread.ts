@@ -1,9 +1,11 @@
-import { closeSync, existsSync, openSync } from "node:fs";
+import { openSync } from "node:fs";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { ReporthookError } from "@reporthook/core";
 import { type Database, loadFound } from "./database/driver.ts";
-import { checkPlace, FileGuard } from "./database/file-guard.ts";
+import { FileContent } from "./database/file-content.ts";
+import { FileGuard } from "./database/file-guard.ts";
+import { LogContent } from "./database/log-content.ts";
 import { checkSchema, prepareSchema } from "./database/migrations.ts";
+import { preparePlace } from "./database/place.ts";
 import { sqliteCode } from "./database/result-code.ts";
 import { WalFile } from "./database/wal-file.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
@@ -41,12 +43,12 @@ function post(message: FromThread): void {
 interface Opened {
   readonly writer: Writer;
   readonly log: WalFile;
+  readonly guard: FileGuard;
 }
 
 function open(): Opened {
-  if (!existsSync(options.path)) create();
-  checkPlace(options.path);
   const driver = loadFound(options.driver);
+  const descriptor = preparePlace(options, driver);
   const database = driver.open(options.path);
   let log: WalFile | undefined;
   try {
@@ -56,7 +58,8 @@ function open(): Opened {
     log = new WalFile(database, driver, options.path);
     prepareSchema(database, options.path, options.migrate);
     if (options.migrate) checkWritable(database);
-    return { writer: new Writer(database, new FileGuard(options.path), options), log };
+    const guard = guardOf(database, log, descriptor);
+    return { writer: new Writer(database, guard, options), log, guard };
   } catch (error) {
     log?.close();
     database.close();
@@ -64,25 +67,22 @@ function open(): Opened {
   }
 }
 
+function guardOf(database: Database, wal: WalFile, descriptor: number | null): FileGuard {
+  const { path, migrate } = options;
+  const file = new FileContent(database, descriptor ?? openSync(path, "r"), {
+    isWhole: () => wal.isFileWhole(),
+    raises: migrate,
+  });
+  return new FileGuard(path, { file, log: new LogContent(path) });
+}
+
 /** Fails if SQLite has opened the file read-only: it stays read-only even if write access is granted later. */
 function checkWritable(database: Database): void {
   try {
-    database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0); ROLLBACK");
+    database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0); ROLLBACK");
   } catch (error) {
     // Another process holds the file at this moment: this one can write later.
     if (sqliteCode(error) !== busy) throw error;
-  }
-}
-
-/** Makes an empty file that only its owner can read. */
-function create(): void {
-  const { path, migrate } = options;
-  if (!migrate)
-    throw new ReporthookError("inbox_failed", `There is no ${path}: name the app's file`);
-  try {
-    closeSync(openSync(path, "ax", 0o600));
-  } catch {
-    // Another process was faster, or the file can't be created: SQLite will report it.
   }
 }
 
@@ -90,14 +90,17 @@ function deliveriesIn({ adds }: Request): number {
   return adds.reduce((count, { ids }) => count + ids.length, 0);
 }
 
-function serve({ writer, log }: Opened): void {
+function serve({ writer, log, guard }: Opened): void {
   const commit = (requests: readonly Request[]): void => {
     post({ reply: writer.commitBatch(requests) });
-    log.committed(requests.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
+    log.committed(
+      requests.reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+      guard,
+    );
   };
   const keepUp = orEnd(() => {
     if (writer.needsUpkeep) commit([]);
-    log.shrink(performance.now());
+    log.shrink(performance.now(), guard);
   });
   const upkeep = setInterval(keepUp, upkeepMs);
   const receive = orEnd((first: Request) => {

@@ -147,10 +147,18 @@ test("a file that was cut off: 503", async () => {
   await expectUnavailable(await serveFile(path), damaged);
 });
 
-test("pages that are overwritten while the file is open: what meets them fails, with the way out", async () => {
+test("pages that are overwritten while the file is open: 503 for good, and a restart refuses the file", async () => {
   const path = await filledInbox();
-  const { receiver, url } = await serveFile(path);
+  const { receiver, url, close } = await serveFile(path);
   await postUntil(url, 200);
   overwrite(path);
-  await expect(receiver.inbox.list({ state: "handled" })).rejects.toThrow(damaged);
+  const why =
+    /inbox\.db (was overwritten|is damaged).*: nothing is written to it any more\. Restart the app/;
+  await expect(receiver.inbox.list({ state: "handled" })).rejects.toThrow(why);
+  expect((await post(url)).status).toBe(503);
+  await close();
+  const again = await serveFile(path);
+  await expectUnavailable(again, /inbox\.db is damaged: restore a backup, or recover it/);
+  await again.close();
+  expect(readdirSync(dirname(path))).toContain("inbox.db-damaged");
 });

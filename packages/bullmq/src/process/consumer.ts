@@ -1,18 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
+import type { Worker } from "bullmq";
 import { type DeliveryJob, foundIn, type ReceiverQueues } from "../queues/queues.ts";
 import { type Connection, inTime, openMs } from "../server/connection.ts";
 import type { BacklogMeter } from "./backlog.ts";
 import { Fetcher } from "./fetcher.ts";
 import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
 import { Locks } from "./locks.ts";
+import type { Notices } from "./notices.ts";
 import { requeueJob } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
+import { Takeovers } from "./takeovers.ts";
 
 /** The parts of an inbox that a consumer needs. */
 export interface ConsumerParts {
   readonly meter: BacklogMeter;
+  readonly notices: Notices;
   readonly leaseMs: number;
   readonly handledMs: number;
   /** Resolves once the inbox is not being closed. */
@@ -31,6 +35,7 @@ export class QueueConsumer implements Consumer {
   readonly #locks: Locks;
   readonly #slots: Promise<unknown>;
   #fetcher: Promise<Fetcher> | null = null;
+  #takeovers: Takeovers | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   readonly #sleep = new Sleep();
   #stopped = false;
@@ -40,7 +45,8 @@ export class QueueConsumer implements Consumer {
   constructor(stage: Stage, parts: ConsumerParts, processor: Processor, options: ConsumeOptions) {
     this.#stage = stage;
     this.#parts = parts;
-    this.#locks = new Locks(stage, parts.leaseMs);
+    this.#locks = new Locks(stage, parts.leaseMs, () => parts.notices.lost());
+    parts.notices.add(options);
     const { meter, handledMs } = parts;
     this.#host = {
       ...{ processor, options, meter, handledMs, locks: this.#locks, sleep: this.#sleep },
@@ -64,6 +70,8 @@ export class QueueConsumer implements Consumer {
     await Promise.allSettled([...this.#locks.running].map(({ ended }) => ended));
     await this.#disconnect();
     clearInterval(this.#heartbeat);
+    this.#takeovers?.end();
+    this.#parts.notices.remove(this.#host.options);
   }
 
   async abort(): Promise<void> {
@@ -114,8 +122,28 @@ export class QueueConsumer implements Consumer {
     this.#heartbeat = setInterval(() => {
       this.#locks.renew(queues).catch((error) => this.#tell(error));
     }, everyMs).unref();
+    this.#watchOthers(connection, queues, worker);
     void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
     return new Fetcher(worker);
+  }
+
+  #watchOthers(connection: Connection, queues: ReceiverQueues, worker: Worker): void {
+    const queue = queues.of(this.#stage);
+    const { leaseMs, notices } = this.#parts;
+    this.#takeovers?.end();
+    const takeovers = new Takeovers(
+      {
+        async owners() {
+          const ids = await queue.getRanges(["active"], 0, -1);
+          const names = ids.length === 0 ? [] : await connection.ownersOf(queue.name, ids);
+          return new Map(ids.map((id, index) => [id, names[index] ?? "unknown"]));
+        },
+      },
+      leaseMs,
+      (notice) => notices.tell(notice),
+    );
+    this.#takeovers = takeovers;
+    worker.on("stalled", (id) => takeovers.add(id));
   }
 
   async #disconnect(): Promise<void> {
@@ -141,7 +169,7 @@ export class QueueConsumer implements Consumer {
   /** Reports an error once a minute, not at each try. */
   #tell(error: unknown): void {
     const now = performance.now();
-    if (now - this.#toldAt < tellEveryMs) return;
+    if (now - this.#toldAt < tellEveryMs || this.#parts.notices.stoodStill) return;
     this.#toldAt = now;
     this.#host.options.onError(error);
   }

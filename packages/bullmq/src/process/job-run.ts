@@ -86,7 +86,9 @@ export class JobRun implements RunningJob {
   }
 
   async #work(): Promise<DeliveryJob | undefined> {
-    if ((await this.#hasGoneOn()) || !(await this.#isStillOwned())) return undefined;
+    if (await this.#hasGoneOn()) return undefined;
+    // Asked again after each wait: this process may have stood still meanwhile.
+    while (!this.#host.locks.isOwned(this)) if (!(await this.#assertOwned())) return undefined;
     const { processor } = this.#host;
     const { jobState, place, job: bull } = this.held;
     const { signal } = this.#controller;
@@ -115,9 +117,8 @@ export class JobRun implements RunningJob {
     return isOver || !isKnown;
   }
 
-  async #isStillOwned(): Promise<boolean> {
-    const { locks } = this.#host;
-    return locks.isOwned(this) || this.#insist(() => locks.assertOwned(this.#queues, this));
+  #assertOwned(): Promise<boolean> {
+    return this.#insist(() => this.#host.locks.assertOwned(this.#queues, this));
   }
 
   /** The outcome of a delivery that is unreadable, or crashes the process each time; else null. */

@@ -20,11 +20,13 @@ export class Locks {
   readonly running: Set<RunningJob> = new Set();
   readonly #stage: Stage;
   readonly #leaseMs: number;
+  readonly #onLost: () => void;
 
-  /** `leaseMs` is how long a lock holds, in milliseconds. */
-  constructor(stage: Stage, leaseMs: number) {
+  /** `leaseMs` is how long a lock holds, in milliseconds; `onLost` is called when another process has one. */
+  constructor(stage: Stage, leaseMs: number, onLost: () => void) {
     this.#stage = stage;
     this.#leaseMs = leaseMs;
+    this.#onLost = onLost;
   }
 
   /** Adds a job that was just locked: an earlier run of it in this process has lost its lock. */
@@ -69,6 +71,7 @@ export class Locks {
   /** Ends the work on a job whose lock was lost. */
   lose(running: RunningJob): void {
     running.lost = true;
+    this.#onLost();
     running.cutOff(new Error(leaseLost));
   }
 }

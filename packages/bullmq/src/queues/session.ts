@@ -1,6 +1,6 @@
 import { ReporthookError } from "@reporthook/core";
 import { type Connection, openConnection } from "../server/connection.ts";
-import { checkDurability } from "../server/durability-check.ts";
+import { DurabilityWatch } from "../server/durability-watch.ts";
 import { serverErrorOf } from "../server/errors.ts";
 import type { BullmqSettings } from "../server/settings.ts";
 import { Receivers } from "./receivers.ts";
@@ -20,10 +20,11 @@ export class Session {
   readonly #settings: BullmqSettings;
   #opening: Promise<OpenSession> | null = null;
   #failure: { readonly error: unknown; readonly at: number } | null = null;
-  #warned = false;
+  readonly #durability: DurabilityWatch;
 
   constructor(settings: BullmqSettings) {
     this.#settings = settings;
+    this.#durability = new DurabilityWatch(settings);
   }
 
   /** The open connection. Rejects while the server can't be reached. */
@@ -60,6 +61,7 @@ export class Session {
   async close(): Promise<void> {
     const opening = this.#opening;
     this.#opening = null;
+    this.#durability.end();
     const open = await opening?.catch(() => null);
     for (const end of open?.asked ?? []) {
       end(new ReporthookError("inbox_failed", "The inbox was closed before this was done"));
@@ -76,13 +78,7 @@ export class Session {
   async #connect(): Promise<OpenSession> {
     const connection = await openConnection(this.#settings);
     this.#failure = null;
-    if (!this.#warned) {
-      this.#warned = true;
-      const { backend, logger, place } = this.#settings;
-      for (const { setting, value, message } of await checkDurability(backend, connection)) {
-        logger.warn({ inbox: place, [setting]: value }, message);
-      }
-    }
+    await this.#durability.watch(connection);
     return {
       connection,
       receivers: new Receivers(connection, this.#settings.prefix),

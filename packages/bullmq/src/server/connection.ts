@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import {
   createRedisBackend,
   type IQueueBackend,
@@ -18,6 +19,10 @@ export interface Connection {
   worker(name: string): Worker;
   /** A setting of the server; null if it can't be read. */
   setting(name: string): Promise<string | null>;
+  /** Calls `listener` whenever the connection was lost and made again. */
+  onConnected(listener: () => void): void;
+  /** The names of the processes that run these jobs of a queue, in their order; null for one that does not run. */
+  ownersOf(queue: string, ids: readonly string[]): Promise<readonly (string | null)[]>;
   /** Deletes the expired dedupe keys of a queue, if the server does not. */
   forget(queue: string, now: number): Promise<void>;
   /** The cause of `error`, if only the connection reported it recently. */
@@ -32,6 +37,8 @@ const migrateMs = 60_000;
 const answerMs = 10_000;
 /** Longer than a BullMQ worker waits on Redis for a job. */
 const silenceMs = 15_000;
+/** The number of this process, and its host. */
+const processName = `${process.pid} on ${hostname()}`;
 const neverFail = 1_000_000;
 /** A failing connection retries each second, and reports the reason each time. */
 const toldMs = 10_000;
@@ -76,8 +83,8 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
       const { leaseMs } = settings;
       const options = {
         ...{ connection: workerConnection(settings) as never, autorun: false },
-        ...{ lockDuration: leaseMs, stalledInterval: Math.ceil(leaseMs / 3) },
-        ...{ maxStalledCount: neverFail, skipVersionCheck: true },
+        ...{ lockDuration: leaseMs, stalledInterval: Math.ceil(leaseMs / 5) },
+        ...{ maxStalledCount: neverFail, skipVersionCheck: true, name: processName },
       };
       const worker: Worker =
         settings.backend === "redis"
@@ -95,7 +102,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   };
 }
 
-interface Base extends Pick<Connection, "setting" | "forget"> {
+interface Base extends Pick<Connection, "setting" | "onConnected" | "ownersOf" | "forget"> {
   readonly backend: IQueueBackend;
   readonly readyMs: number;
 }
@@ -134,12 +141,21 @@ function onRedis({ connection, leaseMs }: BullmqSettings): Base {
       const [, value] = await client.config("GET", name);
       return value ?? null;
     },
+    onConnected(listener) {
+      void backend.client.then((client) => client.on("ready", listener));
+    },
+    async ownersOf(queue, ids) {
+      const client = (await backend.client) as unknown as RedisConfig;
+      const { qualifiedName } = backend.forQueue(queue);
+      return Promise.all(ids.map((id) => client.hget(`${qualifiedName}:${id}`, "pb")));
+    },
     async forget() {},
   };
 }
 
 interface RedisConfig {
   config(command: "GET", name: string): Promise<readonly string[]>;
+  hget(key: string, field: string): Promise<string | null>;
 }
 
 function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
@@ -158,6 +174,16 @@ function onPostgres({ connection, leaseMs }: BullmqSettings): Base {
         [name],
       );
       return rows[0]?.setting ?? null;
+    },
+    // The pool makes connections all the time.
+    onConnected() {},
+    async ownersOf(queue, ids) {
+      const { rows } = await pool.pool.query<{ id: string; owner: string | null }>(
+        "SELECT id, processed_by AS owner FROM job WHERE queue = $1 AND id = ANY($2)",
+        [queue, ids],
+      );
+      const owners = new Map(rows.map(({ id, owner }) => [id, owner]));
+      return ids.map((id) => owners.get(id) ?? null);
     },
     async forget(queue, now) {
       // BullMQ checks a key only when the same key comes again.

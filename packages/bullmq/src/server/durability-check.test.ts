@@ -1,4 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it, vi } from "vitest";
 import { testWith } from "../../../core/test-support/needs.ts";
 import { noPostgres, noRedis, startPostgres, startRedis } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
@@ -23,6 +25,35 @@ describe("checkDurability", () => {
   testWith(noRedis)("names nothing on a Redis that loses nothing", async () => {
     const server = await startRedis();
     expect(await named(server.url)).toEqual([]);
+    await server.stop();
+  });
+
+  testWith(noRedis)("names what a Redis may lose since it was connected to again", async () => {
+    const server = await startRedis();
+    const lines: object[] = [];
+    const inbox = bullmqInbox({
+      connection: server.url,
+      logger: { warn: (fields) => void lines.push(fields) },
+    });
+    await inbox.open();
+    expect(lines).toEqual([]);
+    const reconnect = async (policy: string): Promise<void> => {
+      const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+      await once(socket, "connect");
+      socket.write(`CONFIG SET maxmemory-policy ${policy}\r\nCLIENT KILL TYPE normal\r\n`);
+      await once(socket, "data");
+      socket.destroy();
+    };
+    await reconnect("allkeys-lru");
+    await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 });
+    await reconnect("allkeys-lru");
+    await reconnect("allkeys-lfu");
+    await vi.waitUntil(() => lines.length > 1, { timeout: 60_000 });
+    expect(lines).toMatchObject([
+      { "maxmemory-policy": "allkeys-lru" },
+      { "maxmemory-policy": "allkeys-lfu" },
+    ]);
+    await inbox.close();
     await server.stop();
   });
 

@@ -21,7 +21,7 @@ export interface BullmqInboxOptions {
   readonly prefix?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
-  /** Milliseconds without a heartbeat after which other processes take over the jobs of a process: 15,000. */
+  /** Milliseconds without a heartbeat after which other processes take over the jobs of a process: 10,000. */
   readonly leaseMs?: number | undefined;
   /** Gets warnings about risky settings of the server and lost parked deliveries; the console. `false` silences. */
   readonly logger?: Pick<Logger, "warn"> | false | undefined;
@@ -40,7 +40,7 @@ const names = ["connection", "backend", "prefix", "retention", "leaseMs", "logge
 /** Checks the options and fills in the defaults; throws a TypeError that names the wrong one, and no password. */
 export function bullmqSettingsOf(options: BullmqInboxOptions): BullmqSettings {
   assertKnownKeys("bullmqInbox", options, names);
-  const { connection, backend, prefix = "reporthook", retention, leaseMs = 15_000 } = options;
+  const { connection, backend, prefix = "reporthook", retention, leaseMs = 10_000 } = options;
   // With a hyphen, the queues of two inboxes might have one name.
   if (!/^[\w.]{1,64}$/.test(prefix)) {
     failOption("prefix", "must be 1 to 64 letters, digits, dots or underscores");

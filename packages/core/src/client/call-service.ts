@@ -1,3 +1,4 @@
+import { graceMs, isOverdue } from "../lib/clock.ts";
 import { createRedactor, type Secrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
@@ -156,12 +157,17 @@ async function withDeadline<T>(
     };
   });
   const onAbort = () => end(caller?.reason);
-  const timer = setTimeout(() => end(timedOut()), timeoutMs);
+  let timer: ReturnType<typeof setTimeout>;
+  const arm = (ms: number): void => {
+    const since = performance.now();
+    timer = setTimeout(() => (isOverdue(since, ms) ? arm(graceMs) : end(timedOut())), ms);
+  };
+  arm(timeoutMs);
   caller?.addEventListener("abort", onAbort);
   try {
     return await Promise.race([work(controller.signal, () => controller.abort()), ended]);
   } finally {
-    clearTimeout(timer);
+    clearTimeout(timer!);
     caller?.removeEventListener("abort", onAbort);
   }
 }

@@ -27,17 +27,27 @@ export interface Status {
   stopped: boolean;
   /** Whether nothing more is stored. */
   closed: boolean;
+  /** What the inbox' health mentions for 10 minutes, and since when by `performance.now()`. */
+  note: { readonly text: string; readonly since: number } | null;
 }
 
 /** The {@link Status} of a new receiver. */
 export function newStatus(): Status {
-  return { service: "unknown", started: false, closing: false, stopped: false, closed: false };
+  return {
+    service: "unknown",
+    started: false,
+    closing: false,
+    stopped: false,
+    closed: false,
+    note: null,
+  };
 }
 
 // Longer than an inbox takes to find out that it fails.
 const answerMs = 4_000;
 // Longer than a server is let count.
 const countMs = 60_000;
+const noteMs = 600_000;
 
 /**
  * Asks an inbox for its health, unless it is closed: that would open it again. It fails without an answer within 4 seconds. If
@@ -88,7 +98,8 @@ export function watchHealth(
       if (status.closed) return failing(health, service);
       const { at, oldest, counts } = counted;
       const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
-      const told = isNew ? health : { ...health, error: outdated(at) };
+      const note = isNew ? recent(status.note) : outdated(at);
+      const told = note === null ? health : { ...health, error: note };
       return { ready: !status.closing, inbox: told, service, oldestWaitingMs, counts };
     } catch (error) {
       return failing({ ok: false, error: describe(error) }, service);
@@ -100,6 +111,10 @@ interface Counted {
   readonly at: number | null;
   readonly oldest: Date | null;
   readonly counts: Counts;
+}
+
+function recent(note: Status["note"]): string | null {
+  return note !== null && performance.now() - note.since < noteMs ? note.text : null;
 }
 
 function outdated(at: number | null): string {

@@ -23,6 +23,19 @@ export type AddResult =
     }
   | { readonly status: "duplicate"; readonly id: string };
 
+/** An event between the processes on an inbox. */
+export type InboxNotice =
+  /** The event loop of this process stood still for `ms` milliseconds, and perhaps others have its deliveries. */
+  | { readonly what: "stood_still"; readonly ms: number; readonly isHandedOn: boolean }
+  /** This process took over the deliveries of another one, which was silent for `silentMs` milliseconds. */
+  | {
+      readonly what: "took_over";
+      readonly deliveries: number;
+      /** Its number and its host: `4711 on web-2`. */
+      readonly process: string;
+      readonly silentMs: number;
+    };
+
 /** The options of {@link Inbox.consume}. */
 export interface ConsumeOptions {
   /** Only deliveries of this receiver. */
@@ -35,6 +48,8 @@ export interface ConsumeOptions {
   readonly clock: Clock;
   /** Called when the inbox can't claim deliveries or record outcomes; it keeps trying. */
   readonly onError: (error: unknown) => void;
+  /** Called once for each event between the processes on the inbox, on one of its consumers. */
+  readonly onNotice?: (notice: InboxNotice) => void;
   /** Called once an outcome is recorded. */
   readonly onRecorded?: (job: Job, outcome: Outcome) => void;
   /**

@@ -20,3 +20,12 @@ export function setUnrefTimeout(clock: Clock, callback: () => void, ms: number):
   (timer as { unref?: () => void } | undefined)?.unref?.();
   return timer;
 }
+
+const overdueMs = 1_000;
+/** Milliseconds more for a time limit that passed while the event loop stood still: what came meanwhile is read first. */
+export const graceMs = 1_000;
+
+/** Whether a timer of `ms` milliseconds, set at `since` by `performance.now()`, comes so late that the event loop stood still. */
+export function isOverdue(since: number, ms: number): boolean {
+  return performance.now() - since - ms > overdueMs;
+}

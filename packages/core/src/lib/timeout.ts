@@ -1,5 +1,5 @@
 import { type Abortable, onAbort, type StopSignal } from "./abort.ts";
-import { type Clock, setUnrefTimeout } from "./clock.ts";
+import { type Clock, graceMs, isOverdue, setUnrefTimeout } from "./clock.ts";
 
 /** Time limit of an operation. */
 export interface TimeoutOptions {
@@ -87,17 +87,16 @@ class Limit implements TimeoutScope, Abortable {
   place = -1;
   readonly #options: TimeoutOptions;
   readonly #reject: (error: unknown) => void;
-  readonly #timer: unknown;
+  #timer: unknown;
   readonly #siblings: ReturnType<typeof onAbort> | undefined;
   #reason: unknown;
   #controller: AbortController | undefined;
 
   constructor(options: TimeoutOptions, reject: (error: unknown) => void) {
-    const { clock, late, ms, parent } = options;
+    const { ms, parent } = options;
     this.#options = options;
     this.#reject = reject;
-    const outOfTime = (): void => this.#end(typeof late === "string" ? new Error(late) : late());
-    this.#timer = setUnrefTimeout(clock, outOfTime, ms);
+    this.#arm(ms);
     this.#siblings = parent && onAbort(parent, this);
   }
 
@@ -122,6 +121,17 @@ class Limit implements TimeoutScope, Abortable {
   /** Its parent has aborted. */
   abort(): void {
     this.#end(this.#options.parent?.reason);
+  }
+
+  /** The time in which the event loop stands still is not the operation's. */
+  #arm(ms: number): void {
+    const { clock, late } = this.#options;
+    const since = performance.now();
+    const outOfTime = (): void => {
+      if (isOverdue(since, ms)) this.#arm(graceMs);
+      else this.#end(typeof late === "string" ? new Error(late) : late());
+    };
+    this.#timer = setUnrefTimeout(clock, outOfTime, ms);
   }
 
   #end(reason: unknown): void {

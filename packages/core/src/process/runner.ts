@@ -2,7 +2,7 @@ import { ReporthookError } from "../errors.ts";
 import type { Connections } from "../http/connections.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
-import type { Consumer, IsLeased, Processor } from "../inbox/inbox.ts";
+import type { Consumer, InboxNotice, IsLeased, Processor } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
@@ -206,6 +206,7 @@ export class Runner {
       // Called for each delivery, or each second.
       onError: (error) =>
         this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed),
+      onNotice: (notice) => this.#noticed(notice),
       ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
       onRecorded: bind((job: Job, outcome: Outcome) => {
         reporter.settled(job, outcome);
@@ -218,6 +219,17 @@ export class Runner {
     });
   }
 
+  #noticed(notice: InboxNotice): void {
+    const { logger, redact } = this.#settings;
+    const what = redact(textOf(notice));
+    if (notice.what === "took_over") {
+      logger.warn({ what }, messages.tookOver);
+      return;
+    }
+    this.#parts.status.note = { text: `This process ${what}`, since: performance.now() };
+    logger.warn({ what }, messages.stoodStill);
+  }
+
   /** Whether a delivery that waited for a slot may be handled: this process may have stood still and lost its lease. */
   #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {
     return !this.#parts.status.stopped && (isLeased?.() ?? true);
@@ -227,4 +239,17 @@ export class Runner {
     clearInterval(this.#keepAlive as number);
     this.#keepAlive = undefined;
   }
+}
+
+function textOf(notice: InboxNotice): string {
+  if (notice.what === "stood_still") {
+    const handedOn = notice.isHandedOn ? "; its deliveries were handed on" : "";
+    return `stood still for ${secondsOf(notice.ms)}${handedOn}`;
+  }
+  const { deliveries, process, silentMs } = notice;
+  return `took over ${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} of process ${process}, silent for ${secondsOf(silentMs)}`;
+}
+
+function secondsOf(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
 }

@@ -1,8 +1,11 @@
-import { lstatSync, readFileSync, type Stats } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { describe } from "@reporthook/core/store";
 import type { Database } from "./driver.ts";
+import type { FileContent } from "./file-content.ts";
+import type { LogContent } from "./log-content.ts";
+import { damagedPath, isDamage, setAside } from "./place.ts";
 
 /** Milliseconds after a change of a folder during which another change may have the same time: FAT has a resolution of 2 s. */
 const alikeMs = 2_500;
@@ -13,9 +16,19 @@ type StatFile = (path: string) => Stats | undefined;
 // Not of what a link leads to: a restart would look for the log beside that.
 const stat: StatFile = (path) => lstatSync(path, { throwIfNoEntry: false });
 
-/** Checks that the inbox file, its log and the index of the log are the ones that were opened. */
+/** The content of the inbox file and of its log. */
+export interface GuardedContent {
+  readonly file: FileContent;
+  readonly log: LogContent;
+}
+
+/**
+ * Checks that the inbox file, its log and the index of the log are the ones that were opened, and hold what SQLite wrote. A file
+ * that was moved can be put back. Damage stays: nothing is written any more, and the file is set aside for the check of a restart.
+ */
 export class FileGuard {
   readonly #path: string;
+  readonly #content: GuardedContent | null;
   /** As of the last check that passed. */
   #file: Stats;
   readonly #beside: readonly (readonly [path: string, then: Stats])[];
@@ -25,28 +38,38 @@ export class FileGuard {
   #folderSince = 0;
   /** Whether the files beside it were checked after the last change of its folder became unambiguous. */
   #isSettled = false;
-  #state: "there" | "moved" | "foreign" | "saved" = "there";
+  #state: "there" | "moved" | "saved" = "there";
+  #damage: ReporthookError | null = null;
 
   /** Make it after the first write, when all files exist; `monotonic` gives milliseconds. */
   constructor(
     path: string,
+    content: GuardedContent | null = null,
     monotonic: () => number = () => performance.now(),
     statFile: StatFile = stat,
   ) {
     this.#path = path;
+    this.#content = content;
     this.#file = lstatSync(path);
     this.#beside = [`${path}-wal`, `${path}-shm`].map((each) => [each, lstatSync(each)]);
     this.#monotonic = monotonic;
     this.#stat = statFile;
   }
 
+  /** The damage that was found; null if there is none. */
+  get damage(): ReporthookError | null {
+    return this.#damage;
+  }
+
   /**
    * Makes sure that commits go into the files that a restart would find. Checks those beside it only if their folder has changed:
    * reading the times of a log makes its next sync write them, too.
    *
-   * @throws {ReporthookError} `inbox_failed` when one was deleted or replaced: SQLite would go on writing into the old one
+   * @throws {ReporthookError} `inbox_failed` when one was deleted or replaced: SQLite would go on writing into the old one; and
+   *   for good once one was damaged
    */
   check(): void {
+    if (this.#damage !== null) throw this.#damage;
     // The folder first: the next check sees later changes.
     const isOld = this.#isFolderOld();
     const file = this.#checkOne(this.#path, this.#file);
@@ -55,27 +78,103 @@ export class FileGuard {
       for (const [path, then] of this.#beside) this.#checkOne(path, then, isWritten);
       this.#isSettled = isOld;
     }
+    this.#assertWritten(this.#path, this.#content?.file.check(file));
     this.#state = "there";
     this.#file = file;
+  }
+
+  /** Whether {@link check} passes. */
+  isSound(): boolean {
+    try {
+      this.check();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Prepares a commit: checks as {@link check} does, and raises the mark of the file if that is due. */
+  prepareCommit(): void {
+    this.#content?.file.raise();
+    this.check();
+    this.#content?.log.look();
+  }
+
+  /** Checks again after a commit; `hasWritten` if it has certainly written something. */
+  checkCommitted(hasWritten: boolean): void {
+    this.check();
+    if (hasWritten && this.#content?.log.hasGrown() === false) throw this.#latchLog();
+  }
+
+  /** The same, with all that takes longer: twice a second. */
+  checkAll(): void {
+    this.check();
+    this.#assertWritten(this.#path, this.#content?.file.checkHeader(this.#file.size));
+    if (this.#content?.log.isWhole() === false) throw this.#latchLog();
+  }
+
+  /** Notes a checkpoint by this connection, right after it. */
+  checkpointed(): void {
+    const now = this.#seen(this.#path)[0];
+    if (now !== undefined) this.#assertWritten(this.#path, this.#content?.file.checkpointed(now));
+  }
+
+  /** Notes that a transaction has failed, and with it what was raised. */
+  rolledBack(): void {
+    if (this.#content !== null) this.#content.file.isDue = true;
+  }
+
+  /** Notes damage for good, and sets the file aside; returns the error of all that comes. */
+  latch(problem: string): ReporthookError {
+    if (this.#damage === null) {
+      this.#damage = inboxFailed(
+        `${problem}: nothing is written to it any more. ${restart(this.#path)}`,
+      );
+      if (isSameFile(this.#seen(this.#path)[0], this.#file)) setAside(this.#path);
+    }
+    return this.#damage;
+  }
+
+  /** The error to give for another one: the damage, if it is the cause. */
+  explained(error: unknown): unknown {
+    if (this.#content?.log.isWhole() === false) return this.#latchLog();
+    if (!isDamage(error)) return error;
+    // Its check may know more.
+    this.isSound();
+    return this.latch(`${this.#path} is damaged (${describe(error)})`);
+  }
+
+  #latchLog(): ReporthookError {
+    return this.latch(`${this.#path}-wal was overwritten or cut off while it was open`);
+  }
+
+  #assertWritten(path: string, problem: string | null | undefined): void {
+    if (problem) throw this.latch(`${path} was ${problem} while it was open`);
   }
 
   /** Checks one of the files; `isWritten` if the inbox file was written to, and perhaps by another program. */
   #checkOne(path: string, then: Stats, isWritten = false): Stats {
     const [now, why] = this.#seen(path);
     const isSame = isSameFile(now, then);
-    // SQLite drops the log of an empty file when it opens it.
-    const isEmptied = isSame && now?.size === 0 && then === this.#file;
-    if (now !== undefined && isSame && !isEmptied) return now;
-    const isForeign = then !== this.#file && (now !== undefined || isWritten);
-    if (isEmptied || isForeign) this.#state = "foreign";
-    else if (this.#state === "there") this.#state = "moved";
-    const what = isSame ? "emptied" : now === undefined ? "deleted" : "replaced";
-    const wayOut = isForeign
-      ? `stopping the app may overwrite what others have written since. Copy ${this.#path} and ${this.#path}-wal away, then end the app with SIGKILL`
-      : then === this.#file
-        ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
-        : "put the file back, or restart the app";
+    if (now !== undefined && isSame) return now;
+    const isInbox = then === this.#file;
+    const what = now === undefined ? "deleted" : "replaced";
+    if (!isInbox && (now !== undefined || isWritten)) this.#assertWritten(path, what);
+    if (isInbox) this.#checkMoved();
+    if (this.#state === "there") this.#state = "moved";
+    const wayOut = isInbox
+      ? "put the file back. If it is gone, only this process still has its data: copy it before you end the app, as docs/operating.md says under When the inbox fails"
+      : "put the file back, or restart the app";
     throw inboxFailed(`${path} was ${what} while it was open${why}: ${wayOut}`);
+  }
+
+  /** Looks for damage in a file that was moved: another process may have set it aside, or it was written over before. */
+  #checkMoved(): void {
+    const path = this.#path;
+    if (isSameFile(this.#seen(damagedPath(path))[0], this.#file)) {
+      throw this.latch(`${path} is damaged, as another process has found`);
+    }
+    this.#assertWritten(path, this.#content?.file.checkHeader(1));
   }
 
   /** Whether the next change of the folder would have another time than the last one. */
@@ -104,50 +203,14 @@ export class FileGuard {
    * beside another file does not overwrite it at the next start. Leaves alone what others may have written.
    */
   save(database: Database): void {
-    if (this.#state !== "moved") return;
+    if (this.#damage !== null || this.#state !== "moved") return;
     this.#state = "saved";
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 }
 
-/**
- * Checks, before SQLite opens it, that the log will be kept where a restart and every other process look for it.
- *
- * @throws {ReporthookError} `inbox_failed` when the file has several names, or was mounted without its folder
- */
-export function checkPlace(path: string): void {
-  let file: Stats;
-  let folder: Stats;
-  try {
-    [file, folder] = [lstatSync(path), lstatSync(dirname(path))];
-  } catch {
-    // SQLite will report it.
-    return;
-  }
-  if (!file.isFile()) return;
-  if (file.nlink > 1) {
-    throw inboxFailed(
-      `${path} has ${file.nlink} names (hard links), each with a log of its own: delete the others, which this lists: find / -xdev -samefile ${path}`,
-    );
-  }
-  // On overlayfs alone, other files than mounted ones may be of another device than their folder.
-  if (file.dev !== folder.dev && isMounted(path) && !isMounted(`${path}-wal`)) {
-    throw inboxFailed(
-      `${path} is mounted without its log, ${path}-wal, which would be lost with the container: mount its folder instead`,
-    );
-  }
-}
-
-/** Whether Linux lists it as mounted, where spaces and the like are octal. */
-function isMounted(path: string): boolean {
-  const octal = (each: string): string => `\\${each.charCodeAt(0).toString(8).padStart(3, "0")}`;
-  const name = path.replaceAll(/[ \t\n\\]/g, octal);
-  try {
-    const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-    return lines.some((line) => line.split(" ")[4] === name);
-  } catch {
-    return false;
-  }
+function restart(path: string): string {
+  return `Restart the app, which checks it: until then it is ${damagedPath(path)}. docs/operating.md says more under When the inbox fails`;
 }
 
 function inboxFailed(message: string): ReporthookError {

@@ -1,5 +1,7 @@
+import { randomInt } from "node:crypto";
 import { ReporthookError } from "@reporthook/core";
 import { type Database, rollBack } from "./driver.ts";
+import { applicationId, markIn, marks, schemaIn, userVersionOf } from "./header.ts";
 
 /**
  * The steps from one version of the file to the next; the version is the number of applied steps. Never edit a released step:
@@ -102,10 +104,9 @@ export const migrations: readonly string[] = [
   INSERT INTO tally SELECT number, 9, (SELECT last FROM numbered) FROM receiver ORDER BY number LIMIT 1;
   DROP TABLE numbered;
   `,
+  // The number and the host of its process, for people.
+  "ALTER TABLE owner ADD COLUMN process TEXT",
 ];
-
-// "rhnb", so that the file of another application is not mistaken for an inbox.
-const applicationId = 0x72686e62;
 
 /**
  * Rejects the file of another application or a newer version, without a change.
@@ -118,7 +119,7 @@ export function checkSchema(
   migrate: boolean,
   steps: readonly string[] = migrations,
 ): void {
-  const version = versionOf(database, path);
+  const { version } = versionOf(database, path);
   const ours = "@reporthook/sqlite";
   if (version > steps.length) {
     throw refused(
@@ -144,13 +145,14 @@ export function prepareSchema(
   migrate: boolean,
   steps: readonly string[] = migrations,
 ): void {
-  if (versionOf(database, path) === steps.length) return;
+  if (versionOf(database, path).version === steps.length) return;
   database.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have been faster.
     checkSchema(database, path, migrate, steps);
-    for (const step of steps.slice(versionOf(database, path))) database.exec(step);
-    database.exec(`PRAGMA user_version = ${steps.length}`);
+    const { version, mark } = versionOf(database, path);
+    for (const step of steps.slice(version)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${userVersionOf(mark, steps.length)}`);
     database.exec(`PRAGMA application_id = ${applicationId}`);
     database.exec("COMMIT");
   } catch (error) {
@@ -166,13 +168,15 @@ const whatItIs = `
     (SELECT count(*) FROM sqlite_master) AS tables
 `;
 
-function versionOf(database: Database, path: string): number {
+function versionOf(database: Database, path: string): { version: number; mark: number } {
   const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
   const isNew = application === 0 && version === 0 && tables === 0;
   if (application !== applicationId && !isNew) {
     throw refused(`${path} is the SQLite file of another application: name another file`);
   }
-  return Number(version);
+  // Of a new file any, so that it is not taken for another one.
+  const mark = isNew ? randomInt(marks) : markIn(Number(version));
+  return { version: schemaIn(Number(version)), mark };
 }
 
 function refused(message: string): ReporthookError {

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { type Database, type Driver, rollBack } from "./driver.ts";
-import { hasWalResetBug, sqliteVersion } from "./version.ts";
+import type { FileGuard } from "./file-guard.ts";
+import { isWhole } from "./place.ts";
 
 /** A log of this many pages is checkpointed: 2 MB take little time, 40 MB would take a tenth of a second. */
 const maxPages = 500;
@@ -11,15 +12,18 @@ const pageBytes = 4_096;
 const maxBytes = 4 * 1_024 * 1_024;
 const shrinkMs = 5_000;
 
+/** The part of a {@link FileGuard} that checkpoints need. */
+export type CheckpointGuard = Pick<FileGuard, "isSound" | "checkpointed">;
+
 /**
- * The log beside the file. With the WAL-reset bug of SQLite, a checkpoint must not meet a commit that restarts the log. Then
- * SQLite's automatic checkpoints are off, and this makes them, while a second connection reads: no connection of any version
- * restarts a log that is being read.
+ * The log beside the file, and its checkpoints: SQLite's automatic ones are off, for none may go into a file that is damaged. With
+ * the WAL-reset bug of SQLite, a checkpoint must not meet a commit that restarts the log. So a second connection reads
+ * meanwhile: no connection of any version restarts a log that is being read.
  */
 export class WalFile {
   readonly #database: Database;
   readonly #path: string;
-  readonly #reader: Database | null;
+  readonly #reader: Database;
   #pages = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -27,30 +31,30 @@ export class WalFile {
   constructor(database: Database, driver: Pick<Driver, "open">, path: string) {
     this.#database = database;
     this.#path = path;
-    const isAffected = hasWalResetBug(sqliteVersion(database));
-    this.#reader = isAffected ? driver.open(path) : null;
-    database.exec(`PRAGMA wal_autocheckpoint = ${isAffected ? 0 : maxPages}`);
+    this.#reader = driver.open(path);
+    // It keeps nothing in memory that would hide damage.
+    this.#reader.exec("PRAGMA busy_timeout = 3000; PRAGMA cache_size = 10");
+    database.exec("PRAGMA wal_autocheckpoint = 0");
     database.exec(`PRAGMA journal_size_limit = ${maxBytes}`);
   }
 
   /** Notes a commit and the bytes of its request. */
-  committed(bytes: number): void {
-    if (this.#reader === null) return;
+  committed(bytes: number, guard: CheckpointGuard): void {
     this.#pages += pagesPerCommit + Math.ceil(bytes / pageBytes);
     if (this.#pages < maxPages) return;
     this.#pages = 0;
-    this.#checkpoint(this.#reader);
+    this.#checkpoint(guard);
   }
 
   /** Shrinks the log after a long read has let it grow; `now` in monotonic milliseconds. */
-  shrink(now: number): void {
+  shrink(now: number, guard: CheckpointGuard): void {
     if (now - this.#lookedAt < shrinkMs) return;
     this.#lookedAt = now;
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(this.#reader)) return;
+    if (log === undefined || log.size <= 2 * maxBytes || !this.#checkpoint(guard)) return;
     try {
       // The next write restarts the log and truncates it.
-      this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner VALUES (0, 0)");
+      this.#database.exec("BEGIN IMMEDIATE; INSERT INTO owner (number, beat) VALUES (0, 0)");
       this.#database.exec("DELETE FROM owner WHERE number = 0; COMMIT");
     } catch {
       rollBack(this.#database);
@@ -58,22 +62,30 @@ export class WalFile {
   }
 
   close(): void {
-    this.#reader?.close();
+    this.#reader.close();
   }
 
-  /** Checkpoints the log up to its readers; returns whether it is complete. */
-  #checkpoint(reader: Database | null): boolean {
+  /** Whether all pages of the file can be read. */
+  isFileWhole(): boolean {
+    return isWhole(this.#reader);
+  }
+
+  /** Checkpoints the log up to its readers; returns whether it is complete. Does nothing while the guard complains. */
+  #checkpoint(guard: CheckpointGuard): boolean {
+    if (!guard.isSound()) return false;
     try {
-      reader?.exec("BEGIN");
+      this.#reader.exec("BEGIN");
       // This starts the read.
-      reader?.prepare("SELECT count(*) AS tables FROM sqlite_master").get();
+      this.#reader.prepare("SELECT count(*) AS tables FROM sqlite_master").get();
       const row = this.#database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
-      return row?.["busy"] === 0 && row["log"] === row["checkpointed"];
+      if (row?.["busy"] !== 0) return false;
+      guard.checkpointed();
+      return row["log"] === row["checkpointed"];
     } catch {
       // As with SQLite's own checkpoints: commits are safe in the log, and the next checkpoint retries.
       return false;
     } finally {
-      if (reader !== null) rollBack(reader);
+      rollBack(this.#reader);
     }
   }
 }

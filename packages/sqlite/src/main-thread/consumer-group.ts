@@ -1,4 +1,10 @@
-import type { ConsumeOptions, Processor, ReporthookError, Stage } from "@reporthook/core";
+import type {
+  ConsumeOptions,
+  InboxNotice,
+  Processor,
+  ReporthookError,
+  Stage,
+} from "@reporthook/core";
 import type { Claims, ConsumerState } from "../protocol/protocol.ts";
 import { SqliteConsumer } from "./consumer.ts";
 import type { Leased } from "./prefetch.ts";
@@ -36,7 +42,11 @@ export class ConsumerGroup {
   }
 
   /** Handles the rest of a reply to a request that was sent at `asOf`. */
-  claimed({ due, poisoned }: Pick<Claims, "due" | "poisoned">, asOf: number | null): void {
+  claimed(
+    { due, poisoned, takeovers }: Pick<Claims, "due" | "poisoned" | "takeovers">,
+    asOf: number | null,
+  ): void {
+    for (const takeover of takeovers) this.notice({ what: "took_over", ...takeover });
     for (const [number, { retiredAt, running }] of this.#consumers) {
       // The thread has answered a request that did not list it: no more deliveries can come.
       if (asOf !== null && asOf >= retiredAt && running === 0) this.#consumers.delete(number);
@@ -52,11 +62,20 @@ export class ConsumerGroup {
     }
   }
 
-  /** Another process has taken the leases. */
-  loseLeases(): void {
+  /** Tells of an event between the processes, once for each receiver. */
+  notice(notice: InboxNotice): void {
+    const told = new Set<string>();
+    for (const { receiver, options } of this.#active()) {
+      if (!told.has(receiver)) options.onNotice?.(notice);
+      told.add(receiver);
+    }
+  }
+
+  /** Another process has taken the leases; `isTold` if the reason is told otherwise. */
+  loseLeases(isTold: boolean): void {
     const error = new Error(leasesLost);
     for (const consumer of this.#consumers.values()) {
-      if (consumer.running > 0) consumer.failed(error);
+      if (consumer.running > 0 && !isTold) consumer.failed(error);
       consumer.loseLeases(error, false);
     }
   }

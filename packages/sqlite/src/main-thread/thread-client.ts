@@ -1,6 +1,6 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Worker } from "node:worker_threads";
-import { type AddResult, type Arrival, type NewDelivery, ReporthookError } from "@reporthook/core";
+import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { isUsual, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
 import {
@@ -15,7 +15,10 @@ import {
 import { RequestBatch } from "../protocol/request-batch.ts";
 import { addResultOf, errorOfFailure, seqOf, unlessFailed } from "../protocol/results.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
+import { HeldFile } from "./held-file.ts";
+import { inboxFailed, threadFailed } from "./inbox-failed.ts";
 import { Pending, type PendingDelivery } from "./pending.ts";
+import { Pulse } from "./pulse.ts";
 import type { Recording } from "./recording.ts";
 import { startThread } from "./spawn.ts";
 import { Waiters } from "./waiters.ts";
@@ -46,6 +49,7 @@ export class ThreadClient {
   readonly #ended: Promise<void>;
   readonly #consumers: ConsumerGroup;
   readonly #listener: ThreadListener;
+  readonly #pulse: Pulse;
   readonly #opening = new Waiters<null, void>();
   readonly #adding = new Waiters<Adding, AddResult>();
   readonly #recordings: Recording[] = [];
@@ -58,23 +62,29 @@ export class ThreadClient {
   #closing = false;
   #over = false;
 
-  constructor(options: ThreadOptions, consumers: ConsumerGroup, listener: ThreadListener) {
+  constructor(
+    options: Omit<ThreadOptions, "descriptor" | "pulse">,
+    consumers: ConsumerGroup,
+    listener: ThreadListener,
+  ) {
     this.#consumers = consumers;
     this.#listener = listener;
-    this.#thread = startThread(options);
+    const file = new HeldFile(options.path, options.migrate);
+    this.#pulse = new Pulse((ms, isHandedOn) =>
+      consumers.notice({ what: "stood_still", ms, isHandedOn }),
+    );
+    const { memory } = this.#pulse;
+    this.#thread = startThread({ ...options, descriptor: file.descriptor, pulse: memory });
     this.opened = this.#opening.add(null);
     this.opened.catch(() => {});
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (cause) => {
-      // Node asks for it in each new thread.
-      const text = describe(cause);
-      const why = text.includes("uv_cwd")
-        ? "the working directory was removed: restart the app in one that stays"
-        : text;
-      this.#error = inboxFailed(`The inbox's thread failed: ${why}`, cause);
+      this.#error = threadFailed(cause);
     });
     this.#ended = new Promise((resolve) => {
       this.#thread.on("exit", () => {
+        file.release();
+        this.#pulse.end();
         this.#end();
         resolve();
       });
@@ -216,7 +226,7 @@ export class ThreadClient {
       recording.resolve(completions[index] as CompletionResult);
     }
     this.#calling.settle(calls, (result) => unlessFailed(result).value);
-    if (lost) this.#consumers.loseLeases();
+    if (lost) this.#consumers.loseLeases(this.#pulse.leasesLost());
     for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
       const delivery = stored ?? inMemory.get(seq);
       if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
@@ -242,9 +252,4 @@ export class ThreadClient {
   #whyOver(): ReporthookError {
     return this.#error ?? inboxFailed("The inbox was closed before this was done");
   }
-}
-
-/** The error of an inbox that can't be used. */
-export function inboxFailed(message: string, cause?: unknown): ReporthookError {
-  return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
 }

@@ -17,6 +17,18 @@ export interface ThreadOptions {
   readonly driver: FoundDriver;
   readonly migrate: boolean;
   readonly retention: Retention;
+  /** A descriptor of the file that the main thread holds open; null if there is no file yet. */
+  readonly descriptor: number | null;
+  /** The main thread counts up this 32-bit number each second, as long as its event loop turns. */
+  readonly pulse: SharedArrayBuffer;
+}
+
+/** Leases that were taken over from another process. */
+export interface Takeover {
+  /** Its number and its host. */
+  readonly process: string;
+  readonly deliveries: number;
+  readonly silentMs: number;
 }
 
 /**
@@ -145,6 +157,7 @@ export interface Claims {
   readonly due: readonly { readonly consumer: number; readonly at: number | null }[];
   /** Deliveries that were parked, because work on them ended the process too often. */
   readonly poisoned: readonly StoredDelivery[];
+  readonly takeovers: readonly Takeover[];
 }
 
 /** A message from the thread after each commit, with results in the order of the requests. */

@@ -1,7 +1,7 @@
 import { rollBack, type Statement } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
-import type { Leases } from "./claim/leases.ts";
+import { type Leases, noLeases } from "./claim/leases.ts";
 import type { Deliveries } from "./deliveries.ts";
 
 /** The only place that begins and ends transactions: memory stays consistent with the file. */
@@ -49,6 +49,7 @@ export class Transactions {
     const { database, window, counters } = this.#deliveries.tables;
     const leases = this.#leases;
     const leasesBefore = leases.state;
+    if (this.#file.damage !== null) throw this.#file.damage;
     database.exec("BEGIN IMMEDIATE");
     window.begin();
     let isCommitted = false;
@@ -56,16 +57,18 @@ export class Transactions {
       if (this.#catchUp()) window.begin();
       const result = step();
       window.write();
-      if (counters.write()) this.#countsChanged = true;
-      this.#file.check();
+      const hasWritten = counters.write();
+      if (hasWritten) this.#countsChanged = true;
+      this.#file.prepareCommit();
       database.exec("COMMIT");
       isCommitted = true;
-      this.#file.check();
+      this.#file.checkCommitted(hasWritten);
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      const error = this.#file.explained(thrown);
       this.#rollBack();
       // If that file comes back, its leases belong to a dead worker.
-      leases.state = isCommitted ? { workerId: null, held: 0 } : leasesBefore;
+      leases.state = isCommitted ? noLeases : leasesBefore;
       if (!isCommitted) window.rollBack();
       this.#deliveries.rollBack();
       throw error;
@@ -75,6 +78,7 @@ export class Transactions {
   #rollBack(): void {
     const { database } = this.#deliveries.tables;
     rollBack(database);
+    this.#file.rolledBack();
     try {
       this.#reload();
       this.#file.save(database);

@@ -18,6 +18,8 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const now = 1_000_000;
+/** Of a main thread that answers: a look at it comes with each upkeep only. */
+const pulse = new SharedArrayBuffer(4);
 let files = 0;
 let made = 0;
 
@@ -44,8 +46,8 @@ function open(
   const retention = { handledMs: 1, parkedMs: 1 };
   const writer = new Writer(
     database,
-    new FileGuard(path, undefined, stat),
-    { path, retention },
+    new FileGuard(path, null, undefined, stat),
+    { path, retention, pulse },
     () => time.ms,
   );
   const nothing = {

@@ -24,7 +24,9 @@ import { Query } from "./admin/query.ts";
 import { type Callees, carryOut } from "./call.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
+import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
 import { Queue } from "./claim/queue.ts";
+import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
 import { Transactions } from "./transactions.ts";
@@ -37,8 +39,10 @@ type Results = Pick<Reply, "adds" | "completions" | "calls">;
 /** The one writer of this process: all requests since the last commit go into the next one. */
 export class Writer {
   readonly #database: Database;
+  readonly #file: FileGuard;
   readonly #path: string;
   readonly #deliveries: Deliveries;
+  readonly #pulse: MainThreadPulse;
   readonly #leases: Leases;
   readonly #claimer: Claimer;
   readonly #maintenance: Maintenance;
@@ -50,13 +54,15 @@ export class Writer {
   constructor(
     database: Database,
     file: FileGuard,
-    { path, retention }: Pick<ThreadOptions, "path" | "retention">,
+    { path, retention, pulse }: Pick<ThreadOptions, "path" | "retention" | "pulse">,
     monotonic: () => number = () => performance.now(),
   ) {
     this.#database = database;
+    this.#file = file;
     this.#path = path;
     const deliveries = new Deliveries(database);
-    const leases = new Leases(database, monotonic);
+    this.#pulse = new MainThreadPulse(pulse);
+    const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
     const maintenance = new Maintenance(deliveries, retention);
     this.#deliveries = deliveries;
@@ -81,9 +87,10 @@ export class Writer {
    */
   commitBatch(requests: readonly Request[]): Reply {
     for (const { consumers } of requests) this.#claimer.consumers.update(consumers);
+    if (requests.length > 0) this.#pulse.hasSent();
     this.#claimer.begin();
     let results: Results;
-    let claims: Claims = { claimed: [], workerId: null, due: [], poisoned: [] };
+    let claims: Claims = { claimed: [], workerId: null, due: [], ...nothingRescued };
     const { workerId, held } = this.#leases;
     let error: ThreadFailure | null = null;
     try {
@@ -105,6 +112,7 @@ export class Writer {
       workerId: claims.workerId,
       due: claims.due,
       poisoned: claims.poisoned,
+      takeovers: claims.takeovers,
       lost: held > 0 && this.#leases.workerId !== workerId,
       counts: this.#transactions.takeCounts(),
       error,
@@ -112,14 +120,18 @@ export class Writer {
     };
   }
 
-  /** Whether upkeep is due: a heartbeat, a dead worker, a change of another process, a failure. */
+  /** Whether upkeep is due: a heartbeat, a dead worker, a change of another process, a failure, damage. */
   get needsUpkeep(): boolean {
     try {
+      this.#pulse.look();
+      this.#file.checkAll();
       return (
         this.#failing ||
         this.#leases.isHeartbeatDue ||
         this.#transactions.isBehind ||
-        (this.#claimer.consumers.size > 0 && this.#leases.deadWorkers().length > 0)
+        (this.#claimer.consumers.size > 0 &&
+          this.#leases.mayClaim &&
+          this.#leases.deadWorkers().length > 0)
       );
     } catch {
       // The batch will fail, and report it.
@@ -127,11 +139,13 @@ export class Writer {
     }
   }
 
-  /** Requeues leases, and closes the file. */
+  /** Requeues leases, and closes the file, which is set aside if it is damaged. */
   close(): void {
     try {
       const { workerId } = this.#leases;
-      if (workerId === null) return;
+      // Now, not while it is closed.
+      this.#file.isSound();
+      if (workerId === null || this.#file.damage !== null) return;
       this.#transactions.run(() => {
         this.#maintenance.requeue(workerId, (receiver) => this.#claimer.consumers.nowOf(receiver));
         this.#leases.unregister(workerId);
@@ -146,11 +160,13 @@ export class Writer {
     this.#probe();
     this.#leases.heartbeat();
     const results = this.#perform(requests, (step) => step(), false);
-    const poisoned = requests.length === 0 ? this.#rescue() : [];
+    const { consumers } = this.#claimer;
+    const rescued =
+      requests.length === 0 ? rescue(this.#leases, consumers, this.#maintenance) : nothingRescued;
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
     const due = this.#claimer.consumers.due();
-    return { results, claims: { claimed, workerId, due, poisoned } };
+    return { results, claims: { claimed, workerId, due, ...rescued } };
   }
 
   /** Runs each step in a separate transaction, until a failure would meet all. */
@@ -231,17 +247,5 @@ export class Writer {
   /** After a failure, checks that the file can be written again. */
   #probe(): void {
     if (this.#failing) this.#leases.probe();
-  }
-
-  /** Rescues the deliveries of dead workers, if this process has consumers; returns those that were parked instead. */
-  #rescue(): Claims["poisoned"] {
-    const { consumers } = this.#claimer;
-    if (consumers.size === 0) return [];
-    return this.#leases.deadWorkers().flatMap((workerId) => {
-      const poisoned = this.#maintenance.rescue(workerId, (receiver) => consumers.nowOf(receiver));
-      this.#leases.unregister(workerId);
-      consumers.invalidate();
-      return poisoned;
-    });
   }
 }

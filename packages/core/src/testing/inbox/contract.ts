@@ -12,6 +12,7 @@ import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
 import { retaining } from "./retaining.ts";
+import { type StandingProcess, standingStill } from "./standing-still.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {
@@ -23,6 +24,8 @@ export interface InboxContractOptions {
   readonly patienceMs?: number;
   /** Makes unreadable what the store has of one delivery, or has it lost: without it those cases are skipped. */
   readonly damage?: (inbox: Inbox, id: string) => Promise<void>;
+  /** Starts another process on the store that calls {@link standStill}: without it that case is skipped. */
+  readonly standStill?: (inbox: Inbox) => Promise<StandingProcess>;
 }
 
 /** One case, to be handed to any test runner. */
@@ -47,6 +50,7 @@ const cases = [
   ...querying,
   ...damaged,
   ...context,
+  ...standingStill,
 ];
 
 /**
@@ -57,7 +61,7 @@ const cases = [
  * for (const { name, run } of inboxContract({ open: memoryInbox, guarantees })) test(name, run);
  */
 export function inboxContract(options: InboxContractOptions): readonly ContractCase[] {
-  const { open, guarantees, patienceMs = 10_000, damage } = options;
+  const { open, guarantees, patienceMs = 10_000, damage, standStill } = options;
   return cases.map(({ name, needs = [], run }) => {
     const skipped = needs.map((need) => missing(need, options)).find((why) => why !== null);
     if (skipped) return { name: `${name} (skipped: ${skipped})`, run: async () => {}, skipped };
@@ -65,7 +69,7 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
       name,
       async run() {
         const inbox = await open();
-        const fixture = createInboxFixture(inbox, patienceMs, damage);
+        const fixture = createInboxFixture(inbox, patienceMs, { damage, standStill });
         try {
           same(inbox.guarantees, guarantees, "What the store guarantees");
           await patiently(run(fixture), "the end of the case", 2 * patienceMs);
@@ -79,9 +83,15 @@ export function inboxContract(options: InboxContractOptions): readonly ContractC
   });
 }
 
-function missing(need: Need, { guarantees, damage }: InboxContractOptions): string | null {
+function missing(
+  need: Need,
+  { guarantees, damage, standStill }: InboxContractOptions,
+): string | null {
   const { clock, finds, order, noticesReuse } = guarantees;
   if (need === "damage" && damage === undefined) return "how to damage a record is not told";
+  if (need === "process" && standStill === undefined) {
+    return "how to start another process is not told";
+  }
   if (need === "clock" && clock === "own") return "the store keeps its own time";
   if (need === "order" && order === "roughly") return "the store keeps the order only roughly";
   if (need === "reuse" && !noticesReuse) return "the store does not notice reused signatures";

@@ -1,14 +1,15 @@
 import { dedupeKey } from "../../inbox/dedupe-key.ts";
 import type { Arrival, Job, NewDelivery, Outcome, Parked, Stage } from "../../inbox/delivery.ts";
 import { idAt, newId } from "../../inbox/id.ts";
-import type { AddResult, Consumer, Inbox } from "../../inbox/inbox.ts";
+import type { AddResult, Consumer, Inbox, InboxNotice } from "../../inbox/inbox.ts";
 import type { StopSignal } from "../../lib/abort.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { eventually, patiently, same } from "../assert.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
+import type { StandingProcess } from "./standing-still.ts";
 
 /** A feature of a store beyond the port that a case needs. */
-export type Need = "clock" | "order" | "reuse" | "search" | "damage";
+export type Need = "clock" | "order" | "reuse" | "search" | "damage" | "process";
 
 /** A case as it is written down. */
 export interface InboxCase {
@@ -34,6 +35,8 @@ export interface InboxFixture {
   patiently<T>(promise: Promise<T>, what: string): Promise<T>;
   /** Makes what the store has of one unreadable, or has it lost. */
   damage(id: string): Promise<void>;
+  /** Starts another process on the store, which takes all and stands still. */
+  standStill(): Promise<StandingProcess>;
   /** Closes the inbox; fails when something is left running. */
   end(): Promise<void>;
 }
@@ -71,6 +74,7 @@ export interface Consuming {
   readonly consumer: Consumer;
   readonly jobs: readonly Job[];
   readonly errors: readonly unknown[];
+  readonly notices: readonly InboxNotice[];
   /** The outcomes that were reported as recorded. */
   readonly recorded: readonly { readonly job: Job; readonly outcome: Outcome }[];
 }
@@ -115,11 +119,21 @@ export function deferred<T = void>(): {
   return { promise, resolve };
 }
 
+/** What only some stores can be told to do. */
+export interface FixtureTools {
+  readonly damage?: ((inbox: Inbox, id: string) => Promise<void>) | undefined;
+  readonly standStill?: ((inbox: Inbox) => Promise<StandingProcess>) | undefined;
+}
+
+const noProcess = async (): Promise<never> => {
+  throw new Error("How to start another process is not told");
+};
+
 /** Makes the fixture of one case. */
 export function createInboxFixture(
   inbox: Inbox,
   patienceMs: number,
-  damage: (inbox: Inbox, id: string) => Promise<void> = async () => {},
+  { damage = async () => {}, standStill = noProcess }: FixtureTools = {},
 ): InboxFixture {
   const isOwn = inbox.guarantees.clock === "own";
   const clock = isOwn ? ownClock() : manualClock();
@@ -136,6 +150,7 @@ export function createInboxFixture(
     const { receiver = "a", concurrency = 1, atOnce } = options;
     const jobs: Job[] = [];
     const errors: unknown[] = [];
+    const notices: InboxNotice[] = [];
     const work = async (job: Job, signal: StopSignal): Promise<Outcome> => {
       jobs.push(job);
       return typeof step === "function" ? step(job, signal) : step;
@@ -144,11 +159,12 @@ export function createInboxFixture(
     const consumer = inbox.consume(stage, work, {
       ...{ receiver, concurrency, clock },
       onError: (error) => void errors.push(error),
+      onNotice: (notice) => void notices.push(notice),
       onRecorded: (job, outcome) => void recorded.push({ job, outcome }),
       ...(atOnce && { handleAtOnce: atOnce }),
     });
     consumers.push(consumer);
-    return { consumer, jobs, errors, recorded };
+    return { consumer, jobs, errors, notices, recorded };
   }
 
   const fixture: InboxFixture = {
@@ -177,6 +193,7 @@ export function createInboxFixture(
     until: (check, what) => eventually(check, what, patienceMs),
     patiently: (promise, what) => patiently(promise, what, patienceMs),
     damage: (id) => damage(inbox, id),
+    standStill: () => standStill(inbox),
     async end() {
       await fixture.patiently(inbox.close(), "close()");
       const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);

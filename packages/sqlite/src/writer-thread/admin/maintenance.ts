@@ -61,9 +61,13 @@ export class Maintenance {
     }
   }
 
-  /** Requeues the deliveries of a dead worker; returns those that are parked instead. */
-  rescue(workerId: number, nowOf: (receiver: string) => number): Claims["poisoned"] {
-    return this.#leasedTo(workerId).flatMap((row) => {
+  /** Requeues the deliveries of a dead worker; returns how many, and those that are parked instead. */
+  rescue(
+    workerId: number,
+    nowOf: (receiver: string) => number,
+  ): { readonly deliveries: number; readonly poisoned: Claims["poisoned"] } {
+    const rows = this.#leasedTo(workerId);
+    const poisoned = rows.flatMap((row) => {
       const now = nowOf(this.#receiverOf(row));
       const starts = Number(row["starts"]);
       const isPoison = starts >= maxStarts;
@@ -74,6 +78,7 @@ export class Maintenance {
       });
       return isPoison ? [edited] : [];
     });
+    return { deliveries: rows.length, poisoned };
   }
 
   /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */

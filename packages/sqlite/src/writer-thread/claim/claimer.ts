@@ -69,7 +69,9 @@ export class Claimer {
   }
 
   #claimFor(receiver: string, stage: Stage, isFirst: boolean): ActiveConsumer | null {
-    return this.#failed ? null : this.consumers.claimant(receiver, stage, isFirst);
+    return this.#failed || !this.#leases.mayClaim
+      ? null
+      : this.consumers.claimant(receiver, stage, isFirst);
   }
 
   /** Notes a delivery that was stored or recorded, and its claim. */
@@ -90,7 +92,8 @@ export class Claimer {
 
   /** Claims waiting deliveries; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
-    for (const consumer of this.consumers.toServe()) {
+    // Others claim what this process could not begin.
+    for (const consumer of this.#leases.mayClaim ? this.consumers.toServe() : []) {
       const { stage, now, credit, spent, left } = consumer;
       const receiver = this.#receivers.idOf(consumer.receiver);
       const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));

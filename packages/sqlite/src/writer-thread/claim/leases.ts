@@ -1,36 +1,59 @@
 import { randomInt } from "node:crypto";
+import { hostname } from "node:os";
 import type { Database, Statement } from "../../database/driver.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../../protocol/protocol.ts";
+import type { MainThreadPulse } from "./main-thread-pulse.ts";
 
 /** The part of {@link Leases} that a failed transaction restores. */
 export interface LeaseState {
   readonly workerId: number | null;
   readonly held: number;
+  readonly isOffered: boolean;
 }
+
+/** The state of a worker that is not registered. */
+export const noLeases: LeaseState = { workerId: null, held: 0, isOffered: false };
+
+/** Another worker whose leases are free to be taken. */
+export interface DeadWorker {
+  readonly id: number;
+  /** The number and the host of its process. */
+  readonly process: string;
+  readonly silentMs: number;
+}
+
+/** The heartbeat of a worker whose main thread stands still. */
+const offered = -1;
 
 /**
  * The workers of this and of other processes. A worker sends a heartbeat while it holds leases; others watch it by their
- * monotonic clocks, so that a wrong or changed system clock never moves a lease.
+ * monotonic clocks, so that a wrong or changed system clock never moves a lease. While its main thread stands still it offers
+ * its leases, and takes up those that nobody has taken when the main thread goes on.
  */
 export class Leases {
   readonly #monotonic: () => number;
+  readonly #pulse: MainThreadPulse;
   readonly #insert: Statement;
   readonly #heartbeat: Statement;
+  readonly #offer: Statement;
   readonly #all: Statement;
   readonly #delete: Statement;
   readonly #watched = new Map<number, { readonly beat: number; readonly since: number }>();
   #watchedAt = Number.NEGATIVE_INFINITY;
   #workerId: number | null = null;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
+  #isOffered = false;
   /** The number of leases of this worker. */
   held = 0;
 
   /** `monotonic` gives milliseconds of real time. */
-  constructor(database: Database, monotonic: () => number) {
+  constructor(database: Database, pulse: MainThreadPulse, monotonic: () => number) {
     this.#monotonic = monotonic;
-    this.#insert = database.prepare("INSERT INTO owner (number, beat) VALUES (?, 0)");
+    this.#pulse = pulse;
+    this.#insert = database.prepare("INSERT INTO owner (number, beat, process) VALUES (?, 0, ?)");
     this.#heartbeat = database.prepare("UPDATE owner SET beat = beat + 1 WHERE number = ?");
-    this.#all = database.prepare("SELECT number, beat FROM owner");
+    this.#offer = database.prepare(`UPDATE owner SET beat = ${offered} WHERE number = ?`);
+    this.#all = database.prepare("SELECT number, beat, process FROM owner");
     this.#delete = database.prepare("DELETE FROM owner WHERE number = ?");
   }
 
@@ -40,15 +63,26 @@ export class Leases {
   }
 
   get isHeartbeatDue(): boolean {
-    return this.held > 0 && this.#monotonic() - this.#heartbeatAt >= heartbeatMs;
+    if (this.held === 0) return false;
+    if (this.#pulse.standsStill) return !this.#isOffered;
+    return this.#isOffered || this.#monotonic() - this.#heartbeatAt >= heartbeatMs;
   }
 
-  /** Sends a heartbeat if one is due; forgets the leases if another worker has taken them. */
+  /** Whether deliveries may be claimed: the main thread answers. */
+  get mayClaim(): boolean {
+    return this.#pulse.answers;
+  }
+
+  /** Sends a heartbeat if one is due, or offers the leases; forgets them if another worker has taken them. */
   heartbeat(): void {
     const now = this.#monotonic();
-    if (this.#workerId === null || now - this.#heartbeatAt < heartbeatMs / 2) return;
+    const { standsStill } = this.#pulse;
+    const isRecent = now - this.#heartbeatAt < heartbeatMs / 2;
+    if (this.#workerId === null || (isRecent && standsStill === this.#isOffered)) return;
     this.#heartbeatAt = now;
-    if (Number(this.#heartbeat.run(this.#workerId).changes) > 0) return;
+    this.#isOffered = standsStill;
+    const statement = standsStill ? this.#offer : this.#heartbeat;
+    if (Number(statement.run(this.#workerId).changes) > 0) return;
     this.#workerId = null;
     this.held = 0;
   }
@@ -57,15 +91,15 @@ export class Leases {
   register(): number {
     if (this.#workerId === null) {
       const id = randomInt(1, 2 ** 47);
-      this.#insert.run(id);
+      this.#insert.run(id, `${process.pid} on ${hostname()}`);
       this.#workerId = id;
       this.#heartbeatAt = this.#monotonic();
     }
     return this.#workerId;
   }
 
-  /** The other workers without a heartbeat for too long, while this process was able to watch. */
-  deadWorkers(): number[] {
+  /** The other workers that offer their leases, or without a heartbeat for too long, while this process was able to watch. */
+  deadWorkers(): DeadWorker[] {
     const now = this.#monotonic();
     const rows = this.#all.all();
     // While this process was blocked or waited for the file, others may have been, too.
@@ -73,13 +107,16 @@ export class Leases {
     this.#watchedAt = now;
     const present = new Set(rows.map(({ number }) => Number(number)));
     for (const id of this.#watched.keys()) if (!present.has(id)) this.#watched.delete(id);
-    const dead: number[] = [];
+    const dead: DeadWorker[] = [];
     for (const row of rows) {
       const [id, beat] = [Number(row["number"]), Number(row["beat"])];
       if (id === this.#workerId) continue;
-      const watched = this.#watched.get(id);
-      if (watched?.beat !== beat) this.#watched.set(id, { beat, since: now });
-      else if (now - watched.since >= leaseLostAfterMs) dead.push(id);
+      const process = String(row["process"] ?? "unknown");
+      const { since = now, beat: before } = this.#watched.get(id) ?? {};
+      const silentMs = now - since;
+      if (beat === offered) dead.push({ id, process, silentMs: leaseLostAfterMs });
+      else if (beat !== before) this.#watched.set(id, { beat, since: now });
+      else if (silentMs >= leaseLostAfterMs) dead.push({ id, process, silentMs });
     }
     return dead;
   }
@@ -88,22 +125,23 @@ export class Leases {
   unregister(workerId: number): void {
     this.#delete.run(workerId);
     this.#watched.delete(workerId);
-    if (workerId === this.#workerId) this.state = { workerId: null, held: 0 };
+    if (workerId === this.#workerId) this.state = noLeases;
   }
 
   get state(): LeaseState {
-    return { workerId: this.#workerId, held: this.held };
+    return { workerId: this.#workerId, held: this.held, isOffered: this.#isOffered };
   }
 
-  set state({ workerId, held }: LeaseState) {
+  set state({ workerId, held, isOffered }: LeaseState) {
     this.#workerId = workerId;
     this.held = held;
+    this.#isOffered = isOffered;
     this.#heartbeatAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Checks that the file can be written. */
   probe(): void {
-    this.#insert.run(0);
+    this.#insert.run(0, null);
     this.#delete.run(0);
   }
 }

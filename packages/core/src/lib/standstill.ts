@@ -1,0 +1,42 @@
+/** Milliseconds between two signs of life of an event loop. */
+export const signMs = 1_000;
+/** Milliseconds without a sign after which an event loop stands still, and others take over. */
+export const standstillMs = 5_000;
+
+/** Notices that the event loop stood still, once it goes on. */
+export class Standstill {
+  readonly #report: (ms: number, isHandedOn: boolean) => void;
+  #signAt = performance.now();
+  #noticed: { readonly ms: number; readonly isHandedOn: boolean } | null = null;
+
+  /** `report` is told how long it stood still, and whether its deliveries were handed on, a moment after it goes on. */
+  constructor(report: (ms: number, isHandedOn: boolean) => void) {
+    this.#report = report;
+  }
+
+  /** Gives a sign; called every {@link signMs}. */
+  sign(): void {
+    const ms = this.#silentMs;
+    this.#signAt = performance.now();
+    const noticed = this.#noticed;
+    if (ms >= standstillMs) this.#noticed = { ms, isHandedOn: noticed?.isHandedOn ?? false };
+    else this.#noticed = null;
+    if (noticed !== null && this.#noticed === null) this.#report(noticed.ms, noticed.isHandedOn);
+  }
+
+  /** Whether it stood still a moment ago: what was late then is nobody else's failure. */
+  get isRecent(): boolean {
+    return this.#noticed !== null || this.#silentMs >= standstillMs;
+  }
+
+  /** Notes that deliveries were handed on; returns false if the event loop did not stand still. */
+  handedOn(): boolean {
+    if (!this.isRecent) return false;
+    this.#noticed = { ms: Math.max(this.#noticed?.ms ?? 0, this.#silentMs), isHandedOn: true };
+    return true;
+  }
+
+  get #silentMs(): number {
+    return performance.now() - this.#signAt;
+  }
+}

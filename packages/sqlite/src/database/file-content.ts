@@ -1,0 +1,131 @@
+import type { Stats } from "node:fs";
+import type { Database } from "./driver.ts";
+import {
+  type FileHeader,
+  isBetween,
+  markIn,
+  readHeader,
+  schemaIn,
+  userVersionOf,
+} from "./header.ts";
+
+const looks = 3;
+const betweenLooksMs = 5;
+/** Milliseconds in which one checkpoint, seen at its beginning, writes the rest. */
+const checkpointMs = 1_000;
+const versions =
+  "SELECT (SELECT user_version FROM pragma_user_version) AS version, (SELECT schema_version FROM pragma_schema_version) AS change";
+
+/** The options of {@link FileContent}. */
+export interface FileContentOptions {
+  /** Reads all pages, through another connection. */
+  readonly isWhole: () => boolean;
+  /** Whether this process raises the mark: one that only reads does not. */
+  readonly raises: boolean;
+}
+
+/**
+ * The content of the inbox file, which SQLite writes at checkpoints only. A mark in its header is raised after each checkpoint, and
+ * gets into the file with the next one. So an older copy that was written over the file has an older mark, another file any mark.
+ */
+export class FileContent {
+  readonly #database: Database;
+  readonly #descriptor: number;
+  readonly #options: FileContentOptions;
+  #seen: Stats | undefined;
+  #header: FileHeader;
+  /** Whether the header is in the log only. */
+  #isNew: boolean;
+  #raisedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the next transaction raises the mark. */
+  isDue = true;
+
+  /** `descriptor` is one of the file. */
+  constructor(database: Database, descriptor: number, options: FileContentOptions) {
+    this.#database = database;
+    this.#descriptor = descriptor;
+    this.#options = options;
+    const header = readHeader(descriptor);
+    this.#isNew = header === "new";
+    this.#header = header === "new" || header === null ? this.#latest() : header;
+  }
+
+  /** Raises the mark, if that is due; in a transaction. */
+  raise(): void {
+    if (!this.isDue || !this.#options.raises) return;
+    this.isDue = false;
+    const { mark, schema } = this.#latest();
+    this.#database.exec(`PRAGMA user_version = ${userVersionOf(mark + 1, schema)}`);
+  }
+
+  /** How the content, last changed as `now` says, is none that SQLite has written; null if it is. */
+  check(now: Stats): string | null {
+    if (this.#seen !== undefined && isSameContent(now, this.#seen)) return null;
+    const problem = this.checkHeader(now.size) ?? this.#problemOfPages();
+    if (problem === null) this.#seen = now;
+    // Somebody has made a checkpoint.
+    this.isDue = true;
+    return problem;
+  }
+
+  /** The same without regard to the times of the file, which may be coarse. */
+  checkHeader(size: number): string | null {
+    return patiently(() => this.#problemOfHeader(size));
+  }
+
+  /** The same after a checkpoint by this connection. */
+  checkpointed(now: Stats): string | null {
+    const problem = this.checkHeader(now.size);
+    this.#seen = now;
+    this.#raisedAt = Number.NEGATIVE_INFINITY;
+    this.isDue = true;
+    return problem;
+  }
+
+  #problemOfHeader(size: number): string | null {
+    const header = readHeader(this.#descriptor);
+    const before = this.#header;
+    if (header === "new" && this.#isNew) return null;
+    if (header === "new" || header === null)
+      return size === 0 ? "emptied" : "overwritten or cut off";
+    if (header.mark !== before.mark || header.schemaChange !== before.schemaChange) {
+      // After the file: what is in the file is in the database.
+      const { mark, schemaChange } = this.#latest();
+      const isOurs =
+        isBetween(header.mark, before.mark, mark) &&
+        [before.schemaChange, schemaChange].includes(header.schemaChange);
+      if (!isOurs) return "overwritten by an older copy or another file";
+      this.#raisedAt = performance.now();
+    }
+    this.#header = header;
+    this.#isNew = false;
+    return null;
+  }
+
+  /** Reads all pages after a change that no checkpoint of an inbox explains: another program made one, or wrote over it. */
+  #problemOfPages(): string | null {
+    const isExplained = performance.now() - this.#raisedAt < checkpointMs;
+    const isFirst = this.#seen === undefined;
+    return isFirst || isExplained || this.#options.isWhole() ? null : "overwritten in places";
+  }
+
+  /** As the database has it, with its log. */
+  #latest(): FileHeader & { readonly schema: number } {
+    const row = this.#database.prepare(versions).get();
+    const [version, schemaChange] = [Number(row?.["version"]), Number(row?.["change"])];
+    return { mark: markIn(version), schema: schemaIn(version), schemaChange };
+  }
+}
+
+/** Looks again for a moment: another process may be writing. */
+function patiently(look: () => string | null): string | null {
+  for (let left = looks; ; left--) {
+    const problem = look();
+    if (problem === null || left === 1) return problem;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, betweenLooksMs);
+  }
+}
+
+function isSameContent(one: Stats, other: Stats): boolean {
+  return one.mtimeMs === other.mtimeMs && one.size === other.size;
+}

@@ -1,0 +1,76 @@
+import { readSync } from "node:fs";
+
+/** "rhnb", so that the file of another application is not mistaken for an inbox. */
+export const applicationId = 0x72686e62;
+
+/** The bits of `user_version` that number the schema; those above them are the mark. */
+const schemaBits = 9;
+/** The number of marks. */
+export const marks: number = 2 ** (32 - schemaBits);
+const magic = "SQLite format 3\0";
+/** The size of the header, in bytes. */
+export const headerBytes = 100;
+const formatAt = 18;
+const schemaChangeAt = 40;
+const versionAt = 60;
+const applicationAt = 68;
+/** Of a file whose log is a WAL. */
+const walFormat = 0x0202;
+
+/** The header of an inbox file. */
+export interface FileHeader {
+  /** Only grows: see {@link FileContent}. */
+  readonly mark: number;
+  /** The number of the last change of the schema; `VACUUM` counts as one. */
+  readonly schemaChange: number;
+}
+
+/** The header of the file with this descriptor: `new` while it is in its log only, null if this is no inbox file in use. */
+export function readHeader(descriptor: number): FileHeader | "new" | null {
+  const bytes = Buffer.alloc(headerBytes);
+  const read = bytes.subarray(0, readSync(descriptor, bytes, 0, headerBytes, 0));
+  if (!isInUse(read)) return null;
+  if (applicationIn(read) === 0 && read.readUInt32BE(versionAt) === 0) return "new";
+  return applicationIn(read) === applicationId ? headerIn(read) : null;
+}
+
+/** The mark in the beginning of a file; null if it is no inbox file. */
+export function markInHeader(bytes: Buffer): number | null {
+  const isOurs = bytes.length === headerBytes && applicationIn(bytes) === applicationId;
+  return isOurs ? headerIn(bytes).mark : null;
+}
+
+function isInUse(bytes: Buffer): boolean {
+  const isFile = bytes.length === headerBytes && bytes.toString("latin1", 0, 16) === magic;
+  return isFile && bytes.readUInt16BE(formatAt) === walFormat;
+}
+
+function applicationIn(bytes: Buffer): number {
+  return bytes.readUInt32BE(applicationAt);
+}
+
+function headerIn(bytes: Buffer): FileHeader {
+  const schemaChange = bytes.readUInt32BE(schemaChangeAt);
+  return { mark: markIn(bytes.readUInt32BE(versionAt)), schemaChange };
+}
+
+/** The mark in a `user_version`. */
+export function markIn(userVersion: number): number {
+  return userVersion >>> schemaBits;
+}
+
+/** The version of the schema in a `user_version`. */
+export function schemaIn(userVersion: number): number {
+  return userVersion & (2 ** schemaBits - 1);
+}
+
+/** The `user_version` of a mark, which begins again at 0 after the last one, and a version of the schema. */
+export function userVersionOf(mark: number, schema: number): number {
+  return (mark << schemaBits) | schema;
+}
+
+/** Whether a mark is one of those from `first` to `last`. */
+export function isBetween(mark: number, first: number, last: number): boolean {
+  const steps = (to: number): number => (to - first + marks) % marks;
+  return steps(mark) <= steps(last) && steps(last) < marks / 2;
+}

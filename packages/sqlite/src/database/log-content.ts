@@ -1,0 +1,145 @@
+import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import { headerBytes as fileHeaderBytes, markInHeader } from "./header.ts";
+
+const headerBytes = 32;
+const frameHeaderBytes = 24;
+/** Both spellings of the magic number: without its last bit, which tells the order of bytes in checksums. */
+const magic = 0x377f0682;
+const saltAt = 16;
+
+/** The descriptor of a log; null if there is none. Unlike those of the other two files it may be closed: SQLite locks no log. */
+function openLog(path: string): number | null {
+  try {
+    return openSync(`${path}-wal`, "r");
+  } catch {
+    return null;
+  }
+}
+
+function readLog(descriptor: number, at: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(descriptor, bytes, 0, length, at));
+}
+
+function isLog(header: Buffer): boolean {
+  return header.length === headerBytes && (header.readUInt32BE(0) & ~1) >>> 0 === magic;
+}
+
+/** The position of a frame of this number, from 1 on. */
+function frameAt(header: Buffer, number: number): number {
+  return headerBytes + (number - 1) * (frameHeaderBytes + header.readUInt32BE(8));
+}
+
+/** The number of the page in a frame; null if it does not belong to the header. */
+function pageAt(descriptor: number, header: Buffer, number: number): number | null {
+  const frame = readLog(descriptor, frameAt(header, number), frameHeaderBytes);
+  const belongs = frame.subarray(8, 16).equals(header.subarray(saltAt, saltAt + 8));
+  return belongs ? frame.readUInt32BE(0) || null : null;
+}
+
+/** The pages in the frames that belong to the header, in their order. */
+function* framesIn(descriptor: number, header: Buffer): Generator<number> {
+  if (!isLog(header)) return;
+  for (let number = 1; ; number++) {
+    const page = pageAt(descriptor, header, number);
+    if (page === null) return;
+    yield page;
+  }
+}
+
+/** The marks in a log. */
+export interface LogMarks {
+  readonly isEmpty: boolean;
+  /** Of each header of the file in it, in their order. */
+  readonly marks: readonly number[];
+}
+
+/** The marks in the log of a file that is not open. */
+export function logMarksOf(path: string): LogMarks {
+  const descriptor = openLog(path);
+  if (descriptor === null) return { isEmpty: true, marks: [] };
+  try {
+    const header = readLog(descriptor, 0, headerBytes);
+    const frames = [...framesIn(descriptor, header)];
+    const marks = frames.flatMap((page, index) => {
+      if (page !== 1) return [];
+      const at = frameAt(header, index + 1) + frameHeaderBytes;
+      return markInHeader(readLog(descriptor, at, fileHeaderBytes)) ?? [];
+    });
+    return { isEmpty: frames.length === 0, marks };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The log of an open inbox: a restart finds in it only what stands before the first frame that is damaged. */
+export class LogContent {
+  readonly #path: string;
+  readonly #descriptor: number | null;
+  #header: Buffer = Buffer.alloc(0);
+  /** The number of frames in a row that belong to the header. */
+  #frames = 0;
+  /** The same at the last look at all of them, with their log. */
+  #whole: {
+    readonly header: Buffer;
+    readonly frames: number;
+    readonly log: Stats | undefined;
+  } | null = null;
+
+  /** Make it after the first write. */
+  constructor(path: string) {
+    this.#path = path;
+    this.#descriptor = openLog(path);
+  }
+
+  /** Notes how long it is; in a transaction, before its commit. */
+  look(): void {
+    this.#readHeader();
+    if (!this.#has(this.#frames)) this.#frames = 0;
+    let step = 1;
+    while (this.#has(this.#frames + step)) {
+      this.#frames += step;
+      step *= 2;
+    }
+    for (; step >= 1; step /= 2) if (this.#has(this.#frames + step)) this.#frames += step;
+  }
+
+  /** Whether a commit that wrote something has followed what was there before. */
+  hasGrown(): boolean {
+    const before = this.#header;
+    this.#readHeader();
+    if (this.#descriptor === null || this.#header === before) {
+      return this.#descriptor === null || this.#has(this.#frames + 1);
+    }
+    // It was started over, by this commit or after a checkpoint of it.
+    return this.#header.length === 0 || isLog(this.#header);
+  }
+
+  /** Whether all is there that was there at the last call; reads all of it. */
+  isWhole(): boolean {
+    if (this.#descriptor === null) return true;
+    const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    const before = this.#whole;
+    if (log?.mtimeMs === before?.log?.mtimeMs && log?.size === before?.log?.size) return true;
+    const header = readLog(this.#descriptor, 0, headerBytes);
+    const frames = [...framesIn(this.#descriptor, header)].length;
+    // Another process has started it over meanwhile.
+    if (!readLog(this.#descriptor, 0, headerBytes).equals(header)) return true;
+    this.#whole = { header, frames, log };
+    return before === null || !header.equals(before.header) || frames >= before.frames;
+  }
+
+  #readHeader(): void {
+    if (this.#descriptor === null) return;
+    const header = readLog(this.#descriptor, 0, headerBytes);
+    if (header.equals(this.#header)) return;
+    this.#header = header;
+    this.#frames = 0;
+  }
+
+  /** Whether the frame of this number, from 1 on, belongs to the header. */
+  #has(number: number): boolean {
+    if (this.#descriptor === null || !isLog(this.#header)) return false;
+    return number === 0 || pageAt(this.#descriptor, this.#header, number) !== null;
+  }
+}

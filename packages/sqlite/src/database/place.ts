@@ -1,0 +1,203 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  type Stats,
+} from "node:fs";
+import { dirname } from "node:path";
+import { ReporthookError } from "@reporthook/core";
+import type { Database, Driver } from "./driver.ts";
+import { isBetween, readHeader } from "./header.ts";
+import { logMarksOf } from "./log-content.ts";
+import { sqliteCode } from "./result-code.ts";
+
+const corrupt = 11;
+const notADatabase = 26;
+const runbook = "as docs/operating.md says under When the inbox fails";
+
+/** Where a damaged file waits for a check. */
+export function damagedPath(path: string): string {
+  return `${path}-damaged`;
+}
+
+/** Whether SQLite has said that the content of a file is damaged. */
+export function isDamage(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === corrupt || code === notADatabase;
+}
+
+/**
+ * Moves a damaged file and its log out of the way: SQLite neither checkpoints a moved file nor deletes its log, whenever a
+ * connection is closed. The next start finds them, checks them, and moves them back.
+ */
+export function setAside(path: string): void {
+  // The file first: other processes look for it before they look for its log.
+  for (const end of ["", "-wal", "-shm"]) move(path + end, damagedPath(path) + end);
+}
+
+function takeBack(path: string): void {
+  for (const end of ["-shm", "-wal", ""]) move(damagedPath(path) + end, path + end);
+}
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch {
+    // Another process was faster, or the folder can't be written.
+  }
+}
+
+/** Whether all pages can be read, through a connection that has none of them in memory. */
+export function isWhole(database: Database): boolean {
+  try {
+    return database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok";
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
+}
+
+/** Checks a file that was set aside; sets it aside again before a connection to it is closed if it is damaged. */
+function checkDamaged(driver: Driver, path: string): void {
+  const database = driver.open(path);
+  try {
+    database.exec("PRAGMA busy_timeout = 3000");
+    if (isWhole(database)) return;
+    setAside(path);
+    throw inboxFailed(
+      `${path} is damaged: restore a backup, or recover it, ${runbook}. It is ${damagedPath(path)} now`,
+    );
+  } finally {
+    database.close();
+  }
+}
+
+/** The place of a file, before SQLite opens it. */
+export interface Place {
+  readonly path: string;
+  /** Whether a missing file may be made. */
+  readonly migrate: boolean;
+  /** A descriptor of the file that is held open; null if there is none. */
+  readonly descriptor: number | null;
+}
+
+/**
+ * Checks a file before it is used, and makes a missing one; returns a descriptor of it, or null if SQLite will report why not.
+ *
+ * @throws {ReporthookError} `inbox_failed` when it is damaged, or another one than its log belongs to
+ */
+export function preparePlace({ path, migrate, descriptor }: Place, driver: Driver): number | null {
+  const wasDamaged = !existsSync(path) && existsSync(damagedPath(path));
+  if (wasDamaged) takeBack(path);
+  try {
+    const log = logMarksOf(path);
+    if (!existsSync(path) && !migrate)
+      throw inboxFailed(`There is no ${path}: name the app's file`);
+    if (!existsSync(path) && log.isEmpty) create(path);
+    checkPlace(path);
+    const held = isOf(descriptor, path) ? descriptor : descriptorOf(path);
+    if (!log.isEmpty) checkFile(path, held, log.marks);
+    if (wasDamaged) checkDamaged(driver, path);
+    return held;
+  } catch (error) {
+    if (wasDamaged) setAside(path);
+    throw error;
+  }
+}
+
+/** Whether nothing is there yet, also of an earlier file. */
+export function isNew(path: string): boolean {
+  return ![path, damagedPath(path), `${path}-wal`].some((each) => existsSync(each));
+}
+
+/** Makes an empty file that only its owner can read. */
+export function create(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch {
+    // Another process was faster, or the file can't be created: SQLite will report it.
+  }
+}
+
+/** Opens a file to read it; null if that is impossible. */
+export function descriptorOf(path: string): number | null {
+  try {
+    return openSync(path, "r");
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a descriptor is of the file at a path. */
+function isOf(descriptor: number | null, path: string): boolean {
+  try {
+    if (descriptor === null) return false;
+    const [held, file] = [fstatSync(descriptor), lstatSync(path)];
+    return held.ino === file.ino && held.dev === file.dev;
+  } catch {
+    return false;
+  }
+}
+
+/** Refuses a file that its log does not belong to: SQLite would drop the log of an empty one, and mix it with any other. */
+function checkFile(path: string, descriptor: number | null, marks: readonly number[]): void {
+  const isMissing = descriptor === null || fstatSync(descriptor).size === 0;
+  const header = isMissing ? null : readHeader(descriptor);
+  const [first, last] = [marks[0], marks.at(-1)];
+  const isKnown = first === undefined || last === undefined || header === "new";
+  // The first may have been raised in the log.
+  const belongs = isKnown || (header !== null && isBetween(header.mark, first - 1, last));
+  if (!isMissing && belongs) return;
+  const what = isMissing ? "is missing or empty" : "is an older copy or another file";
+  throw inboxFailed(
+    `${path} ${what}, and ${path}-wal holds deliveries of the file before it: put that file back, or move the log away to go on without them, ${runbook}`,
+  );
+}
+
+/**
+ * Checks, before SQLite opens it, that the log will be kept where a restart and every other process look for it.
+ *
+ * @throws {ReporthookError} `inbox_failed` when the file has several names, or was mounted without its folder
+ */
+export function checkPlace(path: string): void {
+  let file: Stats;
+  let folder: Stats;
+  try {
+    [file, folder] = [lstatSync(path), lstatSync(dirname(path))];
+  } catch {
+    // SQLite will report it.
+    return;
+  }
+  if (!file.isFile()) return;
+  if (file.nlink > 1) {
+    throw inboxFailed(
+      `${path} has ${file.nlink} names (hard links), each with a log of its own: delete the others, which this lists: find / -xdev -samefile ${path}`,
+    );
+  }
+  // On overlayfs alone, other files than mounted ones may be of another device than their folder.
+  if (file.dev !== folder.dev && isMounted(path) && !isMounted(`${path}-wal`)) {
+    throw inboxFailed(
+      `${path} is mounted without its log, ${path}-wal, which would be lost with the container: mount its folder instead`,
+    );
+  }
+}
+
+/** Whether Linux lists it as mounted, where spaces and the like are octal. */
+function isMounted(path: string): boolean {
+  const octal = (each: string): string => `\\${each.charCodeAt(0).toString(8).padStart(3, "0")}`;
+  const name = path.replaceAll(/[ \t\n\\]/g, octal);
+  try {
+    const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+    return lines.some((line) => line.split(" ")[4] === name);
+  } catch {
+    return false;
+  }
+}
+
+function inboxFailed(message: string): ReporthookError {
+  return new ReporthookError("inbox_failed", message);
+}
