@@ -1,11 +1,11 @@
-// The documentation as a site, of the Markdown in the repository: `docs.ts build` into site/dist, `docs.ts dev` to look at
-// while it is written. site/ is a workspace of its own, installed when it is needed.
+// The documentation as a site, of the Markdown in the repository: `pnpm --dir site build` into site/dist, `pnpm --dir site dev`
+// to look at while it is written. site/ is a separate workspace, installed when it is needed.
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, watch, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compose } from "../site/compose.ts";
-import { llmsText } from "../site/llms.ts";
+import { compose } from "./compose.ts";
+import { llmsText } from "./llms.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const site = join(root, "site");
@@ -51,12 +51,12 @@ function copy(from: string, to: string): void {
 }
 
 const [task] = process.argv.slice(2);
-if (task !== "build" && task !== "dev") throw new Error("docs.ts build, or docs.ts dev");
+if (task !== "build" && task !== "dev") throw new Error("build.ts build, or build.ts dev");
 
 rmSync(generated, { recursive: true, force: true });
 const sources = writePages();
 await pnpm("install", "--frozen-lockfile", "--prefer-offline");
-await pnpm("--silent", "reference");
+await pnpm("exec", "typedoc");
 if (task === "dev") {
   for (const file of sources) {
     watch(resolve(root, file), () => {
@@ -68,4 +68,4 @@ if (task === "dev") {
     });
   }
 }
-await pnpm("--silent", task);
+await pnpm("exec", "vitepress", task);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The README's two commands on a Debian that has Node and nothing else: as root, in a closed folder, and as another user.
 # Run as root in a clone; what it has committed is tried. debootstrap fetches the Debian.
-#   pnpm test:debian [USER…]
+#   .ci/debian.sh [USER…]
 set -eu
 cd "$(dirname "$0")/.."
 debian=$(mktemp -d)
