@@ -42,7 +42,6 @@ export const groups: readonly Group[] = [
       page("runtimes", "Runtimes", "docs/runtimes.md"),
       page("coming-from", "Coming from octokit, Bolt or hand-made", "docs/coming-from.md"),
       page("moving-over", "Moving a route over", "docs/moving-over.md"),
-      page("upgrading", "Upgrading", "docs/upgrading.md"),
     ],
   },
   {
