@@ -47,9 +47,30 @@ export const groups: readonly Group[] = [
   {
     title: "In your framework",
     pages: [
-      page("frameworks/express", "Express", "packages/express/README.md"),
-      page("frameworks/koa", "Koa", "packages/koa/README.md"),
-      page("frameworks/hono", "Hono", "packages/hono/README.md"),
+      page(
+        "frameworks/express",
+        "Express",
+        "packages/express/README.md",
+        "examples/express/app.ts as app.ts",
+        "examples/express/server.ts as server.ts",
+        "examples/express/app.test.ts as app.test.ts",
+      ),
+      page(
+        "frameworks/koa",
+        "Koa",
+        "packages/koa/README.md",
+        "examples/koa/app.ts as app.ts",
+        "examples/koa/server.ts as server.ts",
+        "examples/koa/app.test.ts as app.test.ts",
+      ),
+      page(
+        "frameworks/hono",
+        "Hono",
+        "packages/hono/README.md",
+        "examples/hono/app.ts as app.ts",
+        "examples/hono/server.ts as server.ts",
+        "examples/hono/app.test.ts as app.test.ts",
+      ),
       page(
         "frameworks/node",
         "Plain Node and fetch",

@@ -21,5 +21,7 @@ export function createApp(receiver: Receiver): Koa {
     ctx.status = ready ? 200 : 503;
     ctx.body = { ready };
   });
-  return new Koa().use(router.routes());
+  const app = new Koa();
+  app.use(router.routes());
+  return app;
 }
