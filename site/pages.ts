@@ -38,9 +38,7 @@ export const groups: readonly Group[] = [
     pages: [
       page("start", "Start here", "README.md"),
       page("concepts", "Concepts", "ARCHITECTURE.md#the-one-idea", "ARCHITECTURE.md#words"),
-      page("choosing", "When to use it", "docs/choosing.md"),
-      page("runtimes", "Runtimes", "docs/runtimes.md"),
-      page("coming-from", "Coming from octokit, Bolt or hand-made", "docs/coming-from.md"),
+      page("choosing", "When to use it, and coming from others", "docs/choosing.md"),
       page("moving-over", "Moving a route over", "docs/moving-over.md"),
     ],
   },
@@ -77,7 +75,6 @@ export const groups: readonly Group[] = [
         "packages/core/README.md#plain-node",
         "packages/core/README.md#fetch",
       ),
-      page("frameworks/serverless", "Serverless", "docs/serverless.md"),
       page("frameworks/fastify", "Fastify", "examples/fastify/app.js"),
       page(
         "frameworks/nextjs",
@@ -95,17 +92,16 @@ export const groups: readonly Group[] = [
         "examples/cloudflare-worker/wrangler.jsonc as wrangler.jsonc",
       ),
       page("frameworks/bun", "Bun.serve", "examples/bun/server.js"),
-      page("frameworks/more", "More frameworks and hosts", "docs/frameworks.md"),
+      page("frameworks/more", "More frameworks, runtimes, serverless", "docs/frameworks.md"),
       page("frameworks/body-parsers", "Body parsers", "docs/body-parsers.md"),
     ],
   },
   {
     title: "Inboxes",
     pages: [
-      page("inboxes/which", "Which inbox", "docs/inboxes.md"),
+      page("inboxes/which", "Which inbox, and in memory", "docs/inboxes.md"),
       page("inboxes/sqlite", "SQLite", "packages/sqlite/README.md"),
       page("inboxes/sqlite-file", "The file of the SQLite inbox", "packages/sqlite/schema.sql"),
-      page("inboxes/memory", "Memory", "docs/memory-inbox.md"),
       page("inboxes/bullmq", "BullMQ", "packages/bullmq/README.md"),
     ],
   },
@@ -113,8 +109,7 @@ export const groups: readonly Group[] = [
     title: "Receiving",
     pages: [
       page("events", "Events and handlers", "docs/events.md"),
-      page("options", "Options", "docs/options.md"),
-      page("responses", "Responses", "docs/responses.md"),
+      page("options", "Options and responses", "docs/options.md"),
       page("requests", "Requesting reports", "docs/requests.md"),
       page("callback-urls", "Signed callback URLs", "docs/callback-urls.md"),
       page("open-questions", "Open questions of the document", "docs/open-questions.md"),
@@ -155,7 +150,6 @@ export const groups: readonly Group[] = [
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
       page("licence", "Licence", "LICENSE"),
-      page("releasing", "Releasing", "docs/releasing.md"),
     ],
   },
 ];

@@ -8,7 +8,7 @@ export const messages = {
    * of the first copy.
    */
   acknowledged: "Notification acknowledged.",
-  /** (info) It was answered with the problem `code`: see [responses](responses.md). */
+  /** (info) It was answered with the problem `code`: see [responses](options.md#responses-of-the-endpoint). */
   refused: "Notification refused.",
   /** (info) It is unsigned and waits for review: see `unsigned` in [what is parked](operating.md#what-is-parked). */
   heldOnArrival: "Delivery held on arrival.",
