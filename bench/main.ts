@@ -107,7 +107,7 @@ function buildsWith(given: string): Builds {
   const other = resolve(process.env["INIT_CWD"] ?? "", given);
   const pnpm = process.env["npm_execpath"];
   if (pnpm === undefined) throw new Error("--against builds the other checkout: run it with pnpm");
-  const { status } = spawnSync(process.execPath, [pnpm, "-s", "build"], {
+  const { status } = spawnSync(process.execPath, [pnpm, "--recursive", "build"], {
     ...{ cwd: other, stdio: "inherit" },
   });
   if (status !== 0) throw new Error(`The packages of ${other} can't be built: see above`);

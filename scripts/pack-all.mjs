@@ -31,7 +31,7 @@ try {
   const folder = resolve(given);
   mkdirSync(folder, { recursive: true });
   console.log("Building all packages, which takes about half a minute …");
-  await run("pnpm", ["--silent", "build"], { cwd: root, timeout: 0 });
+  await run("pnpm", ["--recursive", "build"], { cwd: root, timeout: 0 });
   console.log("Packing them …");
   const packages = await packAll(folder);
   const app = ["@reporthook/core", "@reporthook/sqlite", "@reporthook/express"];

@@ -10,12 +10,10 @@ export function linksOf(markdown) {
     .filter((target) => target !== "" && !/^[a-z]+:/.test(target));
 }
 
-const forMaintainers = ["docs/releasing.md"];
-
 /** Whether core carries a file of the repository, and where: `docs/events.md` for `docs/events.md`. */
 export function placeInCore(path) {
   if (path === "README.md" || path === "SECURITY.md") return `docs/${path}`;
-  return /^docs\/[^/]+\.md$/.test(path) && !forMaintainers.includes(path) ? path : undefined;
+  return /^docs\/[^/]+\.md$/.test(path) ? path : undefined;
 }
 
 const nameOf = (folder) => (folder === "cli" ? "reporthook" : `@reporthook/${folder}`);

@@ -56,7 +56,7 @@ try {
   if (found.length > 0 && !dryRun) throw new Error("Nothing was published");
 
   // The checks take as long as they take.
-  await run("pnpm", ["--silent", dryRun ? "build" : "check"], { cwd: root, timeout: 0 });
+  await run("pnpm", dryRun ? ["--recursive", "build"] : ["check"], { cwd: root, timeout: 0 });
   const packages = inOrder(await packAll(folder));
   await Promise.all(packages.map(lint));
   for (const one of packages) {

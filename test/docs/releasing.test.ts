@@ -14,6 +14,7 @@ interface Manifest {
   readonly engines: { readonly node: string };
   readonly publishConfig: { readonly access: string; readonly exports?: object };
   readonly exports: object;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -29,6 +30,14 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
     expect(manifest).toMatchObject({ version, license, engines: { node: engines.node } });
     expect(manifest.description).not.toBe("");
     expect(manifest.publishConfig.access).toBe("public");
+  });
+
+  it("takes any version of a peer of ours", () => {
+    // With a narrower range the next minor version would become 1.0.0: it leaves that range, which breaks dependents.
+    const ours = Object.entries(manifest.peerDependencies ?? {}).filter(([peer]) =>
+      peer.startsWith("@reporthook/"),
+    );
+    expect(ours.filter(([, range]) => range !== "workspace:>=0.0.0")).toEqual([]);
   });
 
   it("exports the same entries published as in the workspace", () => {

@@ -113,10 +113,11 @@ test.each(packages)("the comments of %s use plain words", (name) => {
   expect(found).toEqual([]);
 });
 
-test("README.md has at most 180 lines, none over 120 characters outside code", () => {
+test("README.md has at most 180 lines, none over 120 characters outside code, and begins with an app", () => {
   const text = readFileSync(join(root, "README.md"), "utf8");
   expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(180);
   const lines = text.split("\n");
+  expect(lines.slice(0, 25)).toContain('app.post("/webhooks/reports", reporthook(receiver));');
   const wide = proseOf(text).filter(([number]) => (lines[number - 1] ?? "").length > 120);
   expect(wide).toEqual([]);
 });

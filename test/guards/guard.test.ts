@@ -7,7 +7,6 @@ import { expect, test } from "vitest";
 import { isQuick, testWith } from "../../packages/core/test-support/needs.ts";
 
 const guard = fileURLToPath(new URL("../../scripts/guard.cjs", import.meta.url));
-const installed = fileURLToPath(new URL("../../scripts/installed.cjs", import.meta.url));
 
 /** Says that it is another version. */
 const as = (version: string): string =>
@@ -29,24 +28,29 @@ test.each(["20.19.0", "24.1.0"])("pnpm on Node %s may go on", (version) => {
   expect(guarded("test", "pnpm/10.26.0 npm/? node/v24", version)).toEqual([0, ""]);
 });
 
-test.each([
-  ["preinstall", "install"],
-  ["start", "start"],
-  ["test", "test"],
-])("%s by another package manager is told the command to type", (task, command) => {
-  const said = `\nThis repository uses pnpm. Run: npx --yes pnpm@10 ${command}\n\n`;
+test.each(["start", "test"])("npm %s is told the command to type", (task) => {
+  const said = `\nThis repository uses pnpm. Run: npx --yes pnpm@10 ${task}\n\n`;
   expect(guarded(task, "npm/10.0.0 node/v24")).toEqual([1, said]);
 });
 
-test("what the README runs in a fresh clone installs the packages first", () => {
-  const read = (name: string): string =>
-    readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), "utf8");
-  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+const read = (name: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), "utf8");
+const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+
+test("package.json has at most 14 scripts, each with a line in CONTRIBUTING.md", () => {
+  const [, commands = ""] = read("CONTRIBUTING.md").split("```");
+  const described = [...commands.matchAll(/^npx --yes pnpm@10 (?:-s )?(\S+)/gm)];
+  const names = described.map(([, name]) => name).filter((name) => name !== "install");
+  expect(names.sort()).toEqual(Object.keys(scripts).sort());
+  expect(names.length).toBeLessThanOrEqual(14);
+});
+
+test("the commands that run first in a fresh clone install the packages", () => {
   const named = [...read("README.md").matchAll(/pnpm@10 (?:-s )?([\w:]+)/g)].map(
     ([, name = ""]) => name,
   );
-  expect(new Set(named)).toEqual(new Set(["start", "test", "pack:all", "reporthook"]));
-  for (const name of named) {
+  expect(new Set(named)).toEqual(new Set(["start", "pack:all", "reporthook"]));
+  for (const name of [...named, "test", "test:all", "check"]) {
     expect([name, scripts[name]]).toEqual([
       name,
       expect.stringMatching(/^node scripts\/guard\.cjs && /),
@@ -87,13 +91,9 @@ const missing = isQuick
 
 testWith(missing)("a real Node 18 is told so by the clone, core and the command line", async () => {
   const env = { npm_config_user_agent: "pnpm/10.26.0" };
-  for (const [task, command] of [
-    ["preinstall", "install"],
-    ["start", "start"],
-    ["test", "test"],
-  ]) {
-    const answer = run(real ?? "", [guard], { ...env, npm_lifecycle_event: task ?? "" });
-    const said = `needs Node 20\\.19 or later, not 18\\..* run: npx --yes pnpm@10 ${command}\n\n$`;
+  for (const task of ["start", "test"]) {
+    const answer = run(real ?? "", [guard], { ...env, npm_lifecycle_event: task });
+    const said = `needs Node 20\\.19 or later, not 18\\..* run: npx --yes pnpm@10 ${task}\n\n$`;
     expect(answer).toEqual([1, expect.stringMatching(new RegExp(said))]);
   }
   for (const [file, said] of programs) {
@@ -130,9 +130,9 @@ test.each([
   }
   const pnpm = join(folder, "pnpm.cjs");
   writeFileSync(pnpm, "console.log(...process.argv.slice(2));");
-  const { stdout } = spawnSync(process.execPath, [installed], {
+  const { stdout } = spawnSync(process.execPath, [guard], {
     cwd: folder,
-    env: { npm_execpath: pnpm },
+    env: { npm_execpath: pnpm, npm_config_user_agent: "pnpm/10.26.0" },
     encoding: "utf8",
   });
   expect(stdout).toBe(expected);

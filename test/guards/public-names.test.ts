@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { declarationsOf } from "./public-names/declarations.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const head = "What this package exports, for review. `pnpm names` writes it.";
+const head = "What this package exports, for review. `pnpm generate` writes it.";
 
 test.each(readdirSync(join(root, "packages")))(
   "%s exports what public-names.md says",

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,12 +16,9 @@ import { telemetry } from "@reporthook/opentelemetry";
 import { expect, onTestFinished } from "vitest";
 import { freePort } from "../../packages/core/test-support/free-port.ts";
 import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
-import { grafanaFile } from "../../scripts/monitoring/grafana.ts";
 import { patient } from "../support/patient.ts";
 
-const rulesFile = fileURLToPath(
-  new URL("../../packages/dashboard/monitoring/rules.yml", import.meta.url),
-);
+const monitoring = fileURLToPath(new URL("../../packages/dashboard/monitoring", import.meta.url));
 
 interface Sample {
   readonly metric: Readonly<Record<string, string>>;
@@ -40,7 +37,7 @@ async function startPrometheus(
   const port = await freePort();
   const config = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
-    rule_files: [rulesFile],
+    rule_files: [join(monitoring, "rules.yml")],
     scrape_configs: Object.entries(paths).map(([job_name, metrics_path]) => ({
       ...{ job_name, metrics_path, static_configs: [{ targets: [target] }] },
     })),
@@ -124,7 +121,7 @@ testWith(missingProgram("prometheus"))(
     const paths = { app: "/inbox/metrics", otel: "/otel" };
     const prometheus = await startPrometheus(`127.0.0.1:${port}`, paths);
 
-    const { panels } = JSON.parse(grafanaFile()) as {
+    const { panels } = JSON.parse(await readFile(join(monitoring, "grafana.json"), "utf8")) as {
       readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
     };
     const missing = "absent(reporthook_ready)";

@@ -1,16 +1,20 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { alertDefaults } from "../../packages/core/src/observe/alerts.ts";
 import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
-import { rules } from "../../scripts/monitoring/watch.ts";
-import { type RuleCase, ruleCases } from "./rule-cases.ts";
+import { anchorOf } from "../../site/markdown.ts";
+import { ruleCases } from "./rule-cases.ts";
 
-const rulesFile = fileURLToPath(
-  new URL("../../packages/dashboard/monitoring/rules.yml", import.meta.url),
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const rulesFile = join(root, "packages/dashboard/monitoring/rules.yml");
+const text = await readFile(rulesFile, "utf8");
+const rules = [...text.matchAll(/- alert: (\w+)$.*?severity: (\w+) .*?runbook: '(.*?)'$/gms)].map(
+  ([, alert = "", severity = "", runbook = ""]) => ({ alert, severity, runbook }),
 );
 const run = promisify(execFile);
 const dayMin = 1_440;
@@ -23,13 +27,29 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("each alert has a case in which it fires, and one in which it does not", () => {
-  const idOf = ({ alert, severity }: Pick<RuleCase, "alert" | "severity">) =>
-    `${alert} ${severity}`;
+  const idOf = ({ alert, severity }: { alert: string; severity: string }) => `${alert} ${severity}`;
   const wanted = rules.map(idOf).sort();
   for (const fires of [true, false]) {
     const found = ruleCases.filter((one) => one.fires === fires).map(idOf);
     expect([...new Set(found)].sort()).toEqual(wanted);
   }
+});
+
+test("every runbook is a section of the documentation", async () => {
+  expect(rules).toHaveLength(text.split("- alert:").length - 1);
+  for (const { runbook } of rules) {
+    const [file = "", anchor = ""] = runbook.split("#");
+    const page = await readFile(join(root, file), "utf8");
+    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+    expect(headings, file).toContain(anchor);
+  }
+});
+
+test("the warnings have the thresholds that alerts() has by default", () => {
+  const { oldestWaitingMs, waiting, parked } = alertDefaults;
+  expect(text).toContain(`(reporthook_deliveries_oldest_seconds) > ${oldestWaitingMs / 1_000}'`);
+  expect(text).toContain(`(reporthook_deliveries_waiting)) > ${waiting}'`);
+  expect(text).toContain(`>= ${parked}'`);
 });
 
 testWithPromtool("promtool finds nothing wrong with the rules", async () => {

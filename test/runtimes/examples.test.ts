@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +25,8 @@ let env: Record<string, string>;
 // Each example is installed as its user would do it, but for where our packages come from.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "reporthook-examples-"));
-  const overrides = await pack(["core", "sqlite"], folder);
+  const packed = ["core", "emulator", "express", "hono", "koa", "sqlite"];
+  const overrides = await pack(packed, folder);
   await cp(examples, folder, { recursive: true });
   // Next.js resizes images with sharp, which no webhook needs.
   const workspace = {
@@ -126,6 +128,21 @@ async function expectHandled(url: string, output: Output): Promise<void> {
   await output.says("Report größe-1 is ready");
 }
 
+test.each(["express", "koa", "hono"])(
+  "%s: its test passes, it stores what comes, and ends at SIGTERM",
+  async (name) => {
+    await pnpm(["--silent", "test"], join(folder, name));
+    const command = [process.execPath, "--import", "tsx", "server.ts"];
+    const { url, output, child } = await serve(name, command);
+    await expectStored(url + path, output);
+    const health = await fetch(`${url}/health`);
+    expect([health.status, await health.json()]).toEqual([200, { ready: true }]);
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  },
+);
+
 test("fastify: its parser does not come between", async () => {
   const { url, output } = await serve("fastify", [process.execPath, "app.js"]);
   await expectStored(url + path, output);
@@ -221,12 +238,16 @@ test("bun: Bun.serve", async () => {
   expect((await fetch(url + path)).status).toBe(404);
 });
 
-test("each example is under 20 lines of glue", async () => {
+test("each example is short: under 20 lines of glue, an app to start from 60 a file", async () => {
   for (const example of await readdir(examples)) {
     const files = await readdir(join(examples, example), { recursive: true });
     const sources = files.filter((file) => file.endsWith(".js"));
     const texts = sources.map((file) => readFile(join(examples, example, file), "utf8"));
     const lines = (await Promise.all(texts)).join("\n").split("\n");
+    for (const file of files.filter((file) => file.endsWith(".ts"))) {
+      const text = await readFile(join(examples, example, file), "utf8");
+      expect(text.trimEnd().split("\n").length, file).toBeLessThanOrEqual(60);
+    }
     const glue = lines.filter((line) => !/^\s*(\/[/*]|$)|^import /.test(line));
     expect(glue.length, example).toBeLessThan(20);
   }

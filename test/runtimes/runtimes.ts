@@ -46,7 +46,7 @@ function node(name: string, driver: string): Runtime {
   };
 }
 
-/** Every runtime of docs/runtimes.md. */
+/** Every runtime of docs/frameworks.md. */
 export const runtimes: readonly Runtime[] = [
   node("node20", "with `libsql`"),
   node("node22", "with Node's SQLite"),

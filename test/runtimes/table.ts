@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { type Runtime, runtimes, type Suite } from "./runtimes.ts";
 
-const page = new URL("../../docs/runtimes.md", import.meta.url);
+const page = new URL("../../docs/frameworks.md", import.meta.url);
 const begin = "<!-- written by pnpm test:runtimes -->\n\n";
 const end = "\n<!-- end -->";
 
@@ -14,7 +14,7 @@ const columns: Readonly<Record<string, readonly Suite[]>> = {
   emulator: ["emulator"],
 };
 
-/** The table of docs/runtimes.md before and as it has to be, and writes that if it is told to. */
+/** The table of docs/frameworks.md before and as it has to be, and writes that if it is told to. */
 export async function writtenTable(
   held: readonly (readonly [Runtime, Suite])[],
   { write }: { readonly write: boolean },
@@ -23,7 +23,7 @@ export async function writtenTable(
   const from = text.indexOf(begin) + begin.length;
   const to = text.indexOf(end, from);
   if (from < begin.length || to === -1)
-    throw new Error("docs/runtimes.md has no place for the table");
+    throw new Error("docs/frameworks.md has no place for the table");
   const after = aligned([
     ["Runtime", ...Object.keys(columns), "Acknowledged means"],
     ...runtimes.map((runtime) => [runtime.name, ...cellsOf(runtime, held), runtime.promise]),

@@ -1,4 +1,4 @@
-// docs/logs.md is generated from this table and its comments: `pnpm logs`.
+// docs/logs.md is generated from this table and its comments: `pnpm generate`.
 
 /** The messages of log lines, each with its level and the way out. */
 export const messages = {
@@ -8,7 +8,7 @@ export const messages = {
    * of the first copy.
    */
   acknowledged: "Notification acknowledged.",
-  /** (info) It was answered with the problem `code`: see [responses](responses.md). */
+  /** (info) It was answered with the problem `code`: see [responses](options.md#responses-of-the-endpoint). */
   refused: "Notification refused.",
   /** (info) It is unsigned and waits for review: see `unsigned` in [what is parked](operating.md#what-is-parked). */
   heldOnArrival: "Delivery held on arrival.",

@@ -1,4 +1,4 @@
-// docs/logs.md is generated from this table and its comments: `pnpm logs`.
+// docs/logs.md is generated from this table and its comments: `pnpm generate`.
 
 /** The messages of a dashboard's log lines. */
 export const dashboardMessages = {

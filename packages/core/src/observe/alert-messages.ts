@@ -1,4 +1,4 @@
-// docs/logs.md is generated from this table and its comments: `pnpm logs`.
+// docs/logs.md is generated from this table and its comments: `pnpm generate`.
 
 /** The messages of log lines about alerts. */
 export const alertMessages = {
