@@ -24,6 +24,7 @@ const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, 
 /** Where the two scripts say they are: what they load from their own folder is found there. */
 export const appFile: string = pathOf("packages/sqlite/src/index.ts");
 export const threadFile: string = pathOf("packages/sqlite/src/writer-thread.ts");
+const threadCodeFile = pathOf("packages/sqlite/src/thread-code.ts");
 
 /** Builds the product from its sources. */
 export async function buildProduct(mutation?: Mutation): Promise<Product> {
@@ -41,7 +42,7 @@ async function bundle(entry: string, mutation: Mutation | undefined): Promise<st
     configFile: false,
     logLevel: "error",
     root: pathOf(""),
-    plugins: mutation === undefined ? [] : [mutate(mutation)],
+    plugins: [withoutThread, ...(mutation === undefined ? [] : [mutate(mutation)])],
     resolve: { conditions },
     ssr: { noExternal: true, resolve: { conditions } },
     build: {
@@ -54,6 +55,13 @@ async function bundle(entry: string, mutation: Mutation | undefined): Promise<st
   if (outputs.length !== 1 || chunk?.type !== "chunk") throw new Error(`${entry} is not one chunk`);
   return chunk.code;
 }
+
+/** The thread that an app starts is one of the world's, which has its code: the app does not build it at each start. */
+const withoutThread: Plugin = {
+  name: "without thread",
+  enforce: "pre",
+  load: (id) => (id === threadCodeFile ? 'export const threadCode = () => "";' : null),
+};
 
 function mutate(mutation: Mutation): Plugin {
   const path = pathOf(mutation.file);

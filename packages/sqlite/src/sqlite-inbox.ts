@@ -89,10 +89,10 @@ class SqliteInbox implements Inbox {
     if (typeof migrate !== "boolean") {
       throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
     }
-    const { open: _, ...found } = loadDriver(driver);
+    const { module } = loadDriver(driver);
     const file = realPath(resolve(path));
     const stored = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver: found, migrate, retention: stored };
+    this.#options = { path: file, driver: module, migrate, retention: stored };
     this.identity = `sqlite:${file}`;
     this.#consumers = new ConsumerGroup({
       holdsLeases: () => this.#connect().holdsLeases(),

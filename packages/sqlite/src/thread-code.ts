@@ -1,25 +1,19 @@
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 
-/** The part of esbuild, which the workspace has, that is used here. */
-interface Bundler {
-  buildSync(options: object): { readonly outputFiles: readonly [{ readonly text: string }] };
-}
-
-let built: string | undefined;
+let code: string | undefined;
 
 /**
  * The code of the writer's thread, one CommonJS script. Here it is built from the sources, so that the workspace needs no build;
  * in the published package, `scripts/build.mjs` puts the text in the place of this file.
  */
 export function threadCode(): string {
-  if (built !== undefined) return built;
-  const { buildSync } = createRequire(import.meta.url)("esbuild") as Bundler;
-  const file = fileURLToPath(new URL("./writer-thread.ts", import.meta.url));
-  const { outputFiles } = buildSync({
-    entryPoints: [file],
-    bundle: true,
+  const { href } = new URL("./writer-thread.cjs", import.meta.url);
+  code ??= buildSync({
+    entryPoints: [fileURLToPath(new URL("./writer-thread.ts", import.meta.url))],
+    outfile: fileURLToPath(href),
     write: false,
+    bundle: true,
     platform: "node",
     format: "cjs",
     conditions: ["@reporthook/source"],
@@ -27,8 +21,7 @@ export function threadCode(): string {
     define: { "import.meta.url": "undefined" },
     // For a debugger.
     sourcemap: "inline",
-    footer: { js: `//# sourceURL=${file}` },
-  });
-  built = outputFiles[0].text;
-  return built;
+    footer: { js: `//# sourceURL=${href}` },
+  }).outputFiles[0]?.text;
+  return code as string;
 }

@@ -1,4 +1,4 @@
-import module from "node:module";
+import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { ReporthookError } from "@reporthook/core";
 import { findInstalled, type Installed, placesOfModules } from "./installed.ts";
@@ -29,15 +29,11 @@ export interface Database {
   close(): void;
 }
 
-/** A module with SQLite, as the main thread has found it. */
-export interface FoundDriver {
-  readonly name: string;
-  /** Null for a built-in module. */
-  readonly file: string | null;
-}
-
 /** One of the SQLite modules, behind one interface. */
-export interface Driver extends FoundDriver {
+export interface Driver {
+  readonly name: string;
+  /** Its file, or the name of a built-in module: {@link loadFound} takes it in another thread. */
+  readonly module: string;
   /** Opens or creates the file; throws errors that `sqliteCode` understands. */
   open(path: string): Database;
 }
@@ -100,22 +96,22 @@ export function loadDriver(name?: string, modules: ModuleSource = runtime): Driv
   );
 }
 
-/** The driver that another thread has found: this one looks for nothing. */
-export function loadFound({ name, file }: FoundDriver): Driver {
-  const load = () => (file === null ? builtin(name) : module.createRequire(file)(file));
-  return driverOf({ name, file }, load);
+/** Loads the `module` of a driver that another thread has found: this one looks for nothing. */
+export function loadFound(module: string): Driver {
+  const load = () => (module.startsWith("node:") ? builtin(module) : createRequire(module)(module));
+  return driverOf(module, module, load);
 }
 
 function find(name: string, modules: ModuleSource): Driver | null {
   if (name.startsWith("node:")) {
     const found = modules.builtin(name);
-    return found === undefined ? null : driverOf({ name, file: null }, () => found);
+    return found === undefined ? null : driverOf(name, name, () => found);
   }
   const found = modules.installed(name);
-  return found === undefined ? null : driverOf({ name, file: found.file }, found.load);
+  return found === undefined ? null : driverOf(name, found.file, found.load);
 }
 
-function driverOf({ name, file }: FoundDriver, load: () => unknown): Driver {
+function driverOf(name: string, module: string, load: () => unknown): Driver {
   let loaded: unknown;
   try {
     loaded = load();
@@ -134,7 +130,7 @@ function driverOf({ name, file }: FoundDriver, load: () => unknown): Driver {
     throw new TypeError(`The module "${name}" exports no Database like that of better-sqlite3`);
   }
   const adapt = name === builtinName ? adaptBuiltin : adaptInstalled;
-  return { name, file, open: (path) => open(Foreign, path, adapt) };
+  return { name, module, open: (path) => open(Foreign, path, adapt) };
 }
 
 function constructorIn(module: unknown): ForeignConstructor | null {

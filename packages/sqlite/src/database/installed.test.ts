@@ -53,7 +53,7 @@ it.each(bundles)(
   "loadDriver() finds the driver beside a bundle ($format, $url) that runs from elsewhere",
   async (bundled) => {
     const modules = { "the-driver": "module.exports = class Database {};" };
-    const program = await bundle(bundled, modules, 'console.log(loadDriver("the-driver").file);');
+    const program = await bundle(bundled, modules, 'console.log(loadDriver("the-driver").module);');
     const file = join(program, "../node_modules/the-driver/index.js");
     expect(started(program, mkdtempSync(join(folder, "cwd-")))).toBe(`${file}\n`);
   },

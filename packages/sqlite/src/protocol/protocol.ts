@@ -1,6 +1,5 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
 import type { Retention, StoredDelivery } from "@reporthook/core/store";
-import type { FoundDriver } from "../database/driver.ts";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
@@ -14,7 +13,8 @@ export const rowsPerStep: number = 500;
 /** The options that the thread is started with. */
 export interface ThreadOptions {
   readonly path: string;
-  readonly driver: FoundDriver;
+  /** The file of its module, which only the main thread looks for, or the name of a built-in one. */
+  readonly driver: string;
   readonly migrate: boolean;
   readonly retention: Retention;
   /** A descriptor of the file that the main thread holds open; null if there is no file yet. */
