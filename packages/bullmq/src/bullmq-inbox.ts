@@ -33,6 +33,7 @@ import {
 import { QueueConsumer } from "./process/consumer.ts";
 import { Notices } from "./process/notices.ts";
 import { Session } from "./queues/session.ts";
+import { serverErrorOf } from "./server/errors.ts";
 import {
   type BullmqInboxOptions,
   type BullmqSettings,
@@ -105,12 +106,13 @@ class BullmqInbox implements Inbox {
   }
 
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
-    const { leaseMs, retention } = this.#settings;
+    const { leaseMs, place, prefix, retention } = this.#settings;
     const source = {
       ...{ meter: this.#meter(options.receiver), notices: this.#notices },
       ...{ leaseMs, handledMs: retention.handledMs },
       // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
+      explained: (error: unknown) => serverErrorOf(error, place, prefix),
       open: async () => {
         const { connection, receivers } = await this.#session.open();
         return { connection, queues: await receivers.of(options.receiver) };

@@ -21,6 +21,8 @@ export interface ConsumerParts {
   readonly handledMs: number;
   /** Resolves once the inbox is not being closed. */
   closed(): Promise<unknown>;
+  /** An error as the inbox gives it. */
+  explained(error: unknown): Error;
   /** Connects if needed. */
   open(): Promise<{ readonly connection: Connection; readonly queues: ReceiverQueues }>;
 }
@@ -171,6 +173,6 @@ export class QueueConsumer implements Consumer {
     const now = performance.now();
     if (now - this.#toldAt < tellEveryMs || this.#parts.notices.stoodStill) return;
     this.#toldAt = now;
-    this.#host.options.onError(error);
+    this.#host.options.onError(this.#parts.explained(error));
   }
 }

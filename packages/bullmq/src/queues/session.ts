@@ -72,7 +72,8 @@ export class Session {
   /** An error as the inbox gives it: with the server's name and the way out. */
   async explained(error: unknown): Promise<ReporthookError> {
     const open = await this.#opening?.catch(() => null);
-    return serverErrorOf(open?.connection.reasonOf(error) ?? error, this.#settings.place);
+    const { place, prefix } = this.#settings;
+    return serverErrorOf(open?.connection.reasonOf(error) ?? error, place, prefix);
   }
 
   async #connect(): Promise<OpenSession> {

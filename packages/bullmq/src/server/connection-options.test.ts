@@ -1,14 +1,18 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../../core/src/lib/clock.ts";
 import { createInboxFixture, valid } from "../../../core/src/testing/inbox/fixture.ts";
 import { testWith } from "../../../core/test-support/needs.ts";
 import { startCluster, startSentinel } from "../../test-support/redis-groups.ts";
 import { noPostgres, noRedis, startPostgres, startRedis } from "../../test-support/servers.ts";
 import { type BullmqInboxOptions, bullmqInbox } from "../index.ts";
+import { postgresConnection } from "./connection.ts";
+import { bullmqSettingsOf } from "./settings.ts";
 
 const patienceMs = 60_000;
 
@@ -42,6 +46,42 @@ testWith(noPostgres)(
     expect(await used(options, "postgres")).toBe(place);
     await server.stop();
     rmSync(folder, { recursive: true });
+  },
+);
+
+testWith(noPostgres)(
+  "a role with few connections, or that may make no tables, is told what it needs",
+  async () => {
+    const server = await startPostgres();
+    const { connection } = bullmqSettingsOf({ connection: server.url });
+    const owner = postgresConnection(connection);
+    await owner.pool.query(
+      "CREATE ROLE few LOGIN PASSWORD 'pw' CONNECTION LIMIT 2; CREATE ROLE poor LOGIN PASSWORD 'pw'; GRANT CREATE ON DATABASE postgres TO few",
+    );
+    const as = (role: string) => {
+      const { host } = new URL(server.url);
+      return bullmqInbox({ connection: `postgres://${role}:pw@${host}/postgres`, logger: false });
+    };
+    const poor = as("poor");
+    await expect(poor.open()).rejects.toThrow(/may not make BullMQ's tables.*migrate: false/);
+    await poor.close();
+    const few = as("few");
+    await few.open();
+    const errors: unknown[] = [];
+    const stages = (["verify", "handle"] as const).map((stage) =>
+      few.consume(stage, async () => ({ to: "handled" }), {
+        ...{ receiver: "reports", concurrency: 4, clock: systemClock },
+        onError: (error) => errors.push(error),
+      }),
+    );
+    await vi.waitFor(
+      () => expect(String(errors[0])).toMatch(/up to 22 with one receiver/),
+      patienceMs,
+    );
+    await Promise.all(stages.map((stage) => stage.stop()));
+    await few.close();
+    await owner.close();
+    await server.stop();
   },
 );
 
@@ -99,6 +139,68 @@ describe.skipIf(noRedis !== null)(
       await client.call("REPLICAOF", "NO", "ONE");
       await inbox.open();
       expect(await inbox.health()).toEqual({ ok: true });
+      await inbox.close();
+      client.disconnect();
+      await server.stop();
+    });
+
+    it("to a database that the server lacks fails at the start, and is never another one", async () => {
+      const server = await startRedis(["--databases", "4"]);
+      for (const connection of [`${server.url}/99`, { url: server.url, db: 4 }]) {
+        const inbox = bullmqInbox({ connection, logger: false });
+        const said = /it has no database of that number: see db in connection/;
+        await expect(inbox.open()).rejects.toThrow(said);
+        const { make } = createInboxFixture(inbox, patienceMs);
+        await expect(inbox.add(await make(), { to: "received" })).rejects.toThrow(said);
+        expect(await inbox.health()).toMatchObject({ ok: false });
+        await inbox.close();
+      }
+      const client = new Redis(server.url);
+      expect(await client.info("keyspace")).not.toMatch(/db\d/);
+      client.disconnect();
+      await server.stop();
+    });
+
+    it("to a server that came back without the database stores nothing in another one", async () => {
+      const server = await startRedis();
+      const inbox = bullmqInbox({ connection: `${server.url}/9`, logger: false });
+      const { make, put } = createInboxFixture(inbox, patienceMs);
+      await put({ signature: randomUUID() });
+      await server.kill();
+      const fewer = spawn("redis-server", [
+        "--port",
+        new URL(server.url).port,
+        "--databases",
+        "2",
+        "--save",
+        "",
+      ]);
+      const client = new Redis(server.url);
+      client.on("error", () => {});
+      const refusal = async (): Promise<string> => {
+        const delivery = await make({ signature: randomUUID() });
+        return await inbox.add(delivery, { to: "received" }).then(String, String);
+      };
+      await vi.waitFor(
+        async () => expect(await refusal()).toContain("no database of that number"),
+        patienceMs,
+      );
+      expect(await client.info("keyspace")).not.toMatch(/db\d/);
+      await inbox.close();
+      client.disconnect();
+      fewer.kill("SIGKILL");
+      await server.stop();
+    });
+
+    it("of a user that may not use the keys fails at the start, and names their pattern", async () => {
+      const server = await startRedis();
+      const client = new Redis(server.url);
+      await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~app:*");
+      const connection = server.url.replace("//", "//app:pw@");
+      const inbox = bullmqInbox({ connection, prefix: "app", logger: false });
+      await expect(inbox.open()).rejects.toThrow(/ACL does not permit the keys: add ~bull:app-\*/);
+      await client.call("ACL", "SETUSER", "app", "~bull:app-*");
+      await inbox.open();
       await inbox.close();
       client.disconnect();
       await server.stop();

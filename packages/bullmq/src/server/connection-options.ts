@@ -79,15 +79,20 @@ function readUrl(
 ): { readonly backend: Backend; readonly options: Options } {
   // As pg reads it: a host may be missing after the password.
   const url = [text, text.replace("@/", "@localhost/")].find((one) => URL.canParse(one));
-  const { protocol, hostname, port, pathname, username, searchParams } = new URL(url ?? "none:");
+  const { protocol, hostname, port, pathname, username, password, searchParams } = new URL(
+    url ?? "none:",
+  );
   const backend = protocols[protocol];
   if (backend === undefined) return failOption(option, ways);
   if (asked !== undefined && asked !== backend) {
     failOption("backend", `is "${asked}", but the URL of the connection is for ${backend}`);
   }
+  // ioredis and pg decode them when they connect, and throw there.
+  for (const part of [username, password]) decoded(option, part);
   const isLeftOut = url !== text;
   const path = decoded(option, pathname.slice(1));
   const ofUrl = {
+    ...(protocol === "rediss:" && { tls: true }),
     host: isLeftOut ? "" : decoded(option, hostname).replace(/^\[|\]$/g, ""),
     port,
     ...(backend === "redis" ? { db: path } : { user: decoded(option, username), database: path }),
@@ -106,7 +111,7 @@ function decoded(option: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return failOption(option, "has a percent sign that encodes nothing");
+    return failOption(option, "has a percent sign that encodes nothing: write it as %25");
   }
 }
 
@@ -119,15 +124,19 @@ function placeOfRedis(options: Options): string {
   for (const [name, why] of Object.entries(refusedOfRedis)) {
     if (options[name]) failOption(`connection.${name}`, String(why));
   }
-  const { sentinels, name, path, host = "127.0.0.1", port = 6379, db } = options;
-  const database = Number(db) === 0 || db === undefined ? "" : `/${db}`;
+  const { sentinels, name, path, host = "127.0.0.1", port = 6379, db = 0, tls } = options;
+  // ioredis would go on in database 0 or 1.
+  if (!/^\d+$/.test(String(db))) {
+    failOption("connection", "must name a database of Redis by a whole number from 0: see db");
+  }
+  const database = Number(db) === 0 ? "" : `/${Number(db)}`;
   if (Array.isArray(sentinels)) {
     if (typeof name !== "string") failOption("connection.name", "must name the Sentinels' primary");
     const all = sentinels.map((one: Options) => `${one["host"]}:${one["port"] ?? 26_379}`);
     return `redis+sentinel://${all.sort().join(",")}/${name}${database}`;
   }
-  if (path) return `redis:${path}${database === "" ? "" : `?db=${db}`}`;
-  return `redis://${hostOf(host)}:${port}${database}`;
+  if (path) return `redis:${path}${database === "" ? "" : `?db=${Number(db)}`}`;
+  return `redis${tls ? "s" : ""}://${hostOf(host)}:${port}${database}`;
 }
 
 function placeOfPostgres(options: Options): string {

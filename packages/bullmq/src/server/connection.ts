@@ -44,6 +44,7 @@ const neverFail = 1_000_000;
 const toldMs = 10_000;
 /** A replica is left at most this often, so that its refusals are told meanwhile. */
 const leaveMs = 1_000;
+const lacksDatabase = /DB index|value is not an integer/;
 const saysNothing = /isn't writeable|Connection is closed/;
 
 /** Connects; rejects `inbox_failed` when there is no server within 3 seconds, or no tables within a minute. */
@@ -53,10 +54,11 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
     readyMs,
     ...rest
   } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
+  if (settings.backend === "redis") leaveWithoutDatabase(base as unknown as RedisUser);
   // Callers get their errors; these events add nothing.
   let told: { readonly error: unknown; readonly at: number } | undefined;
   base.on("error", (error) => {
-    told = { error, at: performance.now() };
+    if (!saysNothing.test(String(error))) told = { error, at: performance.now() };
   });
   const reasonOf = (error: unknown): unknown => {
     const isLate = told === undefined || performance.now() - told.at > toldMs;
@@ -67,10 +69,11 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   };
   try {
     await inTime(base.waitUntilReady(), readyMs);
+    if (lacksDatabase.test(String(told?.error))) throw told?.error;
   } catch (error) {
     void closeAll();
     // A reported error says more than a timeout.
-    throw serverErrorOf(told?.error ?? error, settings.place);
+    throw serverErrorOf(told?.error ?? error, settings.place, settings.prefix);
   }
   return {
     queue: (name) =>
@@ -94,6 +97,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
               const own = { ...given, connection: {} };
               return new PostgresQueueBackend(connection, queue, own, true, queue);
             }) as unknown as Worker);
+      if (settings.backend === "redis") leaveWithoutDatabase(worker as unknown as RedisUser);
       return readable(worker);
     },
     ...rest,
@@ -123,6 +127,20 @@ function leaveReplica(): { reconnectOnError(error: Error): boolean } {
       return true;
     },
   };
+}
+
+/** A user of one connection of ioredis. */
+interface RedisUser {
+  readonly client: Promise<{ disconnect(reconnect: boolean): void }>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** Leaves a server that lacks the database, and tries again: ioredis would go on in database 0. It says so before it is ready. */
+function leaveWithoutDatabase(user: RedisUser): void {
+  user.on("error", ({ message }) => {
+    if (!lacksDatabase.test(message)) return;
+    user.client.then((client) => client.disconnect(true)).catch(() => {});
+  });
 }
 
 function onRedis({ connection, leaseMs }: BullmqSettings): Base {

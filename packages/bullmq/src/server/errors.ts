@@ -11,6 +11,23 @@ const ways: readonly (readonly [RegExp, string])[] = [
     /CROSSSLOT|MOVED|CLUSTERDOWN|cluster node/,
     "it is a node of a Redis Cluster, over which BullMQ's queues can't be spread: give a Redis, or Sentinels, that is none",
   ],
+  [/NOPERM.*keys/, "its ACL does not permit the keys: add ~bull:PREFIX-*"],
+  [
+    /NOPERM/,
+    "its ACL does not permit a command that BullMQ needs: add +@all, or the one named here",
+  ],
+  [
+    /DB index is out of range|invalid DB index|value is not an integer or out of range/,
+    "it has no database of that number: see db in connection, and databases in its configuration",
+  ],
+  [
+    /too many connections|too many clients|remaining connection slots/,
+    "it permits too few connections: a process has up to 22 with one receiver, and 12 for each further one. Permit more, or set max in connection, for each of the 3 pools that make up the 22",
+  ],
+  [
+    /permission denied for (?:database|schema|table|relation|sequence|function)|must be owner of/,
+    "its role may not make BullMQ's tables, or use them: let a role that may open the inbox once, grant this one their use, and set migrate: false in connection",
+  ],
   [/OOM command/, "it is out of memory: raise maxmemory, or keep less (option retention)"],
   [
     /READONLY|read-only transaction/,
@@ -31,10 +48,14 @@ const ways: readonly (readonly [RegExp, string])[] = [
  * The error to show for a failure of the server at `place`: the way out, and the original message. Not the original error, which
  * carries the failed command, and in it a password, a signature or a body.
  */
-export function serverErrorOf(error: unknown, place: string): ReporthookError {
+export function serverErrorOf(
+  error: unknown,
+  place: string,
+  prefix = "reporthook",
+): ReporthookError {
   if (error instanceof ReporthookError) return error;
   const words = describe(error);
-  const way = ways.find(([said]) => said.test(words))?.[1];
+  const way = ways.find(([said]) => said.test(words))?.[1].replace("PREFIX", prefix);
   const text = way === undefined ? words : `${way} (${words})`;
   return new ReporthookError("inbox_failed", `The inbox at ${place}: ${text}`);
 }

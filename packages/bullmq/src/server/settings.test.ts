@@ -28,6 +28,20 @@ describe("bullmqSettingsOf", () => {
     [{ connection: { url: "mysql://u:hidden@h" } }, /connection.url must be a URL that begins/],
     [{ connection: "/run/hidden.sock" }, /\{ path \} for a socket of Redis/],
     [{ connection: "postgres://u:hidden@%/d" }, /has a percent sign|must be a URL/],
+    [{ connection: "redis://u:hid%den@h" }, /percent sign that encodes nothing: write it as %25/],
+    [{ connection: "redis://hid%zzden@h" }, /has a percent sign that encodes nothing/],
+    [{ connection: { url: "rediss://:hid%@h" } }, /connection.url has a percent sign/],
+    [{ connection: "postgres://u:hid%den@h/d" }, /has a percent sign that encodes nothing/],
+    [{ connection: "redis://h/-1" }, /must name a database of Redis by a whole number from 0/],
+    [{ connection: "redis://h/abc" }, /by a whole number from 0: see db/],
+    [{ connection: "redis://h/1x" }, /by a whole number from 0/],
+    [{ connection: "redis://h/1/2" }, /by a whole number from 0/],
+    [{ connection: "redis://h?db=x" }, /by a whole number from 0/],
+    [{ connection: { db: "abc" } }, /by a whole number from 0/],
+    [{ connection: { db: "" } }, /by a whole number from 0/],
+    [{ connection: { db: 1.5 } }, /by a whole number from 0/],
+    [{ connection: { db: Number.NaN, path: "/run/x" } }, /by a whole number from 0/],
+    [{ connection: { db: -1 } }, /by a whole number from 0/],
     [{ connection: "redis://h", prefix: "a:b" }, /prefix must be 1 to 64 letters/],
     [{ connection: "redis://h", prefix: "app-reports" }, /prefix must be .* dots or underscores/],
     [{ connection: "redis://h", leaseMs: 0 }, /leaseMs must be a positive number/],
@@ -46,7 +60,7 @@ describe("bullmqSettingsOf", () => {
       return [backend, place];
     };
     expect(of("redis://u:hidden@h/3")).toEqual(["redis", "redis://h:6379/3"]);
-    expect(of("rediss://h:7000")).toEqual(["redis", "redis://h:7000"]);
+    expect(of("rediss://h:7000")).toEqual(["redis", "rediss://h:7000"]);
     expect(of("postgresql://u:hidden@h/d")).toEqual(["postgres", "postgres://h:5432/d"]);
     expect(of({ host: "h", db: 2 })).toEqual(["redis", "redis://h:6379/2"]);
     const pool = { connectionString: "postgres://u:hidden@h:1/d" };
@@ -58,7 +72,7 @@ describe("bullmqSettingsOf", () => {
   it("bullmqSettingsOf() tells where the server really is", () => {
     const of = (connection: unknown, backend?: "postgres") =>
       bullmqSettingsOf({ connection, backend } as BullmqInboxOptions).place;
-    const same = ["redis://h", "redis://h/", "redis://h/0", "rediss://h:6379", { host: "h" }];
+    const same = ["redis://h", "redis://h/", "redis://h/0", "redis://h/00", { host: "h" }];
     for (const one of [
       ...same,
       { host: "h", port: "6379", db: 0 },
@@ -66,6 +80,8 @@ describe("bullmqSettingsOf", () => {
     ])
       expect(of(one)).toBe("redis://h:6379");
     expect(of({})).toBe("redis://127.0.0.1:6379");
+    expect(of("rediss://u:hidden@h/2")).toBe("rediss://h:6379/2");
+    expect(of({ host: "h", tls: {} })).toBe("rediss://h:6379");
     const { connection } = bullmqSettingsOf({ connection: { url: "postgres://h/d", max: 2 } });
     expect(connection).toMatchObject({ connectionString: "postgres://h/d", max: 2 });
     expect(of({ connectionString: undefined, url: "redis://h" })).toBe("redis://h:6379");
