@@ -1,4 +1,4 @@
--- Version 4, as SQLite tells it.
+-- Version 5, as SQLite tells it.
 
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -51,7 +51,7 @@ CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NU
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,
     beat INTEGER NOT NULL
-  );
+  , process TEXT);
 
 CREATE TABLE receiver (
     number INTEGER PRIMARY KEY,

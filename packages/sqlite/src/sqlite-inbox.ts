@@ -37,7 +37,7 @@ import {
   type PruneStep,
   type ReleaseStep,
   rowsPerStep,
-  type ThreadOptions,
+  type StoreOptions,
 } from "./protocol/protocol.ts";
 
 /** Options of {@link sqliteInbox}. */
@@ -75,7 +75,7 @@ class SqliteInbox implements Inbox {
     order: "exact",
     finds: "everything",
   };
-  readonly #options: Omit<ThreadOptions, "descriptor" | "pulse">;
+  readonly #options: StoreOptions;
   readonly #consumers: ConsumerGroup;
   #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;
@@ -91,8 +91,8 @@ class SqliteInbox implements Inbox {
     }
     const { module } = loadDriver(driver);
     const file = realPath(resolve(path));
-    const stored = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver: module, migrate, retention: stored };
+    const checked = retentionOf("sqliteInbox", retention);
+    this.#options = { path: file, driver: module, migrate, retention: checked };
     this.identity = `sqlite:${file}`;
     this.#consumers = new ConsumerGroup({
       holdsLeases: () => this.#connect().holdsLeases(),

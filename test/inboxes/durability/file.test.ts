@@ -1,9 +1,17 @@
-import { existsSync, renameSync, rmSync, truncateSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { expectUnavailable } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
-import { post, postUntil, stored } from "./serve.ts";
+import { notification, post, postUntil, stored } from "./serve.ts";
 
 async function three(url: string): Promise<string[]> {
   const answers = await Promise.all([post(url), post(url), post(url)]);
@@ -88,10 +96,40 @@ test("the log is deleted while it is open: 503, and after a restart all that was
   expectStored(path, ids);
 });
 
-test("the file is emptied while it is open: 503, for a restart would not find what is written now", async () => {
+test("the file is emptied while it is open: 503, and a restart does not drop its log", async () => {
   const path = join(makeFolder(), "inbox.db");
   const served = await serveFile(path);
   await three(served.url);
   truncateSync(path);
   await expectUnavailable(served, /inbox\.db was emptied while it was open/);
+  await served.close();
+  await expectUnavailable(await serveFile(path), /inbox\.db is missing or empty, and .*-wal holds/);
+});
+
+test("an older copy is written over the file: 503 for good; a restart mixes nothing, and goes on with the copy alone", async () => {
+  const folder = makeFolder();
+  const path = join(folder, "inbox.db");
+  const before = await serveFile(path);
+  const ids = await three(before.url);
+  await before.receiver.idle({ timeoutMs: 30_000 });
+  await before.close();
+  copyFileSync(path, join(folder, "copy.db"));
+  const served = await serveFile(path);
+  for (let one = 0; one < 80; one++) await post(served.url, notification(3_000));
+  writeFileSync(path, readFileSync(join(folder, "copy.db")));
+  const why = /inbox\.db was overwritten by an older copy or another file while it was open/;
+  for (let one = 0; one < 3; one++) await expectUnavailable(served, why);
+  await served.close();
+  const refused = await serveFile(path);
+  await expectUnavailable(refused, /inbox\.db is an older copy or another file, and .*-wal holds/);
+  await refused.close();
+  const damaged = `${path}-damaged`;
+  expect(readFileSync(damaged).equals(readFileSync(join(folder, "copy.db")))).toBe(true);
+  // As the runbook says.
+  renameSync(damaged, path);
+  for (const end of ["-wal", "-shm"]) rmSync(damaged + end);
+  const again = await serveFile(path);
+  ids.push((await postUntil(again.url, 200)).id);
+  await again.close();
+  expectStored(path, ids);
 });

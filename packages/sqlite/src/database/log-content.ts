@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { headerBytes as fileHeaderBytes, markInHeader } from "./header.ts";
 
 const headerBytes = 32;
@@ -74,7 +74,6 @@ export function logMarksOf(path: string): LogMarks {
 
 /** The log of an open inbox: a restart finds in it only what stands before the first frame that is damaged. */
 export class LogContent {
-  readonly #path: string;
   readonly #descriptor: number | null;
   #header: Buffer = Buffer.alloc(0);
   /** The number of frames in a row that belong to the header. */
@@ -83,12 +82,11 @@ export class LogContent {
   #whole: {
     readonly header: Buffer;
     readonly frames: number;
-    readonly log: Stats | undefined;
+    readonly log: Stats;
   } | null = null;
 
   /** Make it after the first write. */
   constructor(path: string) {
-    this.#path = path;
     this.#descriptor = openLog(path);
   }
 
@@ -118,9 +116,9 @@ export class LogContent {
   /** Whether all is there that was there at the last call; reads all of it. */
   isWhole(): boolean {
     if (this.#descriptor === null) return true;
-    const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    const log = fstatSync(this.#descriptor);
     const before = this.#whole;
-    if (log?.mtimeMs === before?.log?.mtimeMs && log?.size === before?.log?.size) return true;
+    if (log.mtimeMs === before?.log.mtimeMs && log.size === before.log.size) return true;
     const header = readLog(this.#descriptor, 0, headerBytes);
     const frames = [...framesIn(this.#descriptor, header)].length;
     // Another process has started it over meanwhile.

@@ -1,5 +1,6 @@
 import { clearInterval, setInterval } from "node:timers";
 import { Standstill, signMs } from "@reporthook/core/store";
+import type { ConsumerGroup } from "./consumer-group.ts";
 
 /** Shows the writer's thread that the event loop of this one turns. */
 export class Pulse {
@@ -8,9 +9,11 @@ export class Pulse {
   readonly #standstill: Standstill;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** `report` is told how long the event loop stood still, and whether leases were lost meanwhile. */
-  constructor(report: (ms: number, isHandedOn: boolean) => void) {
-    this.#standstill = new Standstill(report);
+  /** The consumers are told when it stood still. */
+  constructor(consumers: ConsumerGroup) {
+    this.#standstill = new Standstill((ms, isHandedOn) =>
+      consumers.notice({ what: "stood_still", ms, isHandedOn }),
+    );
     const count = new Int32Array(this.memory);
     this.#timer = setInterval(() => {
       Atomics.add(count, 0, 1);

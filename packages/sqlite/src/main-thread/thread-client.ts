@@ -9,8 +9,8 @@ import {
   heartbeatMs,
   leaseLostAfterMs,
   type Reply,
+  type StoreOptions,
   type ThreadCall,
-  type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { RequestBatch } from "../protocol/request-batch.ts";
 import { addResultOf, errorOfFailure, seqOf, unlessFailed } from "../protocol/results.ts";
@@ -62,17 +62,11 @@ export class ThreadClient {
   #closing = false;
   #over = false;
 
-  constructor(
-    options: Omit<ThreadOptions, "descriptor" | "pulse">,
-    consumers: ConsumerGroup,
-    listener: ThreadListener,
-  ) {
+  constructor(options: StoreOptions, consumers: ConsumerGroup, listener: ThreadListener) {
     this.#consumers = consumers;
     this.#listener = listener;
     const file = new HeldFile(options.path, options.migrate);
-    this.#pulse = new Pulse((ms, isHandedOn) =>
-      consumers.notice({ what: "stood_still", ms, isHandedOn }),
-    );
+    this.#pulse = new Pulse(consumers);
     const { memory } = this.#pulse;
     this.#thread = startThread({ ...options, descriptor: file.descriptor, pulse: memory });
     this.opened = this.#opening.add(null);

@@ -10,13 +10,17 @@ export const heartbeatMs: number = 1_000;
 /** The maximum number of deliveries that one call releases or prunes: its transaction blocks all others. */
 export const rowsPerStep: number = 500;
 
-/** The options that the thread is started with. */
-export interface ThreadOptions {
+/** The options of an inbox, checked. */
+export interface StoreOptions {
   readonly path: string;
   /** The file of its module, which only the main thread looks for, or the name of a built-in one. */
   readonly driver: string;
   readonly migrate: boolean;
   readonly retention: Retention;
+}
+
+/** The options that the thread is started with. */
+export interface ThreadOptions extends StoreOptions {
   /** A descriptor of the file that the main thread holds open; null if there is no file yet. */
   readonly descriptor: number | null;
   /** The main thread counts up this 32-bit number each second, as long as its event loop turns. */

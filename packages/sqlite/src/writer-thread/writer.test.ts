@@ -1,5 +1,5 @@
 import { lstatSync, mkdtempSync, rmSync, type Stats } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NewDelivery } from "@reporthook/core";
 import { applyOutcome, type StoredDelivery } from "@reporthook/core/store";
@@ -18,8 +18,9 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-writer-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const now = 1_000_000;
-/** Of a main thread that answers: a look at it comes with each upkeep only. */
 const pulse = new SharedArrayBuffer(4);
+/** Shows that the event loop of the main thread turns. */
+const turn = (): unknown => Atomics.add(new Int32Array(pulse), 0, 1);
 let files = 0;
 let made = 0;
 
@@ -177,6 +178,7 @@ describe("Writer", () => {
     other.commit({ consumers: [consumer(1)] });
     for (theirs.ms = heartbeatMs; theirs.ms < 4 * leaseLostAfterMs; theirs.ms += heartbeatMs) {
       mine.ms = theirs.ms;
+      turn();
       expect(one.writer.needsUpkeep).toBe(true);
       one.writer.commitBatch([]);
       expect(idsOf(other.writer.commitBatch([]))).toEqual([]);
@@ -196,6 +198,40 @@ describe("Writer", () => {
     other.writer.close();
     one.writer.close();
   });
+
+  it.each([true, false])(
+    "commitBatch() offers its leases while the main thread stands still, and takes up what nobody took: %s",
+    (isTaken) => {
+      const path = newPath();
+      const [one, other] = [open(path, { ms: 0 }), open(path, { ms: 0 })];
+      one.commit(adds("1", "2"));
+      const { claimed, workerId } = one.commit({ consumers: [consumer(1)] });
+      const [first] = claimed as [Claimed];
+      other.commit({ consumers: [consumer(2)] });
+      one.writer.commitBatch([]);
+      turn();
+      let looks = 0;
+      while (!one.writer.needsUpkeep) looks++;
+      // Five seconds, and until then nothing is claimed: half a second each.
+      expect(looks).toBe(10);
+      expect(one.writer.commitBatch([])).toMatchObject({ claimed: [], lost: false });
+      expect(one.writer.needsUpkeep).toBe(false);
+      const process = `${globalThis.process.pid} on ${hostname()}`;
+      if (isTaken) {
+        turn();
+        expect(other.writer.commitBatch([]).takeovers).toEqual([
+          { process, deliveries: 1, silentMs: leaseLostAfterMs },
+        ]);
+      }
+      turn();
+      expect(one.writer.needsUpkeep).toBe(true);
+      expect(one.writer.commitBatch([]).lost).toBe(isTaken);
+      const { completions } = one.commit({ completions: [verified(first, workerId)] });
+      expect(completions).toEqual([!isTaken]);
+      other.writer.close();
+      one.writer.close();
+    },
+  );
 
   it("commitBatch() tells a worker that stood still that its leases are lost", () => {
     const path = newPath();

@@ -160,9 +160,7 @@ export class Writer {
     this.#probe();
     this.#leases.heartbeat();
     const results = this.#perform(requests, (step) => step(), false);
-    const { consumers } = this.#claimer;
-    const rescued =
-      requests.length === 0 ? rescue(this.#leases, consumers, this.#maintenance) : nothingRescued;
+    const rescued = requests.length > 0 ? nothingRescued : rescue(this.#leases, this.#callees);
     const claimed = this.#claimer.finish();
     const { workerId } = this.#leases;
     const due = this.#claimer.consumers.due();

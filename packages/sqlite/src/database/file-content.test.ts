@@ -1,0 +1,133 @@
+import {
+  closeSync,
+  copyFileSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Database, loadDriver } from "./driver.ts";
+import { FileContent } from "./file-content.ts";
+import { prepareSchema } from "./migrations.ts";
+import { isWhole } from "./place.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-content-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const driver = loadDriver();
+let files = 0;
+
+function connect(path: string): Database {
+  const database = driver.open(path);
+  onTestFinished(() => database.close());
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
+  return database;
+}
+
+/** An inbox file, and another connection to it, as another process has. */
+function setUp() {
+  const path = join(folder, `${++files}.db`);
+  const database = connect(path);
+  prepareSchema(database, path, true);
+  const other = connect(path);
+  const descriptor = openSync(path, "r");
+  onTestFinished(() => closeSync(descriptor));
+  const options = { isWhole: () => isWhole(other), raises: true };
+  const content = new FileContent(database, descriptor, options);
+  const check = (): string | null => content.check(lstatSync(path));
+  /** A commit with its checkpoint. */
+  const commit = (from: Database = database): void => {
+    from.exec("BEGIN IMMEDIATE");
+    if (from === database) content.raise();
+    from.exec("INSERT INTO receiver (name) VALUES (hex(randomblob(9))); COMMIT");
+    from.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+    if (from === database) expect(content.checkpointed(lstatSync(path))).toBe(null);
+  };
+  return { path, database, other, content, check, commit };
+}
+
+describe("FileContent", () => {
+  it("check() knows what SQLite writes: from the first checkpoint on, by this connection and by others", () => {
+    const { check, commit, other } = setUp();
+    expect(check()).toBe(null);
+    for (let one = 0; one < 3; one++) {
+      commit();
+      expect(check()).toBe(null);
+      commit(other);
+      expect(check()).toBe(null);
+    }
+    for (const act of ["VACUUM", "ANALYZE", "CREATE TABLE theirs (a)"]) {
+      other.exec(`${act}; PRAGMA wal_checkpoint(TRUNCATE)`);
+      expect(check()).toBe(null);
+      commit();
+      expect(check()).toBe(null);
+    }
+  });
+
+  it.each([
+    [
+      "an older copy by cp",
+      (path: string) => copyFileSync(path, `${path}.copy`),
+      /older copy or another file/,
+    ],
+    [
+      "a copy by VACUUM INTO",
+      (path: string, database: Database) => database.exec(`VACUUM INTO '${path}.copy'`),
+      /overwritten/,
+    ],
+    [
+      "such a copy that was used meanwhile",
+      (path: string, database: Database) => {
+        database.exec(`VACUUM INTO '${path}.copy'`);
+        const copy = driver.open(`${path}.copy`);
+        copy.exec("PRAGMA journal_mode = WAL");
+        copy.close();
+        // Without its connection, the file alone is written to.
+        writeFileSync(`${path}.copy`, inWalMode(readFileSync(`${path}.copy`)));
+      },
+      /older copy or another file/,
+    ],
+    [
+      "another inbox",
+      (path: string) => {
+        const another = connect(`${path}.copy`);
+        prepareSchema(another, `${path}.copy`, true);
+        another.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      },
+      /older copy or another file/,
+    ],
+    ["what is no inbox", (path: string) => writeFileSync(`${path}.copy`, "x"), /overwritten/],
+    ["nothing", (path: string) => writeFileSync(`${path}.copy`, ""), /emptied/],
+  ])("check() tells when %s is written over it", (_what, copy, problem) => {
+    const { path, database, check, commit } = setUp();
+    commit();
+    copy(path, database);
+    if (!String(problem).includes("older") || _what === "an older copy by cp") commit();
+    expect(check()).toBe(null);
+    const bytes = readFileSync(`${path}.copy`);
+    writeFileSync(path, bytes);
+    expect(check()).toMatch(problem);
+    expect(check()).toMatch(problem);
+  });
+
+  it("check() reads all pages after a change that no checkpoint explains", () => {
+    const { path, check, commit } = setUp();
+    commit();
+    expect(check()).toBe(null);
+    const bytes = readFileSync(path);
+    bytes.fill(0, 2 * 4_096, 4 * 4_096);
+    writeFileSync(path, bytes);
+    expect(check()).toBe("overwritten in places");
+  });
+});
+
+/** The bytes of a file as in WAL mode, whatever has become of its connection. */
+function inWalMode(bytes: Buffer): Buffer {
+  bytes.writeUInt16BE(0x0202, 18);
+  return bytes;
+}
