@@ -16,8 +16,15 @@ import type {
   Stage,
   Summary,
   SummaryQuery,
+  TimeMark,
 } from "@reporthook/core";
-import { detailsOf, newStoredDelivery, notFound, states } from "@reporthook/core/store";
+import {
+  detailsOf,
+  newStoredDelivery,
+  notFound,
+  ShownChanges,
+  states,
+} from "@reporthook/core/store";
 import { discard, release } from "./admin/admin.ts";
 import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
@@ -65,6 +72,7 @@ class BullmqInbox implements Inbox {
   readonly #session: Session;
   readonly #meters = new Map<string, BacklogMeter>();
   readonly #consumers = new Set<Consumer>();
+  readonly #shown = new ShownChanges();
   #closing: Promise<void> | null = null;
 
   constructor(settings: BullmqSettings) {
@@ -103,9 +111,9 @@ class BullmqInbox implements Inbox {
   }
 
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
-    const { leaseMs, retention } = this.#settings;
+    const { leaseMs } = this.#settings;
     const source = {
-      ...{ meter: this.#meter(options.receiver), leaseMs, handledMs: retention.handledMs },
+      ...{ meter: this.#meter(options.receiver), leaseMs, shown: this.#shown },
       // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
       open: async () => {
@@ -121,14 +129,17 @@ class BullmqInbox implements Inbox {
   get(id: string, receiver?: string): Promise<EntryDetails | null> {
     return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
-      return found === null ? null : detailsOf(found.jobState.stored);
+      if (found === null) return null;
+      return this.#shown.show(detailsOf(found.jobState.stored, await receivers.wallOffset()));
     });
   }
 
   list(query: InboxQuery = {}): Promise<Entry[]> {
-    return this.#session.ask(async ({ receivers }) =>
-      list(await receivers.some(query.receiver), query),
-    );
+    return this.#session.ask(async ({ receivers }) => {
+      const wallOffset = await receivers.wallOffset();
+      const entries = await list(await receivers.some(query.receiver), query, wallOffset);
+      return entries.map((entry) => this.#shown.show(entry));
+    });
   }
 
   summary(query: SummaryQuery): Promise<Summary> {
@@ -154,7 +165,8 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
   }
 
-  release(query: ReleaseQuery): Promise<number> {
+  release(given: ReleaseQuery): Promise<number> {
+    const query = { ...given, now: this.#shown.after(given.now) };
     const { receiver } = query;
     return this.#session.ask(({ receivers }) =>
       release(receivers.look(receiver), this.#meter(receiver), query),
@@ -183,6 +195,10 @@ class BullmqInbox implements Inbox {
       }
       return pruned;
     });
+  }
+
+  keepTime(mark: TimeMark): Promise<TimeMark> {
+    return this.#session.ask(({ receivers }) => receivers.keepTime(mark));
   }
 
   async health(): Promise<InboxHealth> {

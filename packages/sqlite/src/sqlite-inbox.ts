@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import type {
   AddResult,
@@ -19,17 +18,11 @@ import type {
   Stage,
   Summary,
   SummaryQuery,
+  TimeMark,
 } from "@reporthook/core";
-import {
-  assertKnownKeys,
-  describe,
-  type RetentionOptions,
-  retentionOf,
-} from "@reporthook/core/store";
-import { loadDriver } from "./database/driver.ts";
+import { describe, ShownChanges } from "@reporthook/core/store";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
-import { realPath } from "./main-thread/real-path.ts";
-import { checkThread } from "./main-thread/spawn.ts";
+import { type SqliteInboxOptions, threadOptionsOf } from "./main-thread/options.ts";
 import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
@@ -39,17 +32,7 @@ import {
   type ThreadOptions,
 } from "./protocol/protocol.ts";
 
-/** Options of {@link sqliteInbox}. */
-export interface SqliteInboxOptions {
-  /**
-   * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
-   */
-  readonly driver?: string | undefined;
-  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: RetentionOptions | undefined;
-  /** Whether a file may be created or migrated: true. A tool that only reads passes false. */
-  readonly migrate?: boolean | undefined;
-}
+export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -75,6 +58,7 @@ class SqliteInbox implements Inbox {
     finds: "everything",
   };
   readonly #options: ThreadOptions;
+  readonly #shown = new ShownChanges();
   readonly #consumers: ConsumerGroup;
   #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;
@@ -82,24 +66,10 @@ class SqliteInbox implements Inbox {
   #counts: ReceiverCounts = new Map();
 
   constructor(path: string, options: SqliteInboxOptions) {
-    assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
-    const { driver, retention, migrate = true } = options;
-    // libsql ends the process on a NUL.
-    if (typeof path !== "string" || /^(:memory:)?$|\0/.test(path)) {
-      throw new TypeError(
-        "sqliteInbox: path must name a file, like inbox.db; without one, use memoryInbox()",
-      );
-    }
-    if (typeof migrate !== "boolean") {
-      throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
-    }
-    loadDriver(driver);
-    checkThread();
-    const file = realPath(resolve(path));
-    const stored = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver, migrate, retention: stored };
-    this.identity = `sqlite:${file}`;
+    this.#options = threadOptionsOf(path, options);
+    this.identity = `sqlite:${this.#options.path}`;
     this.#consumers = new ConsumerGroup({
+      shown: this.#shown,
       holdsLeases: () => this.#connect().holdsLeases(),
       complete: (recording) => {
         try {
@@ -133,11 +103,13 @@ class SqliteInbox implements Inbox {
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    return (await this.#connect().call({ ask: "get", id, receiver })) as EntryDetails | null;
+    const found = await this.#connect().call({ ask: "get", id, receiver });
+    return this.#shown.show(found as EntryDetails | null);
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    return (await this.#connect().call({ ask: "list", query })) as Entry[];
+    const found = (await this.#connect().call({ ask: "list", query })) as Entry[];
+    return found.map((entry) => this.#shown.show(entry));
   }
 
   async summary(query: SummaryQuery): Promise<Summary> {
@@ -159,7 +131,8 @@ class SqliteInbox implements Inbox {
     return (await this.#connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
   }
 
-  async release(query: ReleaseQuery): Promise<number> {
+  async release(given: ReleaseQuery): Promise<number> {
+    const query = { ...given, now: this.#shown.after(given.now) };
     let [all, after] = [0, ""];
     // A client that is closed meanwhile is not opened again for the rest.
     const client = this.#connect();
@@ -183,6 +156,10 @@ class SqliteInbox implements Inbox {
       deleted += step.pruned;
       if (!step.more) return deleted;
     }
+  }
+
+  async keepTime(mark: TimeMark): Promise<TimeMark> {
+    return (await this.#connect().call({ ask: "keepTime", mark })) as TimeMark;
   }
 
   async health(): Promise<InboxHealth> {

@@ -1,20 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
+import { applyOutcome, type ShownChanges } from "@reporthook/core/store";
 import { type DeliveryJob, foundIn, type ReceiverQueues } from "../queues/queues.ts";
 import { type Connection, inTime, openMs } from "../server/connection.ts";
 import type { BacklogMeter } from "./backlog.ts";
+import { Delays, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";
 import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
 import { Locks } from "./locks.ts";
-import { requeueJob } from "./settle.ts";
+import { putOff, requeueJob } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 
 /** The parts of an inbox that a consumer needs. */
 export interface ConsumerParts {
   readonly meter: BacklogMeter;
   readonly leaseMs: number;
-  readonly handledMs: number;
+  readonly shown: ShownChanges;
   /** Resolves once the inbox is not being closed. */
   closed(): Promise<unknown>;
   /** Connects if needed. */
@@ -41,9 +43,14 @@ export class QueueConsumer implements Consumer {
     this.#stage = stage;
     this.#parts = parts;
     this.#locks = new Locks(stage, parts.leaseMs);
-    const { meter, handledMs } = parts;
+    const { meter, shown } = parts;
     this.#host = {
-      ...{ processor, options, meter, handledMs, locks: this.#locks, sleep: this.#sleep },
+      ...{ processor, options, meter, locks: this.#locks, sleep: this.#sleep },
+      apply({ stored }, outcome, startedAt, now) {
+        const { wallOffset } = options.clock;
+        applyOutcome(stored, outcome, startedAt, { now, wallOffset });
+        stored.changedAt = shown.after(stored.changedAt);
+      },
       isStopped: () => this.#stopped,
       isAborted: () => this.#aborted,
       tell: (error) => this.#tell(error),
@@ -111,9 +118,13 @@ export class QueueConsumer implements Consumer {
     }
     const everyMs = Math.max(this.#parts.leaseMs / 3, 50);
     clearInterval(this.#heartbeat);
-    this.#heartbeat = setInterval(() => {
+    const delays = new Delays(queues.of(this.#stage), this.#stage, this.#host.options.clock);
+    const keep = (): void => {
       this.#locks.renew(queues).catch((error) => this.#tell(error));
-    }, everyMs).unref();
+      delays.keep().catch((error) => this.#tell(error));
+    };
+    this.#heartbeat = setInterval(keep, everyMs).unref();
+    delays.keep().catch((error) => this.#tell(error));
     void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
     return new Fetcher(worker);
   }
@@ -135,6 +146,11 @@ export class QueueConsumer implements Consumer {
       return undefined;
     }
     const { jobState, damage } = foundIn(place, job);
+    const early = missedDelay(jobState.stored, this.#host.options.clock);
+    if (early !== null && early > 0) {
+      await putOff(queues, { place, job, token }, early);
+      return undefined;
+    }
     return new JobRun(this.#host, queues, { place, job, token, jobState }, damage).free;
   }
 

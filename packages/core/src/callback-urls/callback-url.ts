@@ -1,4 +1,4 @@
-import type { Clock } from "../lib/clock.ts";
+import type { ReceiverClock } from "../lib/lived-clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import { type CallbackTokens, createCallbackTokens } from "./token.ts";
@@ -47,7 +47,7 @@ const longest = 255;
 /** Creates {@link Callbacks}: the only place that handles tokens in URLs. */
 export function createCallbacks(
   { secrets, require = false }: CallbackOptions,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger }: { readonly clock: ReceiverClock; readonly logger: Logger },
 ): Callbacks {
   const tokens = createCallbackTokens(secrets);
   const unknown = oncePerMinute(clock, logger.warn);

@@ -1,5 +1,5 @@
-import type { Clock } from "./clock.ts";
 import { isPromise } from "./is-promise.ts";
+import type { ReceiverClock } from "./lived-clock.ts";
 import type { Bind } from "./platform.ts";
 import { printableFields } from "./printable.ts";
 
@@ -54,15 +54,18 @@ export function loggerOf(
 }
 
 /** Throttles a log line to one a minute; `count` is the number of occurrences since the last line. */
-export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn"] {
+export function oncePerMinute(
+  clock: Pick<ReceiverClock, "running">,
+  write: Logger["warn"],
+): Logger["warn"] {
   let last = Number.NEGATIVE_INFINITY;
   let count = 0;
   return (fields, message) => {
     count++;
-    // A clock that was set back must not silence it.
-    if (Math.abs(clock.now() - last) < 60_000) return;
+    const now = clock.running();
+    if (now - last < 60_000) return;
     write({ ...fields, count }, message);
-    last = clock.now();
+    last = now;
     count = 0;
   };
 }
@@ -71,7 +74,7 @@ const maxValues = 8;
 
 /** Throttles separately for each value of a field; with many values, the first ones are forgotten. */
 export function oncePerMinuteEach(
-  clock: Clock,
+  clock: Pick<ReceiverClock, "running">,
   write: Logger["warn"],
   field: "code" | "error" | "type",
 ): Logger["warn"] {

@@ -46,6 +46,7 @@ export class Runner {
     this.#settings = settings;
     this.#parts = parts;
     this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
+    settings.time.onError = this.#failed;
   }
 
   /** Whether the inbox is open and its deliveries are worked on. */
@@ -92,7 +93,7 @@ export class Runner {
 
   /** Ends the work within `timeoutMs` milliseconds; `requests` resolves when the last request is answered. */
   async close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void> {
-    const { clock } = this.#settings;
+    const { clock, time } = this.#settings;
     const { firstAttempts, pruner, reporter, stages, status } = this.#parts;
     status.closing = true;
     stages.verify.stop();
@@ -106,6 +107,7 @@ export class Runner {
       await settlesWithin(clock, silentMs, Promise.all(aborting));
     }
     firstAttempts.settleAll();
+    await time.end();
     this.#letProcessEnd();
   }
 
@@ -124,16 +126,18 @@ export class Runner {
   }
 
   async #open(): Promise<void> {
-    const { ack, inbox } = this.#settings;
+    const { ack, inbox, time } = this.#settings;
     if (ack === "handled") return;
     await inbox.open();
+    await time.join();
     if (this.#parts.status.closing) return;
+    time.begin();
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.#parts.pruner.prune();
   }
 
   #consume(stage: Stage): Consumer {
-    const { bind, redact, clock, concurrency, inbox, name } = this.#settings;
+    const { bind, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
     const verify: Processor = (job, signal) => stages.verify.run(job, signal);
     const handle: Processor = (job, signal, isLeased) =>
@@ -148,8 +152,7 @@ export class Runner {
       },
       clock,
       // Called for each delivery, or each second.
-      onError: (error) =>
-        this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed),
+      onError: this.#failed,
       ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
       onRecorded: bind((job: Job, outcome: Outcome) => {
         reporter.settled(job, outcome);
@@ -159,6 +162,11 @@ export class Runner {
       }),
     });
   }
+
+  readonly #failed = (error: unknown): void => {
+    const { redact } = this.#settings;
+    this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
+  };
 
   /** Whether a delivery that waited for a slot may be handled: this process may have stood still and lost its lease. */
   #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {

@@ -18,7 +18,7 @@ interface Given {
 }
 
 function outcomeOf({ age = 0, job, call, service }: Given) {
-  return withoutVerdict(newJob({ receivedAt: new Date(now - age), ...job }), {
+  return withoutVerdict(newJob({ arrivedAt: now - age, ...job }), {
     ...{ why: "unavailable", error: "503", retryAfterMs: 0, state: {}, openMs: 0, ...call },
     service: { now, open: null, judgedAt: never, ...service },
   });

@@ -68,7 +68,7 @@ function isItsOwnFault({ why, state, service }: Unanswered): boolean {
 function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
   const isKey =
     service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(state, service));
-  return isKey && service.judgedAt < job.receivedAt.getTime();
+  return isKey && service.judgedAt < job.arrivedAt;
 }
 
 function isGivenUp(job: Job, { service }: Unanswered): boolean {
@@ -105,6 +105,6 @@ function isWorking({ now, judgedAt }: ServiceState): boolean {
   return now - judgedAt < recentMs;
 }
 
-function ageOf({ receivedAt }: Job, now: number): number {
-  return now - receivedAt.getTime();
+function ageOf({ arrivedAt }: Job, now: number): number {
+  return now - arrivedAt;
 }

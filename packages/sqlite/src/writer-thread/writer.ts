@@ -27,6 +27,7 @@ import { Leases } from "./claim/leases.ts";
 import { Queue } from "./claim/queue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
+import { Lived } from "./lived.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -63,9 +64,10 @@ export class Writer {
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
-    const [admin, query] = [new Admin(deliveries), new Query(deliveries)];
+    const lived = new Lived(database);
+    const [admin, query] = [new Admin(deliveries, lived), new Query(deliveries, lived)];
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query, maintenance, claimer, probe };
+    this.#callees = { admin, query, maintenance, claimer, lived, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
@@ -133,7 +135,7 @@ export class Writer {
       const { workerId } = this.#leases;
       if (workerId === null) return;
       this.#transactions.run(() => {
-        this.#maintenance.requeue(workerId, (receiver) => this.#claimer.consumers.nowOf(receiver));
+        this.#maintenance.requeue(workerId, this.#claimer.consumers.momentOf);
         this.#leases.unregister(workerId);
       });
     } finally {
@@ -193,7 +195,7 @@ export class Writer {
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
     const claimedBy =
-      changes === null ? this.#claimer.claimNew(receiver, addition.receivedAt) : null;
+      changes === null ? this.#claimer.claimNew(receiver, addition.arrivedAt) : null;
     const workerId = claimedBy === null ? null : this.#leases.register();
     const result = this.#deliveries.add(batch, addition, workerId);
     const seq = seqOf(result);
@@ -238,7 +240,7 @@ export class Writer {
     const { consumers } = this.#claimer;
     if (consumers.size === 0) return [];
     return this.#leases.deadWorkers().flatMap((workerId) => {
-      const poisoned = this.#maintenance.rescue(workerId, (receiver) => consumers.nowOf(receiver));
+      const poisoned = this.#maintenance.rescue(workerId, consumers.momentOf);
       this.#leases.unregister(workerId);
       consumers.invalidate();
       return poisoned;

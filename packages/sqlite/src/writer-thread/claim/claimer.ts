@@ -56,10 +56,10 @@ export class Claimer {
   }
 
   /** The consumer for a delivery that is about to be stored, for the verify stage: the newest is always first. */
-  claimNew(receiver: string, receivedAt: number): ActiveConsumer | null {
+  claimNew(receiver: string, arrivedAt: number): ActiveConsumer | null {
     const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
-    if (receivedAt > newest) this.#newest.set(receiver, receivedAt);
-    return this.#claimFor(receiver, "verify", receivedAt >= newest);
+    if (arrivedAt > newest) this.#newest.set(receiver, arrivedAt);
+    return this.#claimFor(receiver, "verify", arrivedAt >= newest);
   }
 
   /** The consumer for a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
@@ -94,6 +94,8 @@ export class Claimer {
       const { stage, now, credit, spent, left } = consumer;
       const receiver = this.#receivers.idOf(consumer.receiver);
       const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));
+      if (stage === "verify" && !consumer.hastened) this.#queue.hasten({ receiver, stage, now });
+      consumer.hastened = true;
       consumer.dueAt = this.#queue.promote({ receiver, stage, now });
       const seqs = this.#queue.next({ receiver, stage, now }, limit);
       let claimed = 0;

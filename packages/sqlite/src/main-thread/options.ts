@@ -1,0 +1,42 @@
+import { resolve } from "node:path";
+import { assertKnownKeys, type RetentionOptions, retentionOf } from "@reporthook/core/store";
+import { loadDriver } from "../database/driver.ts";
+import type { ThreadOptions } from "../protocol/protocol.ts";
+import { realPath } from "./real-path.ts";
+import { checkThread } from "./spawn.ts";
+
+/** Options of `sqliteInbox`. */
+export interface SqliteInboxOptions {
+  /**
+   * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
+   */
+  readonly driver?: string | undefined;
+  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  readonly retention?: RetentionOptions | undefined;
+  /** Whether a file may be created or migrated: true. A tool that only reads passes false. */
+  readonly migrate?: boolean | undefined;
+}
+
+/**
+ * Checks the path and the options of `sqliteInbox`, and fills in the defaults.
+ *
+ * @throws TypeError for a wrong one; ReporthookError `inbox_failed` that names what to install when there is no SQLite
+ */
+export function threadOptionsOf(path: string, options: SqliteInboxOptions): ThreadOptions {
+  assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
+  const { driver, retention, migrate = true } = options;
+  // libsql ends the process on a NUL.
+  if (typeof path !== "string" || /^(:memory:)?$|\0/.test(path)) {
+    throw new TypeError(
+      "sqliteInbox: path must name a file, like inbox.db; without one, use memoryInbox()",
+    );
+  }
+  if (typeof migrate !== "boolean") {
+    throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
+  }
+  loadDriver(driver);
+  checkThread();
+  const file = realPath(resolve(path));
+  const stored = retentionOf("sqliteInbox", retention);
+  return { path: file, driver, migrate, retention: stored };
+}
