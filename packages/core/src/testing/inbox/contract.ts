@@ -12,6 +12,7 @@ import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
 import { retaining } from "./retaining.ts";
+import { time } from "./time.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {
@@ -47,6 +48,7 @@ const cases = [
   ...querying,
   ...damaged,
   ...context,
+  ...time,
 ];
 
 /**

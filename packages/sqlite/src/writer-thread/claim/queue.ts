@@ -34,7 +34,7 @@ export class Queue {
        WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
     );
     this.#hasten = database.prepare(
-      "UPDATE delivery SET rank = ?1, due_at = ?1 WHERE receiver = ?2 AND queue = ?3 AND rank > ?1",
+      "UPDATE delivery SET rank = ?, due_at = ? WHERE receiver = ? AND queue = ? AND rank > ?",
     );
     this.#firstDue = database.prepare(
       "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
@@ -75,7 +75,8 @@ export class Queue {
 
   /** Has what waits come due soon: nobody knows how much of its delay has passed between two processes. */
   hasten({ receiver, stage, now }: Waiting): void {
-    this.#hasten.run(now + hastenedMs, receiver, queues[stage].later);
+    const at = now + hastenedMs;
+    this.#hasten.run(at, at, receiver, queues[stage].later, at);
   }
 
   lease(seq: number, stage: Stage, workerId: number): void {
