@@ -10,14 +10,20 @@ export interface ReceiverClock extends Clock {
   running(): number;
   /** Milliseconds to add to lived time for what people see. */
   readonly wallOffset: number;
+  /** The lived time since which this process has seen time pass: before it, less may have passed. */
+  readonly knownSince: number;
   /** Milliseconds since the epoch, as the wall clock shows; notices that it was set. */
   wallNow(): number;
 }
+
+/** Milliseconds by which the processes on a store may differ. */
+const unseenMaxMs = 1_000;
 
 /** The {@link ReceiverClock} made of the option `clock`. */
 export class LivedClock implements ReceiverClock {
   /** Called when the wall clock was set by so many milliseconds, or the machine slept. */
   onStep: ((ms: number) => void) | undefined;
+  knownSince: number;
   readonly #given: Clock;
   readonly #time: SystemTime | GivenTime;
   #base: number;
@@ -29,6 +35,7 @@ export class LivedClock implements ReceiverClock {
     this.#time = given === systemClock ? new SystemTime() : new GivenTime(given);
     this.#base = this.#wall() - this.#time.read();
     this.#era = this.#time.era;
+    this.knownSince = this.now();
   }
 
   /** Whether its time is that of a test runner. */
@@ -62,7 +69,9 @@ export class LivedClock implements ReceiverClock {
 
   /** Continues from this lived time. */
   goOnFrom(lived: number): void {
-    this.#base += lived - this.now();
+    const unseenMs = lived - this.now();
+    this.#base += unseenMs;
+    if (Math.abs(unseenMs) > unseenMaxMs) this.knownSince = lived;
     this.#offset = this.wallOffset;
   }
 

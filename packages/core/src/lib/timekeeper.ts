@@ -127,11 +127,12 @@ export class Timekeeper {
     const kept = await this.#store.keepTime?.(mark);
     if (kept === undefined) return;
     this.#heldMs = Math.max(this.#heldMs, kept.heldMs);
-    // Another process has begun with a clock that was ahead.
     const aheadMs = kept.livedAt - clock.now();
     if (aheadMs <= 0) return;
     clock.goOnFrom(kept.livedAt);
     this.#offset -= aheadMs;
+    // Another process has begun with a clock that was ahead: so much has not passed.
+    if (clock.knownSince === kept.livedAt) this.#heldMs += aheadMs;
   }
 
   /** A wall clock that was set back since the start was ahead at the start: then less has passed unseen. */

@@ -41,7 +41,7 @@ describe("nextRetryState()", () => {
         arrivedAt: now - age,
       },
       why,
-      { now, open: null, judgedAt: never, ...service },
+      { now, knownSince: 0, open: null, judgedAt: never, ...service },
     );
 
   it.each<[NoVerdict, ServiceState["open"], boolean]>([

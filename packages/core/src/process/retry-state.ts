@@ -17,7 +17,9 @@ export type NoVerdict = WithoutVerdict | "not asked";
 
 /** The known state of the service. */
 export interface ServiceState {
+  /** Lived time, and since when this process has seen it pass. */
   readonly now: number;
+  readonly knownSince: number;
   /** Why the circuit breaker is open; null while it is closed. */
   readonly open: Outage | null;
   /** When the service last gave a verdict; `-Infinity` when it never did. */

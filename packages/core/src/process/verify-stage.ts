@@ -191,7 +191,9 @@ export class VerifyStage {
 
   #known(job: Job, why: NoVerdict): Pick<Unanswered, "state" | "service" | "openMs"> {
     const { open, openMs } = this.#breaker;
-    const service = { now: this.#options.clock.now(), open, judgedAt: this.#judgedAt };
+    const { clock } = this.#options;
+    const [now, judgedAt] = [clock.now(), this.#judgedAt];
+    const service = { now, knownSince: clock.knownSince, open, judgedAt };
     return { state: nextRetryState(job, why, service), service, openMs };
   }
 }

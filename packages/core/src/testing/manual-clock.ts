@@ -30,6 +30,7 @@ export function manualClock(start: number = Date.now()): ManualClock {
     running: () => now,
     wallNow: () => now,
     wallOffset: 0,
+    knownSince: 0,
     setTimeout(callback, ms) {
       timers.set(++last, { at: now + Math.max(0, ms), callback });
       return last;

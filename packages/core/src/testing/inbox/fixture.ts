@@ -226,5 +226,12 @@ function ownClock(): ManualClock {
     throw new Error("The store keeps its own time: this case must be skipped for it");
   };
   const { now } = systemClock;
-  return { ...systemClock, advance, pending: 0, running: now, wallNow: now, wallOffset: 0 };
+  return {
+    ...systemClock,
+    advance,
+    pending: 0,
+    ...{ running: now, wallNow: now },
+    wallOffset: 0,
+    knownSince: 0,
+  };
 }

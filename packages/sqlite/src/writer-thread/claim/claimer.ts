@@ -90,12 +90,15 @@ export class Claimer {
 
   /** Claims waiting deliveries; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
+    for (const consumer of this.consumers.begun()) {
+      const receiver = this.#receivers.idOf(consumer.receiver);
+      this.#queue.hasten({ ...consumer, receiver });
+      consumer.hastened = true;
+    }
     for (const consumer of this.consumers.toServe()) {
       const { stage, now, credit, spent, left } = consumer;
       const receiver = this.#receivers.idOf(consumer.receiver);
       const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));
-      if (stage === "verify" && !consumer.hastened) this.#queue.hasten({ receiver, stage, now });
-      consumer.hastened = true;
       consumer.dueAt = this.#queue.promote({ receiver, stage, now });
       const seqs = this.#queue.next({ receiver, stage, now }, limit);
       let claimed = 0;

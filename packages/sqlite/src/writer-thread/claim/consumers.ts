@@ -42,6 +42,11 @@ export class Consumers {
     });
   }
 
+  /** The consumers of the verify stage that have just begun. */
+  begun(): readonly ActiveConsumer[] {
+    return this.#active.filter(({ hastened, stage }) => stage === "verify" && !hastened);
+  }
+
   /** The consumers with credit whose queues may not be empty. */
   toServe(): readonly ActiveConsumer[] {
     return this.#active.filter((one) => one.credit > one.spent && !hasNothingDue(one));
