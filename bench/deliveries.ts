@@ -43,6 +43,7 @@ function deliveryOf(number: number): NewDelivery {
     id: `0${eight(number)}${"0".repeat(17)}`,
     receiver: receiverName,
     receivedAt: Date.now(),
+    arrivedAt: Date.now(),
     key: randomBytes(24),
     signature: signatureOf(eight(number)),
     url: "/webhooks/reports",

@@ -4,7 +4,7 @@ CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
     receiver INTEGER NOT NULL REFERENCES receiver,
-    received_at INTEGER NOT NULL,
+    arrived_at INTEGER NOT NULL,
     ack_ms REAL NOT NULL,
     state INTEGER NOT NULL,
     -- Where it waits or is leased: see queue.ts. Null at the end of its way.
@@ -47,6 +47,13 @@ CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS 
 CREATE INDEX delivery_state ON delivery (receiver, state, id);
 
 CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
+
+CREATE TABLE lived (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    lived_at INTEGER NOT NULL,
+    wall_at INTEGER NOT NULL,
+    held_ms INTEGER NOT NULL
+  );
 
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,

@@ -18,7 +18,7 @@ async function cameAgo({ inbox, receiver }: Stage, minutes: number, many: number
     const id = `${idAt(receivedAt)}${String(number).padStart(16, "0")}`;
     const parts = { key: null, signature: null, context: null, url: "/", headers: {} };
     await inbox.add(
-      { ...parts, id, receiver: "reports", receivedAt, body, ackMs },
+      { ...parts, id, receiver: "reports", receivedAt, arrivedAt: receivedAt, body, ackMs },
       { to: "verified", verification: "valid", type: "report.complete", reportId: null },
     );
   }

@@ -61,7 +61,15 @@ export async function passAnHour({ inbox, receiver }: Stage): Promise<void> {
       const ackMs = (number % 17 === 0 ? 40 : 2) + ((number * 13) % 10) / 4;
       await inbox.add(
         {
-          ...{ id, receiver: "reports", receivedAt, body, ackMs, headers: {} },
+          ...{
+            id,
+            receiver: "reports",
+            receivedAt,
+            arrivedAt: receivedAt,
+            body,
+            ackMs,
+            headers: {},
+          },
           ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
         },
         { ...arrival, reportId },

@@ -35,11 +35,13 @@ export class App {
   #thread: Thread | null = null;
   #stoodMs = 0;
 
-  constructor(around: Surroundings, number: number) {
+  /** `wrongMs` is by how much its clock is ahead. */
+  constructor(around: Surroundings, number: number, wrongMs: number) {
     const { time, ledger, service, disk, product, setup, chance } = around;
     this.#around = around;
     this.number = number;
     const realm = new Realm(time, chance);
+    realm.wrongMs = wrongMs;
     this.#realm = realm;
     const begin = (workerData: unknown): Thread => {
       this.#thread = new Thread({ time, chance, disk, product }, realm, workerData);
@@ -67,7 +69,9 @@ export class App {
         fetch: service.fetchFor(realm),
       }),
       inbox: setup.store === "sqlite" ? exported.sqliteInbox(disk.path) : exported.memoryInbox(),
-      clock: { now: realm.now, setTimeout: realm.setTimeout, clearTimeout: realm.clearTimeout },
+      ...(setup.givesClock && {
+        clock: { now: realm.now, setTimeout: realm.setTimeout, clearTimeout: realm.clearTimeout },
+      }),
       logger: { warn: log("warn"), error: log("error") },
     });
     const taker = handlerOf(around, { realm, process: number, exported });
@@ -165,6 +169,13 @@ export class App {
     this.#around.ledger.tell(this.#name, "is told to end");
     await this.#receiver.close();
     this.#around.ledger.tell(this.#name, "has ended");
+  }
+
+  /** Its clock is set: ahead by so many milliseconds. */
+  setClock(ms: number): void {
+    if (!this.alive) return;
+    this.#around.ledger.tell(this.#name, `has a clock that is off by ${ms} ms`);
+    this.#realm.wrongMs = ms;
   }
 
   /** Nothing of it happens any more. */

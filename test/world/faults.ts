@@ -1,4 +1,5 @@
 import type { Chance } from "./chance.ts";
+import { wrongBy } from "./clocks.ts";
 import type { DiskMode } from "./disk.ts";
 import type { ServiceMode } from "./service.ts";
 import type { Owner } from "./time.ts";
@@ -37,6 +38,24 @@ export function planFaults(world: World, chance: Chance): void {
     const longMs = chance.one([200_000, 400_000, 4_000_000]);
     const mode = chance.weighed(services);
     world.time.in(chance.below(lengthMs), () => serviceFault(world, mode, longMs));
+  }
+}
+
+/** Plans when clocks are set to a wrong time, and right again: of one process or of all. */
+export function planClocks(world: World, chance: Chance): void {
+  const { hasWrongClocks, lengthMs } = world.setup;
+  if (!hasWrongClocks) return;
+  for (let left = chance.between(1, 5); left > 0; left--) {
+    const ms = wrongBy(chance);
+    const lasts = chance.yes(50) ? chance.below(3_000) : chance.below(lengthMs);
+    const ofAll = chance.yes(50);
+    world.time.in(chance.below(lengthMs), () => {
+      const some = ofAll ? [...world.apps] : world.apps.slice(0, 1);
+      for (const app of some) app.setClock(ms);
+      world.time.in(lasts, () => {
+        for (const app of some) app.setClock(0);
+      });
+    });
   }
 }
 

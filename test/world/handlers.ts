@@ -24,7 +24,7 @@ export function handlerOf(around: Surroundings, place: Place): (name: string) =>
       const notification = ledger.notifications[n];
       // Of a process that is gone nothing goes on.
       if (!realm.alive || notification === undefined) return new Promise(() => {});
-      const run: Run = { n, id, handler, attempt, process, startedAt: realm.now(), ended: null };
+      const run: Run = { n, id, handler, attempt, process, startedAt: time.now, ended: null };
       const before = ledger.runs.filter((one) => one.n === n && one.handler === handler).length;
       ledger.runs.push(run);
       const isTest = notification.kind === "test" && verification === "unsigned";

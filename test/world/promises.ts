@@ -24,7 +24,9 @@ export function brokenPromises(world: World, { entries, counts }: Contents): str
   return [
     ...ledger.notifications.flatMap((notification) => {
       const own = stored.filter((one) => one.notification === notification);
-      return [...ofAnswers(notification, byId), ...ofNumber(notification, own)];
+      // To a process that begins with a wrong clock, a day may have passed.
+      const twice = setup.hasWrongClocks ? [] : ofNumber(notification, own);
+      return [...ofAnswers(notification, byId), ...twice];
     }),
     ...stored.flatMap((one) => ofState(world, one).map((broken) => `${nameOf(one)} ${broken}`)),
     ...states.flatMap((state) => {
@@ -114,7 +116,9 @@ function ofCompletion({ setup }: World, { history }: EntryDetails, runs: readonl
   const [done] = handled;
   if (done === undefined) return [];
   const completedAt = done.at.getTime() + done.ms;
-  const again = runs.filter((run) => run.handler === first && run.startedAt > completedAt);
+  const again = setup.hasWrongClocks
+    ? []
+    : runs.filter((run) => run.handler === first && run.startedAt > completedAt);
   return [
     ...(handled.length > 1 ? [`was completed ${handled.length} times`] : []),
     ...(again.length > 0

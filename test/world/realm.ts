@@ -47,6 +47,7 @@ export class Realm implements Owner {
   readonly #timers = new Set<Timer>();
   #gone = false;
   #standsUntil = 0;
+  #wrongMs = 0;
 
   constructor(time: Time, chance: Chance, parent: Realm | null = null) {
     this.#time = time;
@@ -79,7 +80,17 @@ export class Realm implements Owner {
     this.#gone = true;
   }
 
-  readonly now = (): number => this.#time.now;
+  /** What its clock shows. */
+  readonly now = (): number => this.#time.now + this.wrongMs;
+
+  /** By how much its clock is ahead. */
+  get wrongMs(): number {
+    return this.#parent?.wrongMs ?? this.#wrongMs;
+  }
+
+  set wrongMs(ms: number) {
+    this.#wrongMs = ms;
+  }
 
   readonly setTimeout = (
     run: (...values: unknown[]) => void,

@@ -22,7 +22,10 @@ export function unfounded(
 ): string[] {
   const { ledger, setup } = world;
   const { kind, signature, triggeredAt } = notification;
-  const receivedAt = entry.receivedAt.getTime();
+  // What an entry says is what a clock showed that may have been wrong.
+  const receivedAt = setup.hasWrongClocks
+    ? (notification.acknowledgedAt ?? Number.POSITIVE_INFINITY)
+    : entry.receivedAt.getTime();
   const answers = ledger.verdicts.filter((one) => one.signature === signature);
   const failures = runs.filter(({ ended }) => ended?.how !== "succeed" && ended?.how !== "dawdle");
   const is = (true_: boolean, otherwise: string): string[] => (true_ ? [] : [otherwise]);
@@ -45,7 +48,7 @@ export function unfounded(
       const odd = answers.filter(({ status }) => oddOnes.includes(status ?? 0)).length;
       const asked = entry.history.filter(({ stage }) => stage === "verify").at(-1);
       const patient = (asked?.at.getTime() ?? 0) - receivedAt >= patienceMs;
-      return is(odd >= oddAnswers || patient, "was given up too early");
+      return is(odd >= oddAnswers || patient || setup.hasWrongClocks, "was given up too early");
     }
     case "no_handler":
       return is(kind === "unknown" && !setup.takesAll, "has a handler");

@@ -1,5 +1,5 @@
 import type { App, Contents } from "./app.ts";
-import { planFaults } from "./faults.ts";
+import { planClocks, planFaults } from "./faults.ts";
 import type { Product } from "./product.ts";
 import { brokenPromises } from "./promises.ts";
 import { planStrangers, planTraffic, sendInCalm } from "./traffic.ts";
@@ -39,6 +39,7 @@ async function live(world: World): Promise<void> {
   planTraffic(world, world.plan);
   planStrangers(world, world.strangers);
   planFaults(world, world.plan);
+  planClocks(world, world.clocks);
   await wait(world, world.setup.lengthMs);
   world.endFaults();
   await untilCalm(world);

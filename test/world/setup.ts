@@ -19,13 +19,17 @@ export interface Setup {
   readonly kinds: Kinds;
   /** Whether faults may last so long that signatures expire. */
   readonly isLong: boolean;
+  /** Whether clocks are set while processes run, and are wrong when they begin. */
+  readonly hasWrongClocks: boolean;
+  /** Whether the receiver is given its clock, or takes the system's. */
+  readonly givesClock: boolean;
 }
 
 /** How often a handler is tried. */
 export const attempts = 4;
 
 /** Decides what kind of world it is. */
-export function newSetup(chance: Chance): Setup {
+export function newSetup(chance: Chance, clocks: Chance): Setup {
   const keeps = chance.yes(93);
   const store = keeps && chance.yes(85) ? "sqlite" : "memory";
   const processes = store === "sqlite" && chance.yes(25) ? 2 : 1;
@@ -51,5 +55,7 @@ export function newSetup(chance: Chance): Setup {
       ...{ forged: 18, unsigned: 4, test: 7 },
     },
     isLong,
+    hasWrongClocks: clocks.yes(30),
+    givesClock: clocks.yes(50),
   };
 }

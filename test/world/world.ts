@@ -1,5 +1,6 @@
 import { App } from "./app.ts";
 import { Chance } from "./chance.ts";
+import { wrongBy } from "./clocks.ts";
 import { Disk } from "./disk.ts";
 import { Ledger } from "./ledger.ts";
 import type { Product } from "./product.ts";
@@ -24,6 +25,8 @@ export class World {
   readonly calm: Chance;
   /** For what strangers send. */
   readonly strangers: Chance;
+  /** For what happens to clocks. */
+  readonly clocks: Chance;
   readonly #chance: Chance;
   readonly #product: Product;
   readonly #ending = new Set<App>();
@@ -32,11 +35,12 @@ export class World {
 
   constructor(seed: number, product: Product) {
     this.strangers = new Chance(seed * 4);
+    this.clocks = new Chance(seed * 4 + 2 ** 30);
     this.plan = new Chance(seed * 4 + 1);
     this.#chance = new Chance(seed * 4 + 2);
     this.calm = new Chance(seed * 4 + 3);
     this.#product = product;
-    this.setup = newSetup(this.plan);
+    this.setup = newSetup(this.plan, this.clocks);
     this.service = new Service(this.time, this.#chance, this.ledger);
     this.disk = new Disk(this.#chance);
   }
@@ -119,6 +123,9 @@ export class World {
   #start(): void {
     const { time, ledger, service, disk, setup } = this;
     const around = { time, ledger, service, disk, setup, product: this.#product };
-    this.apps.push(new App({ ...around, chance: this.#chance }, this.#started++));
+    const wrongMs = setup.hasWrongClocks && this.clocks.yes(40) ? wrongBy(this.clocks) : 0;
+    const app = new App({ ...around, chance: this.#chance }, this.#started++, wrongMs);
+    this.apps.push(app);
+    if (wrongMs !== 0) time.in(this.clocks.between(5, 20_000), () => app.setClock(0));
   }
 }

@@ -16,8 +16,15 @@ import type {
   Stage,
   Summary,
   SummaryQuery,
+  TimeMark,
 } from "@reporthook/core";
-import { detailsOf, newStoredDelivery, notFound, states } from "@reporthook/core/store";
+import {
+  detailsOf,
+  newStoredDelivery,
+  notFound,
+  ShownChanges,
+  states,
+} from "@reporthook/core/store";
 import { discard, release } from "./admin/admin.ts";
 import { prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
@@ -68,6 +75,7 @@ class BullmqInbox implements Inbox {
   readonly #meters = new Map<string, BacklogMeter>();
   readonly #notices = new Notices();
   readonly #consumers = new Set<Consumer>();
+  readonly #shown = new ShownChanges();
   #closing: Promise<void> | null = null;
 
   constructor(settings: BullmqSettings) {
@@ -106,10 +114,10 @@ class BullmqInbox implements Inbox {
   }
 
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
-    const { leaseMs, place, prefix, retention } = this.#settings;
+    const { leaseMs, place, prefix } = this.#settings;
     const source = {
       ...{ meter: this.#meter(options.receiver), notices: this.#notices },
-      ...{ leaseMs, handledMs: retention.handledMs },
+      ...{ leaseMs, shown: this.#shown },
       // New work can't use a connection that is closing.
       closed: async () => await this.#closing,
       explained: (error: unknown) => serverErrorOf(error, place, prefix),
@@ -126,14 +134,17 @@ class BullmqInbox implements Inbox {
   get(id: string, receiver?: string): Promise<EntryDetails | null> {
     return this.#session.ask(async ({ receivers }) => {
       const found = await receivers.find(id, receiver);
-      return found === null ? null : detailsOf(found.jobState.stored);
+      if (found === null) return null;
+      return this.#shown.show(detailsOf(found.jobState.stored, await receivers.wallOffset()));
     });
   }
 
   list(query: InboxQuery = {}): Promise<Entry[]> {
-    return this.#session.ask(async ({ receivers }) =>
-      list(await receivers.some(query.receiver), query),
-    );
+    return this.#session.ask(async ({ receivers }) => {
+      const wallOffset = await receivers.wallOffset();
+      const entries = await list(await receivers.some(query.receiver), query, wallOffset);
+      return entries.map((entry) => this.#shown.show(entry));
+    });
   }
 
   summary(query: SummaryQuery): Promise<Summary> {
@@ -159,7 +170,8 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
   }
 
-  release(query: ReleaseQuery): Promise<number> {
+  release(given: ReleaseQuery): Promise<number> {
+    const query = { ...given, now: this.#shown.after(given.now) };
     const { receiver } = query;
     return this.#session.ask(({ receivers }) =>
       release(receivers.look(receiver), this.#meter(receiver), query),
@@ -188,6 +200,10 @@ class BullmqInbox implements Inbox {
       }
       return pruned;
     });
+  }
+
+  keepTime(mark: TimeMark): Promise<TimeMark> {
+    return this.#session.ask(({ receivers }) => receivers.keepTime(mark));
   }
 
   async health(): Promise<InboxHealth> {

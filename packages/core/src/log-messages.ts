@@ -199,6 +199,12 @@ export const messages = {
    * fails](operating.md#when-the-inbox-fails).
    */
   notPruned: "Expired deliveries not pruned; retrying.",
+  /**
+   * (warn, once a minute) The wall clock moved by `ms` milliseconds more than time has passed. After sleep there is nothing to do;
+   * else have the machine's clock kept right, with NTP. Times are shown as the wall clock shows them.
+   */
+  clockSet:
+    "The clock was set, or the machine slept: delays, ages and retention go on by the time that has passed here.",
   /** (error) A hook of `observe` threw `error`, or the inbox could not be closed. */
   unexpected: "Processing failed unexpectedly.",
   /**

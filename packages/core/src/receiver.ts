@@ -9,6 +9,7 @@ import { newStatus, watchHealth } from "./inbox/health.ts";
 import { referenceCountOf } from "./inbox/inbox-reference-count.ts";
 import { receiverInbox } from "./inbox/receiver-inbox.ts";
 import { reserveName } from "./inbox/receiver-names.ts";
+import { oncePerMinute } from "./lib/log.ts";
 import { assertMs } from "./lib/validate.ts";
 import { messages } from "./log-messages.ts";
 import { Reporter } from "./observe/reporter.ts";
@@ -120,6 +121,7 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
     verify: new VerifyStage({ ...settings, recognizer, instrumentation, status }),
     handle: new HandleStage({ ...settings, recognizer, instrumentation, registrations }),
   };
+  tellSteps(settings);
   const pruner = new Pruner(settings);
   const firstAttempts = new FirstAttempts();
   const connections = new Connections(settings.clock);
@@ -165,6 +167,15 @@ async function endWork(
     await referenceCountOf(inbox).release(clock, Math.min(timeoutMs, until - clock.now()));
     await told;
   }
+}
+
+/** Has a wall clock that was set logged, and kept in mind by the inbox. */
+function tellSteps({ clock, logger, time }: ReceiverSettings): void {
+  const tell = oncePerMinute(clock, logger.warn);
+  time.clock.onStep = (ms) => {
+    tell({ ms }, messages.clockSet);
+    void time.keep();
+  };
 }
 
 function warnAtCreation({ ack, client, logger }: ReceiverSettings, isInboxGiven: boolean): void {

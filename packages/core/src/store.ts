@@ -25,7 +25,7 @@ export {
   summarize,
   zeroCounts,
 } from "./inbox/query.ts";
-export { receiverInbox } from "./inbox/receiver-inbox.ts";
+export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
 export {
   dayMs,
   isOver,
@@ -34,6 +34,7 @@ export {
   type RetentionOptions,
   retentionOf,
 } from "./inbox/retention.ts";
+export { ShownChanges } from "./inbox/shown-changes.ts";
 export {
   attemptOutcome,
   detailsOf,
@@ -46,6 +47,7 @@ export {
   applyOutcome,
   assertParked,
   assertReleasable,
+  type Moment,
   notFound,
   notWaiting,
   reopen,
@@ -53,7 +55,9 @@ export {
 export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
+export { LivedClock } from "./lib/lived-clock.ts";
 export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
 export { Standstill, signMs, standstillMs } from "./lib/standstill.ts";
+export { laterMark, noMark, Timekeeper } from "./lib/timekeeper.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

@@ -3,6 +3,7 @@ import type { Parse } from "../src/events/recognize.ts";
 import { Recognizer } from "../src/events/recognizer.ts";
 import type { Job } from "../src/inbox/delivery.ts";
 import { newStatus, type Status } from "../src/inbox/health.ts";
+import { LivedClock } from "../src/lib/lived-clock.ts";
 import { loggerOf } from "../src/lib/log.ts";
 import { type HandleOptions, HandleStage } from "../src/process/handle-stage.ts";
 import type { Registration } from "../src/process/handlers.ts";
@@ -29,7 +30,7 @@ export function testStages(
   const status = newStatus();
   const options: VerifyOptions & HandleOptions = {
     client: { authorize: async () => authorize() } as VerifyOptions["client"],
-    clock,
+    clock: new LivedClock(clock),
     logger: loggerOf("reports", {}),
     redact: (text) => text.replaceAll("canary", "[api key]"),
     recognizer: new Recognizer(parse),
@@ -50,6 +51,7 @@ export function testStages(
     type: null,
     reportId: null,
     receivedAt: new Date(clock.now()),
+    arrivedAt: clock.now(),
     attempts: 0,
     nextAttemptAt: null,
     lastError: null,

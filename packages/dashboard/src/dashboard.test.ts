@@ -66,7 +66,14 @@ describe("a logger", () => {
     const id = "0".repeat(26);
     await inbox.add(
       {
-        ...{ id, receiver: "reports", receivedAt: Date.now(), body: new Uint8Array(), ackMs: 1 },
+        ...{
+          id,
+          receiver: "reports",
+          receivedAt: Date.now(),
+          arrivedAt: Date.now(),
+          body: new Uint8Array(),
+          ackMs: 1,
+        },
         ...{ key: null, signature: null, context: null, url: "/webhooks/reports", headers: {} },
       },
       { to: "held", reason: { code: "unsigned", message: "It came without a signature" } },

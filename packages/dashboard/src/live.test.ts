@@ -70,7 +70,15 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
   const held = { code: "unsigned", message: "It came without a signature" } as const;
   await inbox.add(
     {
-      ...{ id, receiver: "reports", receivedAt: Date.now(), body, ackMs: 1, headers: {} },
+      ...{
+        id,
+        receiver: "reports",
+        receivedAt: Date.now(),
+        arrivedAt: Date.now(),
+        body,
+        ackMs: 1,
+        headers: {},
+      },
       ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
     },
     { to: "held", reason: held },
@@ -114,7 +122,14 @@ it("has all of a body that is shown in part, without its secrets", async () => {
   const long = { rows: Array(60_000).fill(7), token: "hush" };
   await inbox.add(
     {
-      ...{ id, receiver: "reports", receivedAt: Date.now(), ackMs: 1, headers: {} },
+      ...{
+        id,
+        receiver: "reports",
+        receivedAt: Date.now(),
+        arrivedAt: Date.now(),
+        ackMs: 1,
+        headers: {},
+      },
       ...{ key: null, signature: null, context: null, url: "/webhooks/reports" },
       body: new TextEncoder().encode(JSON.stringify(long)),
     },

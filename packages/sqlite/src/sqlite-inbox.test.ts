@@ -463,7 +463,7 @@ describe.concurrent("sqliteInbox", () => {
     other.exec("PRAGMA busy_timeout = 3000; BEGIN IMMEDIATE");
     const adding = Promise.all(Array.from({ length: 5 }, () => put()));
     await new Promise((resolve) => setTimeout(resolve, heartbeatMs));
-    other.exec("UPDATE delivery SET queue = 1, rank = received_at WHERE queue = 6");
+    other.exec("UPDATE delivery SET queue = 1, rank = arrived_at WHERE queue = 6");
     other.exec("DELETE FROM owner; COMMIT");
     other.close();
     await adding;
@@ -611,7 +611,7 @@ describe.concurrent("sqliteInbox", () => {
       const inbox = sqliteInbox(${path});
       await inbox.open();
       const body = new Uint8Array(10);
-      const delivery = { id: "1", receiver: "a", receivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, ackMs: 0, body };
+      const delivery = { id: "1", receiver: "a", receivedAt: 0, arrivedAt: 0, key: null, signature: "s", url: "/", context: null, headers: {}, ackMs: 0, body };
       const added = inbox.add(delivery, { to: "received" });
       structuredClone(body.buffer, { transfer: [body.buffer] });
       await added.catch(({ code }) => console.log(code));

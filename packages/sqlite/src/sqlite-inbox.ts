@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import type {
   AddResult,
@@ -19,18 +18,12 @@ import type {
   Stage,
   Summary,
   SummaryQuery,
+  TimeMark,
 } from "@reporthook/core";
-import {
-  assertKnownKeys,
-  describe,
-  type RetentionOptions,
-  retentionOf,
-} from "@reporthook/core/store";
-import { loadDriver } from "./database/driver.ts";
-import { checkPath } from "./main-thread/check-path.ts";
+import { describe, ShownChanges } from "@reporthook/core/store";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
 import { inboxFailed } from "./main-thread/inbox-failed.ts";
-import { realPath } from "./main-thread/real-path.ts";
+import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
 import {
@@ -40,17 +33,7 @@ import {
   type StoreOptions,
 } from "./protocol/protocol.ts";
 
-/** Options of {@link sqliteInbox}. */
-export interface SqliteInboxOptions {
-  /**
-   * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
-   */
-  readonly driver?: string | undefined;
-  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: RetentionOptions | undefined;
-  /** Whether a file may be created or migrated: true. A tool that only reads passes false. */
-  readonly migrate?: boolean | undefined;
-}
+export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
 /**
  * An inbox in one SQLite file: acknowledged deliveries are on the disk. It writes in a separate thread, so that requests do not
@@ -76,6 +59,7 @@ class SqliteInbox implements Inbox {
     finds: "everything",
   };
   readonly #options: StoreOptions;
+  readonly #shown = new ShownChanges();
   readonly #consumers: ConsumerGroup;
   #client: ThreadClient | null = null;
   #closing: Promise<void> | null = null;
@@ -83,18 +67,10 @@ class SqliteInbox implements Inbox {
   #counts: ReceiverCounts = new Map();
 
   constructor(path: string, options: SqliteInboxOptions) {
-    assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
-    const { driver, retention, migrate = true } = options;
-    checkPath(path);
-    if (typeof migrate !== "boolean") {
-      throw new TypeError(`sqliteInbox: migrate must be true or false, not ${String(migrate)}`);
-    }
-    const { module } = loadDriver(driver);
-    const file = realPath(resolve(path));
-    const checked = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver: module, migrate, retention: checked };
-    this.identity = `sqlite:${file}`;
+    this.#options = storeOptionsOf(path, options);
+    this.identity = `sqlite:${this.#options.path}`;
     this.#consumers = new ConsumerGroup({
+      shown: this.#shown,
       holdsLeases: () => this.#connect().holdsLeases(),
       complete: (recording) => {
         try {
@@ -128,11 +104,13 @@ class SqliteInbox implements Inbox {
   }
 
   async get(id: string, receiver?: string): Promise<EntryDetails | null> {
-    return (await this.#connect().call({ ask: "get", id, receiver })) as EntryDetails | null;
+    const found = await this.#connect().call({ ask: "get", id, receiver });
+    return this.#shown.show(found as EntryDetails | null);
   }
 
   async list(query: InboxQuery = {}): Promise<Entry[]> {
-    return (await this.#connect().call({ ask: "list", query })) as Entry[];
+    const found = (await this.#connect().call({ ask: "list", query })) as Entry[];
+    return found.map((entry) => this.#shown.show(entry));
   }
 
   async summary(query: SummaryQuery): Promise<Summary> {
@@ -154,7 +132,8 @@ class SqliteInbox implements Inbox {
     return (await this.#connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
   }
 
-  async release(query: ReleaseQuery): Promise<number> {
+  async release(given: ReleaseQuery): Promise<number> {
+    const query = { ...given, now: this.#shown.after(given.now) };
     let [all, after] = [0, ""];
     // A client that is closed meanwhile is not opened again for the rest.
     const client = this.#connect();
@@ -178,6 +157,10 @@ class SqliteInbox implements Inbox {
       deleted += step.pruned;
       if (!step.more) return deleted;
     }
+  }
+
+  async keepTime(mark: TimeMark): Promise<TimeMark> {
+    return (await this.#connect().call({ ask: "keepTime", mark })) as TimeMark;
   }
 
   async health(): Promise<InboxHealth> {

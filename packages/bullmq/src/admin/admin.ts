@@ -147,6 +147,7 @@ async function retry(found: Found, now: number): Promise<void> {
   if (stored.dueAt <= now || !(await job.isDelayed())) {
     throw notWaiting(stored.id);
   }
+  await job.updateData(dataOf({ ...jobState, stored: { ...stored, dueAt: now } }, job.data.body));
   await job.promote().catch((error: unknown) => {
     throw isLost(error) ? notWaiting(stored.id) : error;
   });

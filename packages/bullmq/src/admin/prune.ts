@@ -1,6 +1,7 @@
 import { dayMs, type Retention } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
 import {
+  type DeliveryJob,
   type Found,
   foundIn,
   type Place,
@@ -10,7 +11,6 @@ import {
 import { forget, idsFor } from "./parked.ts";
 
 const atOnce = 100;
-const maxPruned = 10_000;
 
 /**
  * Deletes deliveries whose retention is over; calls `tellLost` for parked ones whose record was lost. Resolves to their number.
@@ -21,14 +21,14 @@ export async function prune(
   now: number,
   tellLost: (id: string) => void,
 ): Promise<number> {
-  const cleaned = await Promise.all([
-    queues.of("handle").clean(handledMs, maxPruned, "completed"),
+  const ended = await Promise.all([
+    pruneEnded(queues, "handle", "completed", now - handledMs),
     // Its dedupe key would go with it.
-    queues.of("verify").clean(Math.max(handledMs, dayMs), maxPruned, "completed"),
-    queues.of("verify").clean(dayMs, maxPruned, "failed"),
-    queues.of("handle").clean(dayMs, maxPruned, "failed"),
+    pruneEnded(queues, "verify", "completed", now - Math.max(handledMs, dayMs)),
+    pruneEnded(queues, "verify", "failed", now - dayMs),
+    pruneEnded(queues, "handle", "failed", now - dayMs),
   ]);
-  let pruned = cleaned.flat().length;
+  let pruned = ended.reduce((sum, count) => sum + count, 0);
   for (const place of parkedQueues) {
     for (const [reason, priority] of parkedPriorities) {
       const keptMs = place === "unsigned" || reason === "unsigned" ? dayMs : parkedMs;
@@ -42,6 +42,28 @@ export async function prune(
   const tests = () => queues.of("unsigned").getRanges(["wait"], 0, atOnce - 1, true);
   const isOver = ({ jobState }: Found) => jobState.stored.changedAt < now - dayMs;
   return pruned + (await pruneOldest(queues, "unsigned", tests, isOver, () => {}));
+}
+
+/** Deletes the oldest ended jobs that changed before a moment; BullMQ itself would go by the wall clock. */
+async function pruneEnded(
+  queues: ReceiverQueues,
+  place: Place,
+  type: "completed" | "failed",
+  before: number,
+): Promise<number> {
+  const queue = queues.of(place);
+  let pruned = 0;
+  for (;;) {
+    const ids = await queue.getRanges([type], 0, atOnce - 1, true);
+    const jobs = await Promise.all(ids.map((id) => queue.getJob(id)));
+    const isKept = (job: DeliveryJob | undefined): boolean =>
+      job !== undefined && foundIn(place, job).jobState.stored.changedAt >= before;
+    const kept = jobs.findIndex(isKept);
+    const over = kept < 0 ? ids : ids.slice(0, kept);
+    await Promise.all(over.map((id) => queue.remove(id)));
+    pruned += over.length;
+    if (over.length < atOnce) return pruned;
+  }
 }
 
 /** Prunes oldest first, and stops at the first delivery whose retention is not over. */

@@ -63,7 +63,11 @@ export async function eachId(
 }
 
 /** The entries that a query finds, in its order. */
-export async function list(all: readonly ReceiverQueues[], query: InboxQuery): Promise<Entry[]> {
+export async function list(
+  all: readonly ReceiverQueues[],
+  query: InboxQuery,
+  wallOffset: number,
+): Promise<Entry[]> {
   const { type, reportId, reason, newestFirst = false, limit = 100 } = query;
   const { first, below } = idRange(query);
   // Only parked and rejected deliveries have a reason.
@@ -106,26 +110,26 @@ export async function list(all: readonly ReceiverQueues[], query: InboxQuery): P
         (type === undefined || type === stored.type) &&
         (reportId === undefined || reportId === stored.reportId) &&
         (reason === undefined || reason === stored.reason?.code);
-      if (fits) entries.push(entryOf(stored));
+      if (fits) entries.push(entryOf(stored, wallOffset));
     }
   }
   return entries.slice(0, limit);
 }
 
-/** The time of receipt of the oldest delivery in a state, among the first and last thousand of its sets. */
-export async function oldestOf(queues: ReceiverQueues, state: State): Promise<Date | null> {
+/** The id of the oldest delivery in a state, among the first and last thousand of its sets. */
+export async function oldestOf(queues: ReceiverQueues, state: State): Promise<string | null> {
   const ids: string[] = [];
   for (const { place, types } of whereOf[state]) {
     for (const type of types)
       ids.push(...(await queues.of(place).getRanges([type], 0, peek, true)));
   }
-  const smallest = ids.filter(isId).sort()[0];
-  return smallest === undefined ? null : new Date(timeOf(smallest));
+  return ids.filter(isId).sort()[0] ?? null;
 }
 
-/** The time of receipt of the oldest waiting delivery. */
+/** When the oldest waiting delivery arrived. */
 export async function oldestWaiting(queues: ReceiverQueues): Promise<Date | null> {
-  const dates = await Promise.all([oldestOf(queues, "received"), oldestOf(queues, "verified")]);
-  const times = dates.flatMap((date) => (date === null ? [] : [date.getTime()]));
+  const ids = await Promise.all([oldestOf(queues, "received"), oldestOf(queues, "verified")]);
+  const found = await Promise.all(ids.map((id) => (id === null ? null : queues.find(id))));
+  const times = found.flatMap((one) => (one === null ? [] : [one.jobState.stored.arrivedAt]));
   return times.length === 0 ? null : new Date(Math.min(...times));
 }

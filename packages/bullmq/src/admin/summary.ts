@@ -26,7 +26,8 @@ export async function summary(
   for (const queues of all) {
     await addParked(queues, parked);
     for (const state of states) {
-      const date = await oldestOf(queues, state);
+      const id = await oldestOf(queues, state);
+      const date = id === null ? null : new Date(timeOf(id));
       if (date !== null && (oldest[state] === null || date < oldest[state])) oldest[state] = date;
       if (first >= below) continue;
       const count = (id: string): void => {

@@ -25,7 +25,7 @@ export class BacklogMeter {
   #numbers: MutableBacklog = { ...noBacklog };
   /** Additions in progress, counted in case they succeed. */
   readonly #expected: MutableBacklog = { ...noBacklog };
-  /** Due times of unsigned deliveries that this process postponed: BullMQ does not count them separately. */
+  /** When unsigned deliveries come due that this process postponed, by its running time: BullMQ does not count them separately. */
   readonly #putOff = new Map<string, number>();
   #under = 0;
   #changes = 0;
@@ -67,14 +67,15 @@ export class BacklogMeter {
       if (!recorded) return false;
       const after = backlogShareOf(stored);
       change(before, after);
-      if (after.unsignedWaiting > 0) this.#putOff.set(stored.id, stored.dueAt);
+      const dueAt = performance.now() + stored.dueAt - stored.changedAt;
+      if (after.unsignedWaiting > 0) this.#putOff.set(stored.id, dueAt);
       else this.#putOff.delete(stored.id);
       return true;
     });
   }
 
   #stillPutOff(): number {
-    const now = Date.now();
+    const now = performance.now();
     for (const [id, dueAt] of this.#putOff) if (dueAt <= now) this.#putOff.delete(id);
     return this.#putOff.size;
   }

@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
+import { applyOutcome, type ShownChanges } from "@reporthook/core/store";
 import type { Worker } from "bullmq";
 import { type DeliveryJob, foundIn, type ReceiverQueues } from "../queues/queues.ts";
 import { type Connection, inTime, openMs } from "../server/connection.ts";
 import type { BacklogMeter } from "./backlog.ts";
+import { Delays, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";
 import { againMs, JobRun, type JobRunHost } from "./job-run.ts";
 import { Locks } from "./locks.ts";
 import type { Notices } from "./notices.ts";
-import { requeueJob } from "./settle.ts";
+import { putOff, requeueJob } from "./settle.ts";
 import { Sleep } from "./sleep.ts";
 import { Takeovers } from "./takeovers.ts";
 
@@ -18,7 +20,7 @@ export interface ConsumerParts {
   readonly meter: BacklogMeter;
   readonly notices: Notices;
   readonly leaseMs: number;
-  readonly handledMs: number;
+  readonly shown: ShownChanges;
   /** Resolves once the inbox is not being closed. */
   closed(): Promise<unknown>;
   /** An error as the inbox gives it. */
@@ -49,9 +51,14 @@ export class QueueConsumer implements Consumer {
     this.#parts = parts;
     this.#locks = new Locks(stage, parts.leaseMs, () => parts.notices.lost());
     parts.notices.add(options);
-    const { meter, handledMs } = parts;
+    const { meter, shown } = parts;
     this.#host = {
-      ...{ processor, options, meter, handledMs, locks: this.#locks, sleep: this.#sleep },
+      ...{ processor, options, meter, locks: this.#locks, sleep: this.#sleep },
+      apply({ stored }, outcome, startedAt, now) {
+        const { wallOffset } = options.clock;
+        applyOutcome(stored, outcome, startedAt, { now, wallOffset });
+        stored.changedAt = shown.after(stored.changedAt);
+      },
       isStopped: () => this.#stopped,
       isAborted: () => this.#aborted,
       tell: (error) => this.#tell(error),
@@ -121,9 +128,13 @@ export class QueueConsumer implements Consumer {
     }
     const everyMs = Math.max(this.#parts.leaseMs / 3, 50);
     clearInterval(this.#heartbeat);
-    this.#heartbeat = setInterval(() => {
+    const delays = new Delays(queues.of(this.#stage), this.#stage, this.#host.options.clock);
+    const keep = (): void => {
       this.#locks.renew(queues).catch((error) => this.#tell(error));
-    }, everyMs).unref();
+      delays.keep().catch((error) => this.#tell(error));
+    };
+    this.#heartbeat = setInterval(keep, everyMs).unref();
+    delays.keep().catch((error) => this.#tell(error));
     this.#watchOthers(connection, queues, worker);
     void worker.startStalledCheckTimer().catch((error) => this.#tell(error));
     return new Fetcher(worker);
@@ -165,6 +176,11 @@ export class QueueConsumer implements Consumer {
       return undefined;
     }
     const { jobState, damage } = foundIn(place, job);
+    const early = missedDelay(jobState.stored, this.#host.options.clock);
+    if (early !== null && early > 0) {
+      await putOff(queues, { place, job, token }, early);
+      return undefined;
+    }
     return new JobRun(this.#host, queues, { place, job, token, jobState }, damage).free;
   }
 

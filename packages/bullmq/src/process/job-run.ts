@@ -1,7 +1,7 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type { Backlog, ConsumeOptions, Job, Outcome, Processor } from "@reporthook/core";
-import { applyOutcome, describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
-import { dataOf, type JobData } from "../queues/job-state.ts";
+import { describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
+import { dataOf, type JobData, type JobState } from "../queues/job-state.ts";
 import type { DeliveryJob, ReceiverQueues } from "../queues/queues.ts";
 import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
 import type { Locks, RunningJob } from "./locks.ts";
@@ -14,9 +14,10 @@ export interface JobRunHost {
   readonly processor: Processor;
   readonly options: ConsumeOptions;
   readonly meter: BacklogMeter;
-  readonly handledMs: number;
   readonly locks: Locks;
   readonly sleep: Sleep;
+  /** Applies the outcome of an attempt, with its begin and end. */
+  apply(jobState: JobState, outcome: Outcome, startedAt: number, endedAt: number): void;
   isStopped(): boolean;
   isAborted(): boolean;
   /** Reports an error to the owner of the stage. */
@@ -152,7 +153,7 @@ export class JobRun implements RunningJob {
 
   /** Runs an attempt, and applies its outcome to the delivery. */
   async #attempt(job: Job, work: () => Promise<Outcome>): Promise<Outcome> {
-    const { options, isAborted } = this.#host;
+    const { options, isAborted, apply } = this.#host;
     const startedAt = options.clock.now();
     const outcome = await new Promise<Outcome>((resolve) => {
       this.#endEarly = () => resolve(stopped);
@@ -164,7 +165,7 @@ export class JobRun implements RunningJob {
     });
     const endedAt = options.clock.now();
     await this.#recordingVerdict;
-    applyOutcome(this.held.jobState.stored, outcome, startedAt, endedAt);
+    apply(this.held.jobState, outcome, startedAt, endedAt);
     this.#settled.push({ job, outcome });
     return outcome;
   }
@@ -182,10 +183,9 @@ export class JobRun implements RunningJob {
 
   /** Records the outcome; resolves to the next job, if that returned one. */
   async #record(to: Outcome["to"]): Promise<DeliveryJob | undefined> {
-    const { handledMs, isStopped } = this.#host;
     await this.#makeLasting(async (isRepeated) => {
-      const fetchNext = this.#recordingVerdict === null && !isStopped();
-      const rest = { handledMs, fetchNext, verdict: this.#verdict, isRepeated };
+      const fetchNext = this.#recordingVerdict === null && !this.#host.isStopped();
+      const rest = { fetchNext, verdict: this.#verdict, isRepeated };
       this.#next = await settle(this.#queues, this.held, to, rest);
     });
     return this.#next;

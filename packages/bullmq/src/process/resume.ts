@@ -21,7 +21,7 @@ export async function resume(queues: ReceiverQueues, held: LockedJob): Promise<b
   const isFurther = found !== null && found.jobState.hop > jobState.hop;
   if (isFurther || !isHere(held)) {
     if (jobState.stored.state === "rejected") {
-      await settle(queues, held, "rejected", { handledMs: 0 });
+      await settle(queues, held, "rejected");
       return true;
     }
     if (!isFurther) await queues.add({ ...nextHop(jobState), stalls: -stallsOf(held) });

@@ -1,5 +1,5 @@
 import type { Outcome, ReasonCode } from "@reporthook/core";
-import { dayMs, maxUnsigned } from "@reporthook/core/store";
+import { maxUnsigned } from "@reporthook/core/store";
 import { dataOf, type JobData, type JobState, resultOf } from "../queues/job-state.ts";
 import { type DeliveryJob, placeOf, priorityIn, type ReceiverQueues } from "../queues/queues.ts";
 import { completeJob } from "../server/jobs.ts";
@@ -27,7 +27,6 @@ export function isLost(error: unknown): boolean {
 
 /** How a job is settled. */
 interface SettleOptions {
-  readonly handledMs: number;
   /** The data to store before the completion: its verdict, if that was not recorded. */
   readonly verdict?: JobData | null;
   /** Whether to take up the next job of the queue, locked with the same token. */
@@ -44,30 +43,30 @@ export async function settle(
   queues: ReceiverQueues,
   held: LockedJob,
   outcome: Outcome["to"],
-  { handledMs, verdict = null, fetchNext = false, isRepeated = false }: SettleOptions,
+  { verdict = null, fetchNext = false, isRepeated = false }: SettleOptions = {},
 ): Promise<DeliveryJob | undefined> {
   const { place, job, token, jobState } = held;
   const { stored } = jobState;
   const { backend } = queues.of(place);
   const id = job.id as string;
-  const now = Date.now();
-  const delay = outcome === "retry" ? Math.max(0, stored.dueAt - now) : 0;
+  const delay = outcome === "retry" ? Math.max(0, stored.dueAt - stored.changedAt) : 0;
   if (outcome === "retry" && placeOf(stored) === place) {
     jobState.stalls = job.stalledCounter;
     await backend.updateData(job, dataOf(jobState));
     const priority = priorityIn(place, jobState);
     if (priority !== job.priority) await backend.changePriority(id, priority);
-    await backend.moveToDelayed(id, now, delay, token, { skipAttempt: true });
+    await putOff(queues, held, delay);
     return undefined;
   }
   if (outcome === "handled" && placeOf(stored) === "handle") {
-    const keep = { age: Math.ceil(handledMs / 1_000) };
+    // Not by its age, which BullMQ reads off the wall clock: see prune().
+    const keep = { count: -1 };
     const result = resultOf(stored);
     return completeJob(queues.of(place), job, { result, keep, token, fetchNext, data: verdict });
   }
   if (outcome === "rejected") {
     await backend.updateData(job, dataOf(jobState));
-    const keep = { age: dayMs / 1_000, count: maxRejected };
+    const keep = { count: maxRejected };
     const code: ReasonCode = stored.reason?.code ?? "invalid_signature";
     await backend.moveToFailed(job, code, keep, token, false, { failedReason: code });
     return undefined;
@@ -79,6 +78,17 @@ export async function settle(
   if (!isThere) await queues.add(next, delay);
   if (placeOf(stored) === "unsigned") await bound(queues, outcome);
   return removeFromQueue(queues, held, fetchNext);
+}
+
+/** Has a job wait for `delay` milliseconds in its queue. */
+export async function putOff(
+  queues: ReceiverQueues,
+  { place, job, token }: Omit<LockedJob, "jobState">,
+  delay: number,
+): Promise<void> {
+  const { backend } = queues.of(place);
+  const id = job.id as string;
+  await backend.moveToDelayed(id, Date.now(), delay, token, { skipAttempt: true });
 }
 
 /** Deletes the oldest handled or dead unsigned deliveries beyond the maximum; dead ones are in order of their reasons. */

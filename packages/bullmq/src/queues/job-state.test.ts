@@ -5,14 +5,22 @@ import { dataOf, type JobState, jobStateOf } from "./job-state.ts";
 function retried(): JobState {
   const delivery = newStoredDelivery(
     {
-      ...{ id: "1", receiver: "a", receivedAt: 5, key: null, signature: "s", url: "/" },
+      ...{
+        id: "1",
+        receiver: "a",
+        receivedAt: 5,
+        arrivedAt: 5,
+        key: null,
+        signature: "s",
+        url: "/",
+      },
       ...{ context: null, headers: {}, body: new Uint8Array([123, 125]), ackMs: 1 },
     },
     { to: "received" },
     null,
   );
   const rest = { countsAsAttempt: true, lowPriority: true, retryState: "{}" };
-  applyOutcome(delivery, retryIn(1_000, "503", rest), 6, 7);
+  applyOutcome(delivery, retryIn(1_000, "503", rest), 6, { now: 7, wallOffset: 0 });
   return { stored: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
 }
 

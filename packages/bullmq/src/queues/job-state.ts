@@ -137,7 +137,8 @@ const orNone =
 const all = (is: Is, values: unknown): boolean => Array.isArray(values) && values.every(is);
 
 const shape: Readonly<Record<keyof Written, Is>> = {
-  ...{ id: isText, place: isNumber, receiver: isText, receivedAt: isTime, url: isText },
+  ...{ id: isText, place: isNumber, receiver: isText, url: isText },
+  ...{ receivedAt: isTime, arrivedAt: isTime },
   ...{ context: orNone(isText), ackMs: isNumber, signature: orNone(isText) },
   headers: (value) => isObject(value) && all(isText, Object.values(value)),
   state: (value) => (states as readonly unknown[]).includes(value),

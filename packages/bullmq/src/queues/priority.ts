@@ -7,10 +7,10 @@ const stepMs = 10_000;
 export const lowestPriority: number = maxPriority;
 
 /** The priority in the queue `verify`: newest first, in steps of 10 seconds. It starts over after 240 days. */
-export function verifyPriority(receivedAt: number, lowPriority: boolean): number {
+export function verifyPriority(arrivedAt: number, lowPriority: boolean): number {
   return lowPriority
     ? lowestPriority
-    : lowestPriority - 1 - (Math.floor(receivedAt / stepMs) % (lowestPriority - 1));
+    : lowestPriority - 1 - (Math.floor(arrivedAt / stepMs) % (lowestPriority - 1));
 }
 
 /** The priority of unsigned deliveries: handled after those without a priority, and counted by it. */

@@ -145,7 +145,7 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
   const state = ended ? (rejected ? "rejected" : "handled") : stored.state;
   stored.state = state;
   // The delay is over, or somebody ended it with BullMQ's tools: it waits no longer.
-  if (!ended && job.delay === 0) stored.dueAt = Math.min(stored.dueAt, Date.now());
+  if (!ended && job.delay === 0) stored.dueAt = Math.min(stored.dueAt, stored.changedAt);
   return { place, job, jobState, state, damage };
 }
 
@@ -171,7 +171,7 @@ export function placeOf(stored: StoredDelivery): Place {
 
 /** The priority that a delivery has in a queue. */
 export function priorityIn(place: Place, { stored }: JobState): number {
-  if (place === "verify") return verifyPriority(stored.receivedAt, stored.lowPriority);
+  if (place === "verify") return verifyPriority(stored.arrivedAt, stored.lowPriority);
   if (place === "handle") return handlePriority(stored.released ? null : stored.verification);
   // Without a priority, they are separate from all that have one.
   if (stored.state === "handled") return 0;

@@ -1,3 +1,5 @@
+import type { TimeMark } from "@reporthook/core";
+import { laterMark, noMark } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { type Found, ReceiverQueues } from "./queues.ts";
@@ -41,6 +43,22 @@ export class Receivers {
     await Promise.all([this.#names.add("probe", {}, { jobId: "probe", priority: 1 }), ...known]);
   }
 
+  /** Keeps a mark of lived time unless there is a later one; resolves to what is kept. */
+  async keepTime(mark: TimeMark): Promise<TimeMark> {
+    const job = await this.#names.getJob(timeId);
+    const kept = laterMark(markOf(job?.data), mark);
+    if (mark.livedAt === 0) return kept;
+    if (job === undefined) await this.#names.add(timeId, kept, { jobId: timeId, priority: 1 });
+    else await job.updateData(kept);
+    return kept;
+  }
+
+  /** Milliseconds to add to lived time for people. */
+  async wallOffset(): Promise<number> {
+    const { livedAt, wallAt } = await this.keepTime(noMark);
+    return wallAt - livedAt;
+  }
+
   async #register(receiver: string): Promise<void> {
     // A job's id must not be a number, which a receiver's name may be.
     await this.#names.add("receiver", { receiver }, { jobId: `name-${receiver}` });
@@ -75,4 +93,13 @@ export class Receivers {
     // Only ids of receivers, and each once: a deleted job may be there again.
     return [...new Set(ids.flatMap((id) => /^name-([\w.-]{1,64})$/.exec(id)?.[1] ?? []))];
   }
+}
+
+const timeId = "lived";
+
+/** The mark in a job; none in anything else. */
+function markOf(data: unknown): TimeMark {
+  const { livedAt, wallAt, heldMs } = (data ?? {}) as Partial<Record<keyof TimeMark, unknown>>;
+  const isMark = [livedAt, wallAt, heldMs].every((value) => Number.isFinite(value));
+  return isMark ? (data as TimeMark) : noMark;
 }

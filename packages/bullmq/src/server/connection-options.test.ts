@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../../core/src/lib/clock.ts";
+import { LivedClock } from "../../../core/src/lib/lived-clock.ts";
 import { createInboxFixture, valid } from "../../../core/src/testing/inbox/fixture.ts";
 import { testWith } from "../../../core/test-support/needs.ts";
 import { startCluster, startSentinel } from "../../test-support/redis-groups.ts";
@@ -70,7 +71,7 @@ testWith(noPostgres)(
     const errors: unknown[] = [];
     const stages = (["verify", "handle"] as const).map((stage) =>
       few.consume(stage, async () => ({ to: "handled" }), {
-        ...{ receiver: "reports", concurrency: 4, clock: systemClock },
+        ...{ receiver: "reports", concurrency: 4, clock: new LivedClock(systemClock) },
         onError: (error) => errors.push(error),
       }),
     );

@@ -4,10 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import { setUp, standStill, turns } from "../../test-support/receiver-setup.ts";
 import type { Authorizer } from "../client/authorizer.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { systemClock } from "../lib/clock.ts";
 import { loggerOf } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { createCallbacks } from "./callback-url.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
@@ -17,7 +17,7 @@ const customer = { customer: "c-1" };
 const callbacks = (secrets: readonly string[], require = false) =>
   createCallbacks(
     { secrets, require },
-    { clock: systemClock, logger: loggerOf("reports", {}), name: "reports" },
+    { clock: manualClock(), logger: loggerOf("reports", {}), name: "reports" },
   );
 const pathOf = (url: string) => url.slice(new URL(url).origin.length).split("#")[0] ?? "";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../lib/clock.ts";
+import type { ReceiverClock } from "../lib/lived-clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import { type CallbackTokens, createCallbackTokens } from "./token.ts";
@@ -58,7 +58,7 @@ export function createCallbacks(
     clock,
     logger,
     name,
-  }: { readonly clock: Clock; readonly logger: Logger; readonly name: string },
+  }: { readonly clock: ReceiverClock; readonly logger: Logger; readonly name: string },
 ): Callbacks {
   const tokens = createCallbackTokens(secrets, name);
   const unknown = oncePerMinute(clock, logger.warn);

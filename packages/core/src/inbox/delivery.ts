@@ -53,8 +53,10 @@ export interface NewDelivery {
   readonly id: string;
   /** The name of the receiver it belongs to. */
   readonly receiver: string;
-  /** Milliseconds since the epoch. */
+  /** What the wall clock showed, in milliseconds since the epoch: the time in its id. */
   readonly receivedAt: number;
+  /** Lived time in milliseconds, by which all is decided. */
+  readonly arrivedAt: number;
   /** 24 bytes: 12 of the signature's hash, 12 of the hash of path, query and body; null when unsigned. */
   readonly key: Uint8Array | null;
   /** Forgotten at the verdict; null when unsigned. */
@@ -153,7 +155,10 @@ export interface Entry {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
-  /** When an attempt or a person last changed it; at first, when it was received. */
+  /**
+   * When an attempt or a person last changed it; at first, when it was received. By lived time, which may differ from the wall
+   * clock: to be compared with others, and later than all that the inbox had shown before.
+   */
   readonly changedAt: Date;
   /** Milliseconds from the call of the adapter to the call of the inbox; storing comes on top. */
   readonly ackMs: number;
@@ -172,6 +177,8 @@ export interface EntryDetails extends Entry {
 /** A delivery, as a stage gets it. */
 export interface Job extends Entry {
   readonly stage: Stage;
+  /** As in {@link NewDelivery}. */
+  readonly arrivedAt: number;
   readonly signature: string | null;
   readonly url: string;
   /** JSON text, as in {@link NewDelivery}. */

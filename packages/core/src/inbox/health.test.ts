@@ -5,7 +5,7 @@ import { memoryInbox } from "./memory/memory-inbox.ts";
 import { zeroCounts } from "./query.ts";
 
 describe("health()", () => {
-  it("tells how long the oldest has waited, never less than no time", async () => {
+  it("tells how long the oldest has waited, whatever the clock was set to", async () => {
     const { now, ...timers } = manualClock();
     let setBackMs = 0;
     const clock = { ...timers, now: () => now() - setBackMs };
@@ -15,7 +15,7 @@ describe("health()", () => {
     timers.advance(1_234);
     expect(await receiver.health()).toMatchObject({ ready: true, oldestWaitingMs: 1_234 });
     setBackMs = 60_000;
-    expect((await receiver.health()).oldestWaitingMs).toBe(0);
+    expect((await receiver.health()).oldestWaitingMs).toBe(1_234);
   });
 
   it("asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {

@@ -1,8 +1,10 @@
-import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
+import { LivedClock } from "../lib/lived-clock.ts";
+import { Timekeeper } from "../lib/timekeeper.ts";
 import { settlesWithin, withTimeout } from "../lib/timeout.ts";
-import type { Counts, Inbox, InboxHealth } from "./inbox.ts";
+import type { Counts, InboxHealth } from "./inbox.ts";
 import { zeroCounts } from "./query.ts";
+import type { OfReceiver } from "./receiver-inbox.ts";
 
 /** The health of a receiver. */
 export interface Health {
@@ -54,21 +56,15 @@ const noteMs = 600_000;
  * only the counting takes longer, as with millions of deliveries on PostgreSQL, the last counts are reported.
  */
 export function watchHealth(
-  {
-    inbox,
-    name,
-    clock,
-  }: {
-    readonly inbox: Inbox;
-    readonly name: string;
-    readonly clock: Clock;
-  },
+  { inbox, name, clock: given, time = new Timekeeper(new LivedClock(given), inbox) }: OfReceiver,
   status: Readonly<Status> = newStatus(),
 ): () => Promise<Health> {
+  const { clock } = time;
   let counted: Counted = { at: null, oldest: null, counts: zeroCounts() };
   let counting: Promise<void> | undefined;
 
   async function count(): Promise<void> {
+    await time.join();
     const at = clock.now();
     const [oldest, counts] = await Promise.all([inbox.oldestWaiting(name), inbox.counts(name)]);
     counted = { at, oldest, counts };
@@ -98,7 +94,9 @@ export function watchHealth(
       if (status.closed) return failing(health, service);
       const { at, oldest, counts } = counted;
       const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
-      const note = isNew ? recent(status.note) : outdated(at);
+      const note = isNew
+        ? recent(status.note)
+        : outdated(at === null ? null : at + clock.wallOffset);
       const told = note === null ? health : { ...health, error: note };
       return { ready: !status.closing, inbox: told, service, oldestWaitingMs, counts };
     } catch (error) {

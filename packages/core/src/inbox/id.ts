@@ -5,6 +5,7 @@ const timeLength = 10;
 const sequenceLength = 4;
 const randomLength = 12;
 const perMs = 1_048_576;
+const aheadMs = 1_000;
 const poolBytes = 3_072;
 const pool = /* @__PURE__ */ new Uint8Array(poolBytes);
 
@@ -14,10 +15,11 @@ let used = poolBytes;
 // A string made of all its characters at once is flat; put together from parts it would be a tree, three times as large.
 const codes: number[] = [];
 
-/** A new delivery id: 26 characters that sort by `now`, then by order of creation in this process. */
+/** A new delivery id: 26 characters that sort by `now`, a time of the wall clock, then by order of creation in this process. */
 export function newId(now: number): string {
   const ms = Math.max(0, Math.floor(now));
-  if (ms > lastMs) begin(ms);
+  // Set back by more than this, the clock was ahead: ids must not stay there.
+  if (ms > lastMs || ms < lastMs - aheadMs) begin(ms);
   else if (++sequence === perMs) begin(lastMs + 1);
   write(sequence, timeLength, sequenceLength);
   if (used === poolBytes) {

@@ -1,6 +1,7 @@
 import type { EventType } from "../events/events.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { ReceiverClock } from "../lib/lived-clock.ts";
+import type { TimeMark } from "../lib/timekeeper.ts";
 import type {
   Arrival,
   Entry,
@@ -45,7 +46,8 @@ export interface ConsumeOptions {
    * their verdict.
    */
   readonly concurrency: number;
-  readonly clock: Clock;
+  /** Lived time, by which what is stored is due and kept: it does not follow a wall clock that is set. */
+  readonly clock: ReceiverClock;
   /** Called when the inbox can't claim deliveries or record outcomes; it keeps trying. */
   readonly onError: (error: unknown) => void;
   /** Called once for each event between the processes on the inbox, on one of its consumers. */
@@ -210,7 +212,7 @@ export interface Inbox {
   counts(receiver?: string): Promise<Counts>;
   /** The backlog of a receiver, synchronously: read before every body. */
   backlog(receiver: string): Backlog;
-  /** The time of receipt of the oldest waiting delivery, or null. */
+  /** When the oldest waiting delivery arrived, by lived time, or null. */
   oldestWaiting(receiver: string): Promise<Date | null>;
   /**
    * Runs entries again, with attempts from zero unless it is a retry; resolves to their number. Rejects `not_found`,
@@ -219,9 +221,15 @@ export interface Inbox {
   release(query: ReleaseQuery): Promise<number>;
   /** Deletes a parked entry. Rejects `not_found`, `not_parked`. */
   discard(id: string, receiver?: string): Promise<void>;
-  /** Deletes entries whose retention is over at `now`; resolves to their number. */
+  /** Deletes entries whose retention is over at `now`, a lived time; resolves to their number. */
   prune(now: Date): Promise<number>;
   health(): Promise<InboxHealth>;
+  /**
+   * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the
+   * larger `heldMs`; resolves to what is stored then. A new store has zeros. Entries show `nextAttemptAt` with the difference of
+   * the stored `wallAt` and `livedAt` added.
+   */
+  keepTime?(mark: TimeMark): Promise<TimeMark>;
   /** Ends all work and closes the store. Its entries stay, and `open` opens it again. Idempotent. */
   close(): Promise<void>;
 }

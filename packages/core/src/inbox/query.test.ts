@@ -10,7 +10,8 @@ const minuteMs = 60_000;
 function keptAt(ms: number, nth = 0, parts: Partial<StoredDelivery> = {}): StoredDelivery {
   const id = `${idAt(ms)}${String(nth).padStart(16, "0")}`;
   const source = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
-  const delivery = { ...source, id, receivedAt: ms, ackMs: 1, key: null, signature: "s" };
+  const times = { receivedAt: ms, arrivedAt: ms, ackMs: 1 };
+  const delivery = { ...source, id, ...times, key: null, signature: "s" };
   return { ...newStoredDelivery(delivery, { to: "received" }, null), ...parts };
 }
 

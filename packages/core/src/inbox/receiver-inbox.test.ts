@@ -79,11 +79,11 @@ describe("inbox", () => {
 
   it("shows nothing that is no longer kept", async () => {
     standStill();
-    const inbox = memoryInbox({ retention: { handledMs: 60_000 } });
+    const inbox = memoryInbox({ retention: { handledMs: 7_200_000 } });
     const { receiver, send, emulator } = setUp({ inbox });
     const { body } = await send("report.complete");
     await receiver.idle();
-    emulator.clock.advance(59_000);
+    emulator.clock.advance(7_199_000);
     expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
     emulator.clock.advance(2_000);
     expect(await receiver.inbox.get(body.id)).toBeNull();

@@ -1,5 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { LivedClock } from "../lib/lived-clock.ts";
+import { Timekeeper } from "../lib/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
 import type { Counts, Inbox, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
@@ -27,14 +29,23 @@ export interface ReceiverInbox {
   discard(id: string): Promise<void>;
 }
 
+/** The part of a receiver, or of a tool without one, that looks into its inbox. */
+export interface OfReceiver {
+  readonly inbox: Inbox;
+  readonly name: string;
+  readonly clock: Clock;
+  /** A receiver's; a tool has none. */
+  readonly time?: Timekeeper;
+}
+
 /** Makes that view of an inbox; `prune` comes before every query. */
 export function receiverInbox(
-  { inbox, name, clock }: { readonly inbox: Inbox; readonly name: string; readonly clock: Clock },
+  { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
   prune: () => Promise<void>,
   status: { readonly closed: boolean } = { closed: false },
 ): ReceiverInbox {
   const ask = async <T>(query: () => Promise<T>): Promise<T> => {
-    if (!status.closed) return query();
+    if (!status.closed) return time.join().then(query);
     throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
   };
   const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
@@ -56,15 +67,15 @@ export function receiverInbox(
     },
     release: async (id) => {
       checkText("release: id", id);
-      await ask(() => inbox.release({ receiver: name, id, now: clock.now() }));
+      await ask(() => inbox.release({ receiver: name, id, now: time.clock.now() }));
     },
     releaseAll: async (reason) => {
       checkText("releaseAll: reason", reason);
-      return ask(() => inbox.release({ receiver: name, reason, now: clock.now() }));
+      return ask(() => inbox.release({ receiver: name, reason, now: time.clock.now() }));
     },
     retry: async (id) => {
       checkText("retry: id", id);
-      await ask(() => inbox.release({ receiver: name, retry: id, now: clock.now() }));
+      await ask(() => inbox.release({ receiver: name, retry: id, now: time.clock.now() }));
     },
     discard: async (id) => {
       checkText("discard: id", id);

@@ -5,7 +5,8 @@ import { entryOf, jobAt, newStoredDelivery } from "./stored-delivery.ts";
 const body = new TextEncoder().encode("{}");
 const receivedAt = new Date(1_000);
 const delivery: NewDelivery = {
-  ...{ id: "a", receiver: "reports", receivedAt: 1_000, key: null, signature: "s", url: "/hook" },
+  ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook" },
+  ...{ receivedAt: 1_000, arrivedAt: 900 },
   ...{ context: '{"customer":1}', headers: { traceparent: "00" }, body, ackMs: 3 },
 };
 const job = {
@@ -15,10 +16,11 @@ const job = {
     headers: { traceparent: "00" },
     body,
     receivedAt,
-    changedAt: receivedAt,
+    arrivedAt: 900,
+    changedAt: new Date(900),
     ackMs: 3,
   },
-  ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: receivedAt },
+  ...{ context: '{"customer":1}', reason: null, attempts: 0, nextAttemptAt: new Date(900) },
   ...{ lastError: null, released: false, retryState: null, sameSignatureAs: null },
 };
 const reason = { code: "unsigned", message: "It has no signature." } as const;
@@ -50,16 +52,21 @@ describe("entryOf()", () => {
       { reason, type: null, nextAttemptAt: null },
     ],
   ] as const)("shows one that arrived as %o", (arrival, expected) => {
-    expect(entryOf(newStoredDelivery(delivery, arrival, null))).toEqual({
+    expect(entryOf(newStoredDelivery(delivery, arrival, null), 100)).toEqual({
       ...{
         id: "a",
         state: arrival.to,
         receivedAt,
-        changedAt: receivedAt,
+        changedAt: new Date(900),
         reportId: null,
         attempts: 0,
       },
-      ...{ nextAttemptAt: receivedAt, lastError: null, ackMs: 3, ...expected },
+      ...{
+        nextAttemptAt: receivedAt,
+        lastError: null,
+        ackMs: 3,
+        ...expected,
+      },
     });
   });
 });

@@ -17,6 +17,8 @@ export interface StoredDelivery {
   readonly slot: number;
   readonly receiver: string;
   readonly receivedAt: number;
+  /** Lived time, like all others but `receivedAt` and those of attempts. */
+  readonly arrivedAt: number;
   readonly context: string | null;
   readonly headers: NewDelivery["headers"];
   readonly ackMs: number;
@@ -50,13 +52,14 @@ export function newStoredDelivery(
   sameSignatureAs: string | null,
   slot = -1,
 ): StoredDelivery {
-  const { id, receiver, receivedAt, url, context, headers, ackMs, body } = delivery;
+  const { id, receiver, receivedAt, arrivedAt, url, context, headers, ackMs, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
     slot,
     receiver,
     receivedAt,
+    arrivedAt,
     url,
     context,
     headers,
@@ -71,12 +74,12 @@ export function newStoredDelivery(
     verification: ("verification" in arrival && arrival.verification) || null,
     released: false,
     attempts: 0,
-    dueAt: receivedAt,
+    dueAt: arrivedAt,
     lowPriority: false,
     retryState: ("retryState" in arrival && arrival.retryState) || null,
     sameSignatureAs,
     lastError: null,
-    changedAt: receivedAt,
+    changedAt: arrivedAt,
     history: noAttempts,
   };
 }
@@ -86,8 +89,8 @@ export function attemptOutcome(stored: string): Attempt["outcome"] {
   return stored === "again" ? "retry" : (stored as Attempt["outcome"]);
 }
 
-/** Projects a stored delivery to a list entry. */
-export function entryOf(stored: StoredDelivery): Entry {
+/** Projects a stored delivery to a list entry; `wallOffset` is what to add to lived time for people. */
+export function entryOf(stored: StoredDelivery, wallOffset: number): Entry {
   return {
     id: stored.id,
     state: stored.state,
@@ -96,7 +99,7 @@ export function entryOf(stored: StoredDelivery): Entry {
     reportId: stored.reportId,
     receivedAt: new Date(stored.receivedAt),
     attempts: stored.attempts,
-    nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt) : null,
+    nextAttemptAt: isWaiting(stored.state) ? new Date(stored.dueAt + wallOffset) : null,
     lastError: stored.lastError,
     changedAt: new Date(stored.changedAt),
     ackMs: stored.ackMs,
@@ -104,10 +107,10 @@ export function entryOf(stored: StoredDelivery): Entry {
 }
 
 /** Projects a stored delivery to its details. */
-export function detailsOf(stored: StoredDelivery): EntryDetails {
+export function detailsOf(stored: StoredDelivery, wallOffset: number): EntryDetails {
   const { body, headers, history, verification } = stored;
   return {
-    ...entryOf(stored),
+    ...entryOf(stored, wallOffset),
     ...{ headers, verification, history: [...history] },
     body: body === null ? null : new TextDecoder().decode(body),
   };
@@ -123,6 +126,7 @@ export function jobOf(stored: StoredDelivery): Job {
     headers: stored.headers,
     body: stored.body ?? emptyBytes,
     receivedAt: new Date(stored.receivedAt),
+    arrivedAt: stored.arrivedAt,
     state: stored.state,
     stage: stored.stage,
     reason: stored.reason,

@@ -5,9 +5,11 @@ import { applyOutcome, assertParked, assertReleasable, reopen } from "./transiti
 
 const body = new TextEncoder().encode("{}");
 const delivery: NewDelivery = {
-  ...{ id: "a", receiver: "reports", receivedAt: 1_000, key: null, signature: "s", url: "/hook" },
+  ...{ id: "a", receiver: "reports", key: null, signature: "s", url: "/hook" },
+  ...{ receivedAt: 1_000, arrivedAt: 1_000 },
   ...{ context: null, headers: {}, body, ackMs: 3 },
 };
+const moment = { now: 1_000, wallOffset: 0 };
 const reason = { code: "not_verified", message: "No verdict." } as const;
 
 describe("applyOutcome()", () => {
@@ -26,14 +28,14 @@ describe("applyOutcome()", () => {
     ["what is dead without a signature", unsigned, dead, all],
   ] as const)("says what is kept of %s", (_what, arrival, outcome, expected) => {
     const stored = newStoredDelivery(delivery, arrival, null);
-    applyOutcome(stored, outcome, 1_000, 1_000);
+    applyOutcome(stored, outcome, 1_000, moment);
     expect(stored).toMatchObject(expected);
   });
 
   it("keeps all of what was handled because somebody released it", () => {
     const stored = newStoredDelivery(delivery, unsigned, null);
     stored.released = true;
-    applyOutcome(stored, { to: "handled" }, 1_000, 1_000);
+    applyOutcome(stored, { to: "handled" }, 1_000, moment);
     expect(stored).toMatchObject(all);
   });
 });

@@ -16,18 +16,24 @@ import type { StoredDelivery } from "./stored-delivery.ts";
 
 const historyOfStage = 20;
 
+/** Now, by lived time in milliseconds, and what to add to it for people. */
+export interface Moment {
+  readonly now: number;
+  readonly wallOffset: number;
+}
+
 /**
- * Applies the outcome of an attempt. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
+ * Applies the outcome of an attempt that began at `startedAt` of lived time. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
  */
 export function applyOutcome(
   stored: StoredDelivery,
   outcome: Outcome,
   startedAt: number,
-  now: number,
+  { now, wallOffset }: Moment,
 ): void {
   const { stage } = stored;
   const error = ("error" in outcome && outcome.error) || null;
-  const at = new Date(startedAt);
+  const at = new Date(startedAt + wallOffset);
   remember(stored, { stage, at, ms: now - startedAt, outcome: outcome.to, error });
   stored.type = outcome.type ?? stored.type;
   stored.reportId = outcome.reportId ?? stored.reportId;

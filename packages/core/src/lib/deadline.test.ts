@@ -1,24 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../testing/manual-clock.ts";
-import type { Clock } from "./clock.ts";
 import { Deadline } from "./deadline.ts";
+import { LivedClock, type ReceiverClock } from "./lived-clock.ts";
 
 const never = <T>(): Promise<T> => new Promise(() => {});
 
 function begin(ms = 5_000) {
   const clock = manualClock(1_000);
-  return { clock, deadline: new Deadline(clock, clock.now(), ms) };
+  return { clock, deadline: new Deadline(clock, ms) };
 }
 
 describe("Deadline", () => {
   it("counts from where it started, below zero when it is over, and never more than there was", () => {
     const { clock, deadline } = begin();
-    expect([deadline.startedAt, deadline.leftMs]).toEqual([1_000, 5_000]);
+    expect(deadline.leftMs).toBe(5_000);
     clock.advance(6_000);
     expect([deadline.leftMs, deadline.elapsedMs]).toEqual([-1_000, 6_000]);
-    const setBack: Clock = { ...clock, now: () => -60_000 };
-    const { leftMs, elapsedMs } = new Deadline(setBack, 1_000, 5_000);
-    expect([leftMs, elapsedMs]).toEqual([5_000, 0]);
   });
 
   it("race() settles as the step does when that is in time", async () => {
@@ -82,32 +79,39 @@ describe("Deadline", () => {
   it("sets no timer again for a step that ends later", async () => {
     let set = 0;
     const { clock } = begin();
-    const counting: Clock = {
+    const counting: ReceiverClock = {
       ...clock,
       setTimeout: (...given) => {
         set++;
         return clock.setTimeout(...given);
       },
     };
-    const deadline = new Deadline(counting, clock.now(), 5_000);
+    const deadline = new Deadline(counting, 5_000);
     for (let step = 0; step < 10; step++) await deadline.race(Promise.resolve(), 50 + step);
     expect(set).toBe(1);
   });
 
-  it("is late by its timer, whatever the clock was set to meanwhile", async () => {
-    const { clock } = begin();
-    let shift = 0;
-    const deadline = new Deadline({ ...clock, now: () => clock.now() + shift }, 1_000, 5_000);
-    const race = deadline.race(never<string>(), 10);
-    shift = -3_600_000;
-    clock.advance(10);
-    expect(await race).toBe("late");
-  });
+  it.each([-3_600_000, 3_600_000])(
+    "is late in time, whatever the clock was set to: by %i ms",
+    async (ms) => {
+      const { clock } = begin();
+      let shift = 0;
+      const lived = new LivedClock({ ...clock, now: () => clock.now() + shift });
+      lived.tick();
+      const race = new Deadline(lived, 5_000).race(never<string>(), 1_000);
+      clock.advance(900);
+      shift = ms;
+      clock.advance(99);
+      expect(await Promise.race([race, "not yet"])).toBe("not yet");
+      clock.advance(1);
+      expect(await race).toBe("late");
+    },
+  );
 
   it("is late in time although a timer for an earlier step came late", async () => {
     const { clock } = begin();
     let lag = 0;
-    const deadline = new Deadline({ ...clock, now: () => clock.now() + lag }, 1_000, 5_000);
+    const deadline = new Deadline({ ...clock, running: () => clock.now() + lag }, 5_000);
     await deadline.race(Promise.resolve(), 2_000);
     let late = false;
     const race = deadline.race(never<string>()).then(() => {

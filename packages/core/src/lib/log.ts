@@ -1,6 +1,6 @@
-import type { Clock } from "./clock.ts";
 import { describe } from "./describe.ts";
 import { isPromise } from "./is-promise.ts";
+import type { ReceiverClock } from "./lived-clock.ts";
 import type { Bind } from "./platform.ts";
 import { printable, printableFields } from "./printable.ts";
 import { tryGet } from "./safe-get.ts";
@@ -69,15 +69,18 @@ export function loggerOf(
 }
 
 /** Throttles a log line to one a minute; `count` is the number of occurrences since the last line. */
-export function oncePerMinute(clock: Clock, write: Logger["warn"]): Logger["warn"] {
+export function oncePerMinute(
+  clock: Pick<ReceiverClock, "running">,
+  write: Logger["warn"],
+): Logger["warn"] {
   let last = Number.NEGATIVE_INFINITY;
   let count = 0;
   return (fields, message) => {
     count++;
-    // A clock that was set back must not silence it.
-    if (Math.abs(clock.now() - last) < 60_000) return;
+    const now = clock.running();
+    if (now - last < 60_000) return;
     write({ ...fields, count }, message);
-    last = clock.now();
+    last = now;
     count = 0;
   };
 }
@@ -86,7 +89,7 @@ const maxValues = 8;
 
 /** Throttles separately for each value of a field; with many values, the first ones are forgotten. */
 export function oncePerMinuteEach(
-  clock: Clock,
+  clock: Pick<ReceiverClock, "running">,
   write: Logger["warn"],
   field: "code" | "error" | "type",
 ): Logger["warn"] {

@@ -19,7 +19,7 @@ function findTimers(): RealTimers {
 }
 
 /** Whether a timer is a test runner's: Sinon, Jest and Vitest mark theirs, that of node:test is a bound private method. */
-function isReplaced(timer: Later): boolean {
+export function isReplaced(timer: Later): boolean {
   return "clock" in timer || "_isMockFunction" in timer || timer.name.startsWith("bound #");
 }
 

@@ -4,11 +4,6 @@ export type Due = "firing" | "resolved" | null;
 // Two looks in a row, and a timer may be a little early.
 const lastingMs = 25_000;
 
-/** Whether `ms` milliseconds have passed; a clock that was set back must not silence anything. */
-function passed(since: number, now: number, ms: number): boolean {
-  return Math.abs(now - since) >= ms;
-}
-
 /** A condition that is reported when it lasts, at most once in a window. */
 export class Lasting {
   readonly #windowMs: number;
@@ -32,9 +27,9 @@ export class Lasting {
   }
 
   due(now: number): Due {
-    if (this.#holds === this.#told || !passed(this.#changedAt, now, lastingMs)) return null;
+    if (this.#holds === this.#told || now - this.#changedAt < lastingMs) return null;
     if (!this.#holds) return "resolved";
-    return passed(this.#toldAt, now, this.#windowMs) ? "firing" : null;
+    return now - this.#toldAt >= this.#windowMs ? "firing" : null;
   }
 
   sent(due: Exclude<Due, null>, now: number): void {
@@ -70,7 +65,7 @@ export class ParkedFor {
 
   add(now: number): void {
     const tooFew = this.fresh < this.#threshold;
-    if (tooFew && passed(this.#countedSince, now, this.#windowMs)) this.fresh = 0;
+    if (tooFew && now - this.#countedSince >= this.#windowMs) this.fresh = 0;
     if (this.fresh === 0) this.#countedSince = now;
     if (this.fresh === 0 && !this.#told) this.since = now;
     this.fresh++;
@@ -86,7 +81,7 @@ export class ParkedFor {
 
   due(now: number): Due {
     if (this.#told && this.#isEmpty) return "resolved";
-    const isDue = this.fresh >= this.#threshold && passed(this.#toldAt, now, this.#windowMs);
+    const isDue = this.fresh >= this.#threshold && now - this.#toldAt >= this.#windowMs;
     return isDue ? "firing" : null;
   }
 

@@ -169,7 +169,9 @@ export class AlertWatcher implements Watcher {
     const state: Due = topic.due(now);
     if (state === null) return;
     const { name: receiver } = this.#watched;
-    const told = { ...this.#seen, kind, state, receiver, reason, since, now, count };
+    const { wallOffset } = this.#watched.clock;
+    const seen = { since: since + wallOffset, now: now + wallOffset };
+    const told = { ...this.#seen, kind, state, receiver, reason, ...seen, count };
     if (await this.#send(alertOf(told))) topic.sent(state, now, count);
   }
 

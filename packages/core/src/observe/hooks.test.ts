@@ -1,11 +1,13 @@
 import { describe, expect, it, vi } from "vitest";
 import { type Entry, type Job, type Outcome, park, reject } from "../inbox/delivery.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { callHook, notifyHooks } from "./hooks.ts";
 
 const job: Job = {
   ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
   ...{
     receivedAt: new Date(5),
+    arrivedAt: 5,
     changedAt: new Date(5),
     attempts: 2,
     nextAttemptAt: null,
@@ -31,6 +33,7 @@ const handling: Job = {
   type: "report.complete",
   reportId: "r",
 };
+const clock = { ...manualClock(1_000), wallOffset: 100 };
 const noError = (error: unknown): void => expect.unreachable(String(error));
 const found = { type: "report.complete", reportId: "r" } as const;
 const verified: Outcome = { to: "verified", verification: "valid", ...found };
@@ -42,7 +45,7 @@ function told(given: Job, outcome: Outcome): Record<string, Entry> {
   };
   const names = ["acknowledged", "verified", "handled", "failed", "parked"];
   const hooks = Object.fromEntries(names.map((name) => [name, hook(name)]));
-  notifyHooks(hooks, given, outcome, 1_000, noError);
+  notifyHooks(hooks, given, outcome, clock, noError);
   return calls;
 }
 
@@ -78,7 +81,7 @@ describe("notifyHooks", () => {
     expect(failed).toMatchObject({
       state: "verified",
       attempts: 3,
-      nextAttemptAt: new Date(1_500),
+      nextAttemptAt: new Date(1_600),
     });
     expect(told(job, again)).toEqual({});
     expect(told(handling, { ...again, countsAsAttempt: false })).toEqual({});
@@ -86,7 +89,7 @@ describe("notifyHooks", () => {
   });
 
   it("notifyHooks() needs no hook", () => {
-    expect(() => notifyHooks({}, job, verified, 0, noError)).not.toThrow();
+    expect(() => notifyHooks({}, job, verified, clock, noError)).not.toThrow();
   });
 });
 

@@ -1,4 +1,5 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
+import type { ReceiverClock } from "../lib/lived-clock.ts";
 import { type Watch, watch } from "./watcher.ts";
 
 /** Hooks, each called with the entry after the step, before its next try has a time. Errors of hooks are logged. */
@@ -22,12 +23,12 @@ export function notifyHooks(
   hooks: Observe,
   job: Job,
   outcome: Outcome,
-  now: number,
+  clock: ReceiverClock,
   onError: (error: unknown) => void,
 ): void {
   const handling = job.stage === "handle";
   const call = (hook: ((entry: Entry) => void) | undefined, fits: boolean): void => {
-    if (hook && fits) callHook(hook, entryAfter(job, outcome, now), onError);
+    if (hook && fits) callHook(hook, entryAfter(job, outcome, clock), onError);
   };
   call(hooks.verified, !handling && hasVerdict(outcome));
   call(hooks.handled, handling && outcome.to === "handled");
@@ -58,7 +59,8 @@ function attemptFailed(outcome: Outcome): boolean {
   return outcome.to === "dead" || (outcome.to === "retry" && outcome.countsAsAttempt);
 }
 
-function entryAfter(job: Job, outcome: Outcome, now: number): Entry {
+function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
+  const now = clock.now();
   const again = outcome.to === "retry" ? outcome : null;
   const advances = outcome.to === "verified";
   const counted = again === null || again.countsAsAttempt ? 1 : 0;
@@ -70,7 +72,7 @@ function entryAfter(job: Job, outcome: Outcome, now: number): Entry {
     reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,
     receivedAt: job.receivedAt,
     attempts: advances ? 0 : job.attempts + counted,
-    nextAttemptAt: again === null ? null : new Date(now + again.afterMs),
+    nextAttemptAt: again === null ? null : new Date(now + again.afterMs + clock.wallOffset),
     lastError: ("error" in outcome && outcome.error) || null,
     changedAt: new Date(now),
     ackMs: job.ackMs,

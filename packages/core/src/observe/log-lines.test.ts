@@ -28,6 +28,7 @@ const job = (part: Partial<Job> = {}): Job => ({
   },
   ...{
     receivedAt: new Date(0),
+    arrivedAt: 0,
     changedAt: new Date(0),
     nextAttemptAt: null,
     lastError: null,

@@ -52,7 +52,7 @@ export class Reporter {
   /** Reports the outcome of a stage. */
   settled(job: Job, outcome: Outcome): void {
     const { ack, clock, logger } = this.#options;
-    notifyHooks(this.#hooks, job, outcome, clock.now(), this.unexpected);
+    notifyHooks(this.#hooks, job, outcome, clock, this.unexpected);
     logOutcome(logger, ack === "stored", job, outcome);
     this.#ended(job, outcome);
   }
@@ -67,6 +67,9 @@ export class Reporter {
     delivery: NewDelivery,
     arrival: Arrival,
   ): void {
-    if (hook) callHook(hook, entryOf(newStoredDelivery(delivery, arrival, null)), this.unexpected);
+    if (!hook) return;
+    const { wallOffset } = this.#options.clock;
+    const entry = entryOf(newStoredDelivery(delivery, arrival, null), wallOffset);
+    callHook(hook, entry, this.unexpected);
   }
 }

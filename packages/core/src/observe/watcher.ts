@@ -1,7 +1,7 @@
 import type { Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { ReceiverClock } from "../lib/lived-clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
 
@@ -16,7 +16,7 @@ export interface Watched {
   readonly name: string;
   readonly ack: "stored" | "handled";
   readonly inbox: Inbox;
-  readonly clock: Clock;
+  readonly clock: ReceiverClock;
   readonly logger: Logger;
   /** Removes the API key from a text. */
   readonly redact: (text: string) => string;

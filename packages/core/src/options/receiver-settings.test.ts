@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { systemClock } from "../lib/clock.ts";
 import type { ReceiverOptions } from "./receiver-options.ts";
 import { receiverSettingsOf } from "./receiver-settings.ts";
 
@@ -38,7 +37,7 @@ describe("receiverSettingsOf", () => {
         ...{ waiting: 100_000, unverified: 20_000 },
       },
       concurrency: { verify: 16, handle: 8 },
-      ...{ handlerTimeoutMs: 300_000, autostart: true, clock: systemClock, observe: {} },
+      ...{ handlerTimeoutMs: 300_000, autostart: true, observe: {} },
     });
   });
 

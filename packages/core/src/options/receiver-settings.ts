@@ -3,6 +3,7 @@ import { eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { LivedClock, type ReceiverClock } from "../lib/lived-clock.ts";
 import { consoleLogger, type Logger, loggerOf } from "../lib/log.ts";
 import {
   type Bind,
@@ -12,6 +13,7 @@ import {
   serverlessPlatform,
 } from "../lib/platform.ts";
 import { redactorOf } from "../lib/redact.ts";
+import { Timekeeper } from "../lib/timekeeper.ts";
 import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { type Instrument, instrumentation } from "../observe/instrumentation.ts";
@@ -20,12 +22,14 @@ import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./r
 
 type WithDefault =
   | ("client" | "inbox" | "name" | "ack" | "verify" | "signature" | "unsignedTests" | "unsigned")
-  | ("expired" | "reusedSignature" | "handlerTimeoutMs" | "autostart" | "clock" | "observe");
+  | ("expired" | "reusedSignature" | "handlerTimeoutMs" | "autostart" | "observe");
 
 /** Options with every default filled in; `signature` is a header's name in lower case, or a function. */
 export interface ReceiverSettings
   extends Required<{ [Name in WithDefault]: NonNullable<ReceiverOptions[Name]> }>,
     Pick<ReceiverOptions, "parse" | "schemas" | "callback"> {
+  readonly clock: ReceiverClock;
+  readonly time: Timekeeper;
   readonly retry: RetryOptions;
   readonly limits: Limits;
   readonly concurrency: { readonly verify: number; readonly handle: number };
@@ -54,9 +58,11 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   const { retry = {}, limits = {}, concurrency = {}, handlerTimeoutMs = 300_000 } = options;
   const ack = oneOf("ack", options.ack, ["stored", "handled"]);
   const bind = bindingToContext();
+  const inbox = inboxOf(options, ack);
+  const lived = new LivedClock(clockOf(clock));
   return {
     client: options.client,
-    inbox: inboxOf(options, ack),
+    inbox,
     name: must("name", expectedName, name, typeof name === "string" && /^[\w.-]{1,64}$/.test(name)),
     ack,
     verify: oneOf("verify", options.verify, ["after-ack", "before-ack"]),
@@ -73,7 +79,8 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     handlerTimeoutMs: integer("handlerTimeoutMs", handlerTimeoutMs),
     autostart: oneOf("autostart", options.autostart, [true, false]),
     callback: callbackOf(options.callback),
-    clock: clockOf(clock),
+    clock: lived,
+    time: new Timekeeper(lived, inbox),
     logger: loggerOf(name, givenLogger(options.logger), bind),
     observe: observeOf(options.observe),
     instrument: options[instrumentation],

@@ -28,7 +28,7 @@ export function afterFailure(
   }
   const when = failures.find(RetryAfter.is)?.when;
   const afterMs =
-    when === undefined ? handlerBackoffMs(attempts, retry) : msUntil(when, clock.now());
+    when === undefined ? handlerBackoffMs(attempts, retry) : msUntil(when, clock.wallNow());
   return retryIn(afterMs, text, { countsAsAttempt: true });
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, setUnrefTimeout } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { jitter } from "./backoff.ts";
 
 /** Why a breaker is open: the service refuses the API key, or does not answer. */
@@ -40,12 +40,10 @@ export class CircuitBreaker {
   #stopped = false;
   #hasWorked = false;
   #pauses = 0;
-  #pauseMs = 0;
   #probeAt = 0;
   #probedAt = never;
   /** The number of probes that may follow the first one in this pause. */
   #probesLeft = 0;
-  #timer: unknown;
   readonly #refused = new Set<string>();
   #silences = 0;
   readonly #trustedUntil = { unauthorized: never, unavailable: never };
@@ -63,11 +61,9 @@ export class CircuitBreaker {
   get openMs(): number {
     if (this.open === null) return 0;
     const now = this.#clock.now();
-    const ms = Math.max(0, Math.min(this.#probeAt - now, this.#pauseMs));
+    const ms = Math.max(0, this.#probeAt - now);
     const sinceProbe = now - this.#probedAt;
-    return sinceProbe >= 0 && sinceProbe < probeAnswerMs
-      ? Math.min(ms, probeAnswerMs - sinceProbe)
-      : ms;
+    return sinceProbe < probeAnswerMs ? Math.min(ms, probeAnswerMs - sinceProbe) : ms;
   }
 
   /** A permit for one call; null while open: callers ask again after {@link openMs}. */
@@ -121,7 +117,6 @@ export class CircuitBreaker {
   /** Ends all permits. */
   stop(): void {
     this.#stopped = true;
-    this.#clock.clearTimeout(this.#timer);
   }
 
   #newPermit(isProbe: boolean): Permit {
@@ -148,7 +143,6 @@ export class CircuitBreaker {
 
   #close(): void {
     if (this.#open === null) return;
-    this.#clock.clearTimeout(this.#timer);
     this.#open = null;
     this.#pauses = 0;
   }
@@ -163,13 +157,6 @@ export class CircuitBreaker {
   }
 
   #probeIn(ms: number): void {
-    this.#pauseMs = ms;
     this.#probeAt = this.#clock.now() + ms;
-    this.#clock.clearTimeout(this.#timer);
-    // By the clock and by the timer: only the timer notices a clock that is set back.
-    const probe = (): void => {
-      this.#probeAt = never;
-    };
-    this.#timer = setUnrefTimeout(this.#clock, probe, ms);
   }
 }

@@ -73,7 +73,7 @@ export class HandleStage {
 
   async #runInSlot([job, signal, isLeased]: Work, atOnce: 0 | 1): Promise<Outcome> {
     this.#atOnce += atOnce;
-    const acquiring = this.#slots.acquire(job.receivedAt.getTime(), signal);
+    const acquiring = this.#slots.acquire(job.arrivedAt, signal);
     const waits = isPromise(acquiring);
     const hasSlot: boolean = waits ? await acquiring : acquiring;
     const from = performance.now();

@@ -9,8 +9,6 @@ function make(
   prune = async (_now: Date): Promise<number> => 0,
 ) {
   const clock = manualClock();
-  let offset = 0;
-  const now = (): number => clock.now() + offset;
   const pruned: number[] = [];
   const inbox = Object.assign(memoryInbox(), {
     prune(at: Date) {
@@ -19,35 +17,32 @@ function make(
     },
   });
   const logger = { warn: vi.fn(), error: vi.fn() };
+  const time: { retentionNow: number | null } = { retentionNow: 5 };
   const redact = (text: string): string => text.replaceAll("canary", "[api key]");
-  const pruner = new Pruner({ ack, redact, clock: { ...clock, now }, inbox, logger });
-  const setBack = (ms: number): void => {
-    offset -= ms;
-  };
-  return { pruner, clock, pruned, logger, now, setBack };
+  const pruner = new Pruner({ ack, redact, clock, time, inbox, logger });
+  return { pruner, clock, time, pruned, logger };
 }
 
-it("prunes by the clock, at most once a minute, or as often as it is told", async () => {
-  const { pruner, clock, pruned, now } = make();
-  const first = now();
+it("prunes by lived time, at most once a minute, or as often as it is told", async () => {
+  const { pruner, clock, time, pruned } = make();
   await pruner.prune();
   clock.advance(59_999);
   await pruner.prune();
-  expect(pruned).toEqual([first]);
+  expect(pruned).toEqual([5]);
+  time.retentionNow = 6;
   clock.advance(1);
   await pruner.prune();
-  expect(pruned).toEqual([first, now()]);
+  expect(pruned).toEqual([5, 6]);
   clock.advance(1_000);
   await pruner.prune(1_000);
   expect(pruned).toHaveLength(3);
 });
 
-it("prunes again when the clock is set back", async () => {
-  const { pruner, pruned, setBack } = make();
+it("does not prune while nobody knows the time", async () => {
+  const { pruner, time, pruned } = make();
+  time.retentionNow = null;
   await pruner.prune();
-  setBack(3_600_000);
-  await pruner.prune();
-  expect(pruned).toHaveLength(2);
+  expect(pruned).toEqual([]);
 });
 
 it("does not prune where nothing is stored, nor once it is stopped", async () => {

@@ -1,29 +1,37 @@
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { Timekeeper } from "../lib/timekeeper.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
+/** The options of {@link Pruner}. */
+interface PrunerOptions
+  extends Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox" | "logger"> {
+  readonly time: Pick<Timekeeper, "retentionNow">;
+}
+
 /** Prunes the inbox. */
 export class Pruner {
-  readonly #settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox">;
+  readonly #settings: PrunerOptions;
   readonly #failed: Logger["error"];
   #prunedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  constructor(settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox" | "logger">) {
+  constructor(settings: PrunerOptions) {
     this.#settings = settings;
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
   }
 
-  /** Prunes, at most once in `everyMs` milliseconds. Never rejects. */
+  /** Prunes, at most once in `everyMs` milliseconds, and not in the first hour. Never rejects. */
   prune(everyMs = 60_000): Promise<void> {
-    const { ack, clock } = this.#settings;
+    const { ack, clock, time } = this.#settings;
     const now = clock.now();
-    if (ack !== "stored" || this.#stopped || Math.abs(now - this.#prunedAt) < everyMs) {
+    if (ack !== "stored" || this.#stopped || now - this.#prunedAt < everyMs) {
       return Promise.resolve();
     }
     this.#prunedAt = now;
-    return this.#prune(now);
+    const at = time.retentionNow;
+    return at === null ? Promise.resolve() : this.#prune(at);
   }
 
   async #prune(now: number): Promise<void> {

@@ -38,10 +38,10 @@ describe("nextRetryState()", () => {
     nextRetryState(
       {
         retryState: before === undefined ? null : retryStateText(before),
-        receivedAt: new Date(now - age),
+        arrivedAt: now - age,
       },
       why,
-      { now, open: null, judgedAt: never, ...service },
+      { now, knownSince: 0, open: null, judgedAt: never, ...service },
     );
 
   it.each<[NoVerdict, ServiceState["open"], boolean]>([
@@ -87,7 +87,7 @@ describe("nextRetryState()", () => {
 });
 
 describe("whyExpired()", () => {
-  const received = { retryState: null, receivedAt: new Date(1_000), attempts: 0 };
+  const received = { retryState: null, arrivedAt: 1_000, attempts: 0 };
   const never = Number.NEGATIVE_INFINITY;
   const silent = "The signature expired while the service was unavailable.";
   const refused =

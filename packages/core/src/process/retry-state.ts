@@ -8,7 +8,7 @@ export interface RetryState {
   readonly outage?: boolean;
   /** The number of answers that concerned this one signature: 400, 401, 403, 404 or 422. */
   readonly badRequests?: number;
-  /** When the signature was first refused, in milliseconds since the epoch. */
+  /** When the signature was first refused, by lived time in milliseconds. */
   readonly refusedAt?: number;
 }
 
@@ -17,7 +17,9 @@ export type NoVerdict = WithoutVerdict | "not asked";
 
 /** The known state of the service. */
 export interface ServiceState {
+  /** Lived time, and since when this process has seen it pass. */
   readonly now: number;
+  readonly knownSince: number;
   /** Why the circuit breaker is open; null while it is closed. */
   readonly open: Outage | null;
   /** When the service last gave a verdict; `-Infinity` when it never did. */
@@ -45,14 +47,14 @@ export function retryStateText({ badRequests, ...rest }: RetryState): string {
 
 /** Computes the state after a call without a verdict, or without a call. */
 export function nextRetryState(
-  job: Pick<Job, "retryState" | "receivedAt">,
+  job: Pick<Job, "retryState" | "arrivedAt">,
   why: NoVerdict,
   { now, open, judgedAt }: ServiceState,
 ): RetryState {
   const before = retryStateOf(job);
   const isOutage =
     why === "unavailable" || why === "unknown" || (why === "not asked" && open === "unavailable");
-  const isPrompt = now - job.receivedAt.getTime() < promptMs;
+  const isPrompt = now - job.arrivedAt < promptMs;
   // A refusal counts against this signature if it is the first, or if another signature was judged since.
   const isOwn = before.refusedAt === undefined || isJudgedSince(before, judgedAt);
   const isBadRequest = why === "bad_request" || (why === "unauthorized" && isOwn);
@@ -71,13 +73,13 @@ export function isJudgedSince({ refusedAt }: RetryState, judgedAt: number): bool
 
 /** Why a signature was asked about too late, as a sentence; `refusedAt` is when the key was last refused. */
 export function whyExpired(
-  job: Pick<Job, "retryState" | "receivedAt" | "attempts">,
+  job: Pick<Job, "retryState" | "arrivedAt" | "attempts">,
   refusedAt: number,
 ): string {
   if (retryStateOf(job).outage === true) {
     return "The signature expired while the service was unavailable.";
   }
-  if (refusedAt > job.receivedAt.getTime()) {
+  if (refusedAt > job.arrivedAt) {
     return "The signature expired while verification was paused, because the service refused the API key: check apiKey.";
   }
   return job.attempts > 0

@@ -53,6 +53,7 @@ export class Runner {
     this.#parts = parts;
     this.#lastAttempts = new LastAttempts(settings);
     this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
+    settings.time.onError = this.#failed;
   }
 
   /** Whether the inbox is open and its deliveries are worked on. */
@@ -102,7 +103,7 @@ export class Runner {
    * work has ended, notifications are stored.
    */
   async close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void> {
-    const { clock } = this.#settings;
+    const { clock, time } = this.#settings;
     const { connections, firstAttempts, pruner, reporter, status } = this.#parts;
     status.closing = true;
     connections.close();
@@ -118,6 +119,7 @@ export class Runner {
     }
     await requests();
     firstAttempts.settleAll();
+    await time.end();
     this.#letProcessEnd();
   }
 
@@ -180,16 +182,18 @@ export class Runner {
   }
 
   async #open(): Promise<void> {
-    const { ack, inbox } = this.#settings;
+    const { ack, inbox, time } = this.#settings;
     if (ack === "handled") return;
     await inbox.open();
+    await time.join();
     if (this.#parts.status.stopped) return;
+    time.begin();
     this.#consumers = [this.#consume("verify"), this.#consume("handle")];
     void this.#parts.pruner.prune();
   }
 
   #consume(stage: Stage): Consumer {
-    const { bind, redact, clock, concurrency, inbox, name } = this.#settings;
+    const { bind, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
     const verify: Processor = (job, signal) => stages.verify.run(job, signal);
     const handle: Processor = (job, signal, isLeased) =>
@@ -204,8 +208,7 @@ export class Runner {
       },
       clock,
       // Called for each delivery, or each second.
-      onError: (error) =>
-        this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed),
+      onError: this.#failed,
       onNotice: (notice) => this.#noticed(notice),
       ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
       onRecorded: bind((job: Job, outcome: Outcome) => {
@@ -229,6 +232,10 @@ export class Runner {
     this.#parts.status.note = { text: `This process ${what}`, since: performance.now() };
     logger.warn({ what }, messages.stoodStill);
   }
+  readonly #failed = (error: unknown): void => {
+    const { redact } = this.#settings;
+    this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
+  };
 
   /** Whether a delivery that waited for a slot may be handled: this process may have stood still and lost its lease. */
   #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {

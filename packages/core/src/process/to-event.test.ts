@@ -11,6 +11,7 @@ function jobOf(body: unknown, rest: Partial<Job> = {}): Job {
     ...{ id: "1", state: "verified", stage: "handle", reason: null, type: null, reportId: null },
     ...{
       receivedAt: new Date(5),
+      arrivedAt: 5,
       changedAt: new Date(5),
       attempts: 0,
       nextAttemptAt: null,

@@ -109,10 +109,9 @@ export class VerifyStage {
   }
 
   /** Newest first; deliveries with an expired signature last. */
-  #rankOf({ receivedAt }: Job): number {
-    const at = receivedAt.getTime();
-    const isLate = this.#options.clock.now() - at >= signatureLifetimeMs;
-    return isLate ? Number.POSITIVE_INFINITY : -at;
+  #rankOf({ arrivedAt }: Job): number {
+    const isLate = this.#options.clock.now() - arrivedAt >= signatureLifetimeMs;
+    return isLate ? Number.POSITIVE_INFINITY : -arrivedAt;
   }
 
   #ask(job: Job, signal: StopSignal): Promise<Authorization> {
@@ -204,10 +203,9 @@ export class VerifyStage {
 
   #known(job: Job, why: NoVerdict): Pick<Unanswered, "state" | "service" | "openMs"> {
     const { open, openMs } = this.#breaker;
-    const now = this.#options.clock.now();
-    // Later than now: the clock was set back, and how long ago it was is unknown.
-    const judgedAt = this.#judgedAt > now ? never : this.#judgedAt;
-    const service = { now, open, judgedAt };
+    const { clock } = this.#options;
+    const [now, judgedAt] = [clock.now(), this.#judgedAt];
+    const service = { now, knownSince: clock.knownSince, open, judgedAt };
     return { state: nextRetryState(job, why, service), service, openMs };
   }
 }

@@ -18,9 +18,9 @@ interface Given {
 }
 
 function outcomeOf({ age = 0, job, call, service }: Given) {
-  return withoutVerdict(newJob({ receivedAt: new Date(now - age), ...job }), {
+  return withoutVerdict(newJob({ arrivedAt: now - age, ...job }), {
     ...{ why: "unavailable", error: "503", retryAfterMs: 0, state: {}, openMs: 0, ...call },
-    service: { now, open: null, judgedAt: never, ...service },
+    service: { now, knownSince: 0, open: null, judgedAt: never, ...service },
   });
 }
 
@@ -158,6 +158,6 @@ describe("isKeySuspect()", () => {
     [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
     [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
   ] as const)("of %o with %o is %s", (state, service, suspect) => {
-    expect(isKeySuspect(state, { now, ...service })).toBe(suspect);
+    expect(isKeySuspect(state, { now, knownSince: 0, ...service })).toBe(suspect);
   });
 });

@@ -68,16 +68,16 @@ function isItsOwnFault({ why, state, service }: Unanswered): boolean {
 function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
   const isKey =
     service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(state, service));
-  return isKey && service.judgedAt < job.receivedAt.getTime();
+  return isKey && service.judgedAt < job.arrivedAt;
 }
 
 function isGivenUp(job: Job, { service }: Unanswered): boolean {
-  return job.released ? job.attempts + 1 >= releasedAttempts : ageOf(job, service.now) >= giveUpMs;
+  return job.released ? job.attempts + 1 >= releasedAttempts : ageOf(job, service) >= giveUpMs;
 }
 
 function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const { why, retryAfterMs, service } = call;
-  const age = ageOf(job, service.now);
+  const age = ageOf(job, service);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
   const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
   // Such refusals and pauses are not counted until they concern this signature: use the age instead.
@@ -95,7 +95,7 @@ function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean
 
 /** Whether to deprioritize: junk must not delay genuine deliveries, or use up every probe. */
 function givesWay(job: Job, { why, service }: Unanswered): boolean {
-  if (ageOf(job, service.now) >= signatureLifetimeMs) return true;
+  if (ageOf(job, service) >= signatureLifetimeMs) return true;
   if (why === "not asked") return false;
   const isDoubtful = why === "bad_request" || why === "unauthorized" || isWorking(service);
   return isDoubtful || job.attempts > 0 || service.open !== null;
@@ -105,6 +105,7 @@ function isWorking({ now, judgedAt }: ServiceState): boolean {
   return now - judgedAt < recentMs;
 }
 
-function ageOf({ receivedAt }: Job, now: number): number {
-  return now - receivedAt.getTime();
+/** How long it is known to have waited, in milliseconds. */
+function ageOf({ arrivedAt }: Job, { now, knownSince }: ServiceState): number {
+  return now - Math.max(arrivedAt, knownSince);
 }

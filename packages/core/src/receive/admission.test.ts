@@ -6,29 +6,38 @@ import { newStatus } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { Deadline } from "../lib/deadline.ts";
+import { LivedClock } from "../lib/lived-clock.ts";
 import { messages } from "../log-messages.ts";
 import { Admission } from "./admission.ts";
 
 const delivery: NewDelivery = {
-  ...{ id: "1", receiver: "reports", receivedAt: 0, key: null, signature: "s", url: "/" },
+  ...{
+    id: "1",
+    receiver: "reports",
+    receivedAt: 0,
+    arrivedAt: 0,
+    key: null,
+    signature: "s",
+    url: "/",
+  },
   ...{ headers: {}, context: null, body: new Uint8Array(), ackMs: 0 },
 };
 
 function make(add: Inbox["add"]) {
   const { clock } = createEmulator();
+  const lived = new LivedClock(clock);
   const lines: unknown[] = [];
   const write = (...line: unknown[]): void => void lines.push(line);
   const limits = { bodyBytes: 1, bodyMs: 1, verifyMs: 1, ackMs: 1, waiting: 1, unverified: 1 };
   const admission = new Admission(
     {
-      ...{ ack: "stored", clock, limits, name: "reports" },
+      ...{ ack: "stored", clock: lived, limits, name: "reports" },
       inbox: Object.assign(memoryInbox(), { add }),
       logger: { warn: write, error: write },
     },
     newStatus(),
   );
-  const store = () =>
-    admission.store(delivery, { to: "received" }, new Deadline(clock, clock.now(), 100));
+  const store = () => admission.store(delivery, { to: "received" }, new Deadline(lived, 100));
   return { clock, lines, store };
 }
 

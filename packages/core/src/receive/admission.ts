@@ -6,6 +6,7 @@ import type { AddResult } from "../inbox/inbox.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { Timekeeper } from "../lib/timekeeper.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
@@ -38,6 +39,16 @@ export class Admission {
     return { refused: "overloaded" };
   }
 
+  /** Waits for the time of the inbox before the first delivery, or refuses that. Never rejects. */
+  async join(time: Timekeeper, deadline: Deadline): Promise<Refusal | null> {
+    try {
+      if ((await deadline.race(time.join())) !== "late") return null;
+      throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
+    } catch (error) {
+      return this.#notStored(null, error);
+    }
+  }
+
   /** Stores a delivery before the deadline, or refuses it; after a timeout it may still be stored. Never rejects. */
   async store(
     delivery: NewDelivery,
@@ -53,7 +64,7 @@ export class Admission {
     }
   }
 
-  #notStored(id: string, error: unknown): Refusal {
+  #notStored(id: string | null, error: unknown): Refusal {
     if (error instanceof ReporthookError && error.code === "overloaded") {
       this.#overloaded({ error: describe(error) }, messages.inboxFull);
       return { refused: "overloaded" };

@@ -1,6 +1,6 @@
 import { dedupeKey } from "../inbox/dedupe-key.ts";
 import type { NewDelivery } from "../inbox/delivery.ts";
-import { idOf } from "../inbox/id.ts";
+import { idOf, timeOf } from "../inbox/id.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { ReceivedNotification } from "./read-request.ts";
 
@@ -20,13 +20,14 @@ export function keyOf(
 export function newDelivery(
   { ack, name }: Pick<ReceiverSettings, "ack" | "name">,
   { body, headers, signature, url }: ReceivedNotification,
-  { id, key, context, receivedAt }: Pick<NewDelivery, "id" | "key" | "context" | "receivedAt">,
+  { id, key, context, arrivedAt }: Pick<NewDelivery, "id" | "key" | "context" | "arrivedAt">,
 ): Draft {
   return {
     // A delivery that is not stored gets its id from its content: a retry of the sender has the same id.
     id: ack === "handled" && key !== null ? idOf(key) : id,
     receiver: name,
-    receivedAt,
+    receivedAt: timeOf(id),
+    arrivedAt,
     key,
     signature,
     url,

@@ -42,7 +42,7 @@ export type Pipeline = (
 /** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { settings, callbacks, admission, inside, runner, pruner, reporter, status } = parts;
-  const { clock, inbox, logger, name } = settings;
+  const { clock, inbox, logger, name, time } = settings;
   const reading = { ...settings, ...settings.limits };
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
@@ -66,8 +66,12 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (lacksToken && notification.signature === null) return { refused: "not_found" };
     const hashing = keyOf(name, incoming.url, notification);
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
-    const { startedAt: receivedAt } = deadline;
-    const delivery = newDelivery(settings, notification, { id, key, context, receivedAt });
+    if (settings.ack === "stored" && !time.isJoined) {
+      const unjoined = await admission.join(time, deadline);
+      if (unjoined !== null) return unjoined;
+    }
+    const arrivedAt = clock.now();
+    const delivery = newDelivery(settings, notification, { id, key, context, arrivedAt });
 
     // Admitting and storing an unsigned notification must not be interrupted: the next one is counted against the stored ones.
     const { claims } = notification;

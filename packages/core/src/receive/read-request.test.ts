@@ -19,7 +19,7 @@ function read(
   const at = given.url ?? url;
   const init = { method: "POST", headers, body: new TextEncoder().encode(body) };
   const incoming = incomingFromRequest(new Request(`https://app.example${at}`, init));
-  return receive(incoming, at, { ...options, ...given }, new Deadline(manualClock(), 0, 5_000));
+  return receive(incoming, at, { ...options, ...given }, new Deadline(manualClock(), 5_000));
 }
 
 async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotification> {
@@ -214,7 +214,7 @@ describe("receive() refuses", () => {
     const incoming = { method: "POST", url, headers: signed, readBody };
     return {
       clock,
-      code: receive(incoming, url, options, new Deadline(clock, clock.now(), 5_000)),
+      code: receive(incoming, url, options, new Deadline(clock, 5_000)),
     };
   };
 

@@ -63,8 +63,8 @@ export class Requests {
 
   async #answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     const { clock, limits, logger } = this.#settings;
-    const deadline = new Deadline(clock, clock.now(), limits.ackMs);
-    const id = newId(deadline.startedAt);
+    const deadline = new Deadline(clock, limits.ackMs);
+    const id = newId(clock.wallNow());
     const pending = this.#begin(incoming, id, deadline, context);
     const { connections } = this.#parts;
     const connection = connections.begin(incoming);

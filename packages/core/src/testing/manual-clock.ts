@@ -1,7 +1,7 @@
-import type { Clock } from "../lib/clock.ts";
+import type { ReceiverClock } from "../lib/lived-clock.ts";
 
-/** A {@link Clock} that stands still until it is advanced. */
-export interface ManualClock extends Clock {
+/** A {@link ReceiverClock} that stands still until it is advanced. */
+export interface ManualClock extends ReceiverClock {
   /** Lets time pass, and runs the timers that come due, in order. */
   advance(ms: number): void;
   /** How many timers are set. */
@@ -27,6 +27,10 @@ export function manualClock(start: number = Date.now()): ManualClock {
 
   return {
     now: () => now,
+    running: () => now,
+    wallNow: () => now,
+    wallOffset: 0,
+    knownSince: 0,
     setTimeout(callback, ms) {
       timers.set(++last, { at: now + Math.max(0, ms), callback });
       return last;

@@ -15,6 +15,19 @@ test("now() is real time plus what was advanced", () => {
   expect(clock.now()).toBe(Date.now() + HOUR);
 });
 
+test.each([HOUR, -HOUR, 5 * 365 * 24 * HOUR])(
+  "now() goes on as before when the system's clock is set by %i ms",
+  (ms) => {
+    const { clock } = createClock();
+    clock.advance(7);
+    const before = clock.now();
+    vi.setSystemTime(Date.now() + ms);
+    expect(Math.abs(clock.now() - before)).toBeLessThan(20_000);
+    clock.advance(HOUR);
+    expect(Math.abs(clock.now() - before - HOUR)).toBeLessThan(20_000);
+  },
+);
+
 test("advance() fires timers in the order they fall due, each at its time", () => {
   const { clock } = createClock();
   const start = clock.now();

@@ -5,11 +5,11 @@ export interface VirtualTimer {
 }
 
 /**
- * Real time plus an offset. It fits the receiver's option `clock`: `createReceiver({ clock: emulator.clock })`
+ * Real time plus an offset; that the system's clock is set changes nothing. It fits the receiver's option `clock`: `createReceiver({ clock: emulator.clock })`
  * advances both with one call.
  */
 export interface VirtualClock {
-  /** Milliseconds since 1970, like `Date.now()`. */
+  /** Milliseconds since 1970, like `Date.now()` until the system's clock is set. */
   now(): number;
   /**
    * Increases the offset and fires, in order, every timer that becomes due.
@@ -34,6 +34,8 @@ interface Scheduled extends VirtualTimer {
 
 /** Maximum delay of the runtime's timers; beyond it they fire immediately. */
 const LONGEST_MS = 2 ** 31 - 1;
+/** Milliseconds by which the system's clock may gain or lose between two readings before it was set. */
+const SLACK_MS = 30_000;
 
 /** Creates a clock; `rewind` removes the offset and keeps the remaining time of each timer. */
 export function createClock(): { clock: VirtualClock; rewind(): void } {
@@ -49,13 +51,36 @@ export function createClock(): { clock: VirtualClock; rewind(): void } {
   };
 }
 
+/** Time as it runs: the system's clock, but for the moments at which that was set, or the machine slept. */
+class RealTime {
+  #wall = Date.now();
+  #ran: number = performance.now();
+  #setMs = 0;
+
+  now(): number {
+    const [wall, ran] = [Date.now(), performance.now()];
+    const setMs = wall - this.#wall - (ran - this.#ran);
+    // Time of a test runner passes as it says.
+    if (Math.abs(setMs) > SLACK_MS && !isReplaced(globalThis.setTimeout)) this.#setMs += setMs;
+    this.#wall = wall;
+    this.#ran = ran;
+    return Math.round(wall - this.#setMs);
+  }
+}
+
+/** Whether a timer is a test runner's: Sinon, Jest and Vitest mark theirs, that of node:test is a bound private method. */
+function isReplaced(timer: { readonly name: string }): boolean {
+  return "clock" in timer || "_isMockFunction" in timer || timer.name.startsWith("bound #");
+}
+
 /** The timers of a clock, and its offset. */
 class Timers {
   readonly #scheduled = new Set<Scheduled>();
+  readonly #real = new RealTime();
   #offset = 0;
 
   now(): number {
-    return Date.now() + this.#offset;
+    return this.#real.now() + this.#offset;
   }
 
   advance(ms: number): void {

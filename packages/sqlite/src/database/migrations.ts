@@ -13,12 +13,12 @@ export const migrations: readonly string[] = [
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
   );
-  -- Times are milliseconds since the epoch. States: 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
+  -- Times are lived times in milliseconds: see the table lived. States: 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
     receiver INTEGER NOT NULL REFERENCES receiver,
-    received_at INTEGER NOT NULL,
+    arrived_at INTEGER NOT NULL,
     ack_ms REAL NOT NULL,
     state INTEGER NOT NULL,
     -- Where it waits or is leased: see queue.ts. Null at the end of its way.
@@ -77,6 +77,13 @@ export const migrations: readonly string[] = [
     number INTEGER NOT NULL,
     PRIMARY KEY (receiver, kind)
   ) WITHOUT ROWID;
+  -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
+  CREATE TABLE lived (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    lived_at INTEGER NOT NULL,
+    wall_at INTEGER NOT NULL,
+    held_ms INTEGER NOT NULL
+  );
   -- Who works on deliveries; one whose beat stands still for some seconds has lost its leases.
   CREATE TABLE owner (
     number INTEGER PRIMARY KEY,

@@ -1,5 +1,5 @@
 import type { Job } from "@reporthook/core";
-import { newStoredDelivery } from "@reporthook/core/store";
+import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { expect, it, vi } from "vitest";
 import { handled, valid } from "../../../core/src/testing/inbox/fixture.ts";
 import { manualClock } from "../../../core/src/testing/manual-clock.ts";
@@ -9,7 +9,15 @@ import type { Recording } from "./recording.ts";
 
 function leased(seq: number): Leased {
   const delivery = {
-    ...{ id: `id-${seq}`, receiver: "a", receivedAt: 0, key: null, signature: "s", url: "/" },
+    ...{
+      id: `id-${seq}`,
+      receiver: "a",
+      receivedAt: 0,
+      arrivedAt: 0,
+      key: null,
+      signature: "s",
+      url: "/",
+    },
     ...{ context: null, headers: {}, body: new Uint8Array(), ackMs: 0 },
   };
   const stored = newStoredDelivery(delivery, { to: "received" }, null);
@@ -21,6 +29,7 @@ it("a verdict that can't be recorded, because the lease is lost, is sent once wh
   const reported: [id: string, to: string][] = [];
   const ends = new Map<string, () => void>();
   const source = {
+    shown: new ShownChanges(),
     holdsLeases: () => true,
     complete: (recording: Recording) => void sent.push(recording),
     flush: () => {},

@@ -71,7 +71,8 @@ export class SqliteConsumer implements Consumer, RunHost {
     const { receiver, stage } = this;
     const credit = this.#missingCredit;
     this.#credit += credit;
-    return { consumer: this.#number, receiver, stage, credit, now: this.#now() };
+    const { wallOffset } = this.options.clock;
+    return { consumer: this.#number, receiver, stage, credit, now: this.#now(), wallOffset };
   }
 
   /** The credit to add to the thread's; negative to withdraw some. */

@@ -17,7 +17,15 @@ let seq = 0;
 function leased(bytes = 10): Leased {
   seq++;
   const delivery = {
-    ...{ id: `id-${seq}`, receiver: "a", receivedAt: 0, key: null, signature: null, url: "/" },
+    ...{
+      id: `id-${seq}`,
+      receiver: "a",
+      receivedAt: 0,
+      arrivedAt: 0,
+      key: null,
+      signature: null,
+      url: "/",
+    },
     ...{ context: null, headers: {}, body: new Uint8Array(bytes), ackMs: 0 },
   };
   return {

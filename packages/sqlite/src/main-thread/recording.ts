@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from "node:timers";
-import type { StoredDelivery } from "@reporthook/core/store";
+import type { ShownChanges, StoredDelivery } from "@reporthook/core/store";
 import { type Completion, type CompletionResult, isFailure } from "../protocol/protocol.ts";
 import { errorOfFailure } from "../protocol/results.ts";
 
@@ -7,6 +7,7 @@ const retryMs = 1_000;
 
 /** The part of the inbox that a consumer needs. */
 export interface ConsumerSource {
+  readonly shown: ShownChanges;
   /** Whether this process still holds its leases. */
   holdsLeases(): boolean | Promise<boolean>;
   /** Sends a completion, and resolves it with the result; its delivery may be leased again by then. */

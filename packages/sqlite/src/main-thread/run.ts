@@ -149,7 +149,10 @@ export class Run implements InFlightItem {
     const end = (outcome: Outcome): void => {
       if (this.#endEarly !== endEarly) return;
       this.#endEarly = null;
-      applyOutcome(this.#leased.stored, outcome, this.#startedAt, this.#now());
+      const { stored } = this.#leased;
+      const { wallOffset } = this.#host.options.clock;
+      applyOutcome(stored, outcome, this.#startedAt, { now: this.#now(), wallOffset });
+      stored.changedAt = this.#host.source.shown.after(stored.changedAt);
       then({ job, outcome });
     };
     const endEarly = (): void => end(stopped);

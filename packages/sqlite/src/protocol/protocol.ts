@@ -1,5 +1,5 @@
-import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery } from "@reporthook/core";
-import type { Retention, StoredDelivery } from "@reporthook/core/store";
+import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery, TimeMark } from "@reporthook/core";
+import type { Moment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
@@ -48,7 +48,7 @@ export interface AddBatch {
   /** Only of a batch of one, that does not begin as received. */
   readonly changes: Changes | null;
   readonly ids: string[];
-  readonly receivedAt: number[];
+  readonly arrivedAt: number[];
   readonly ackMs: number[];
   readonly signatures: (string | null)[];
   /** The bytes follow each other in {@link Request.bytes}: body, then key. */
@@ -73,12 +73,10 @@ export interface Completion {
 }
 
 /** The state of one consumer; it has ended once a request no longer lists it. */
-export interface ConsumerState {
+export interface ConsumerState extends Moment {
   readonly consumer: number;
   readonly receiver: string;
   readonly stage: Stage;
-  /** By its receiver's clock. */
-  readonly now: number;
   /** The credit to add; negative to withdraw some. */
   readonly credit: number;
 }
@@ -96,7 +94,8 @@ export type ThreadCall =
   /** Releases one step of those parked for a reason, with ids beyond `after`. */
   | { readonly ask: "release"; readonly query: ReleaseQuery; readonly after: string }
   | { readonly ask: "discard"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly ask: "prune"; readonly now: number };
+  | { readonly ask: "prune"; readonly now: number }
+  | { readonly ask: "keepTime"; readonly mark: TimeMark };
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {

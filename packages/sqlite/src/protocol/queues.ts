@@ -32,7 +32,7 @@ export function queuedAt(queue: Value | undefined, rank: Value | undefined): Que
 
 /** The position of a delivery without a lease. */
 export function positionOf(
-  { state, receivedAt, dueAt, lowPriority }: StoredDelivery,
+  { state, arrivedAt, dueAt, lowPriority }: StoredDelivery,
   now: number,
 ): QueuePosition {
   if (state !== "received" && state !== "verified") return { queue: null, rank: null };
@@ -40,6 +40,6 @@ export function positionOf(
   if (dueAt > now) return { queue: of.later, rank: dueAt };
   return {
     queue: lowPriority ? of.lowPriority : of.first,
-    rank: state === "received" && !lowPriority ? receivedAt : dueAt,
+    rank: state === "received" && !lowPriority ? arrivedAt : dueAt,
   };
 }

@@ -6,7 +6,7 @@ import { changesOf, headersText } from "./row.ts";
 /** The parts that differ between the deliveries of an {@link AddBatch}. */
 export interface Addition {
   readonly id: string;
-  readonly receivedAt: number;
+  readonly arrivedAt: number;
   readonly ackMs: number;
   readonly signature: string | null;
   readonly body: Uint8Array;
@@ -31,10 +31,10 @@ export class RequestBatch {
 
   /** Adds a delivery; `begins` is its first state if that is not received. */
   add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
-    const { receivedAt, body, key } = delivery;
+    const { arrivedAt, body, key } = delivery;
     const batch = this.#batchFor(delivery, kind, begins);
     batch.ids.push(delivery.id);
-    batch.receivedAt.push(receivedAt);
+    batch.arrivedAt.push(arrivedAt);
     batch.ackMs.push(delivery.ackMs);
     batch.signatures.push(delivery.signature);
     batch.bodyBytes.push(body.byteLength);
@@ -83,7 +83,7 @@ export class RequestBatch {
 
   /** The last batch of additions, if the delivery shares its properties; else a new one. */
   #batchFor(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): AddBatch {
-    const { receiver, url, context, receivedAt } = delivery;
+    const { receiver, url, context, arrivedAt } = delivery;
     const headers = commonText(delivery.headers);
     const last = this.#adds.at(-1);
     const fits =
@@ -101,9 +101,9 @@ export class RequestBatch {
       headers,
       context,
       kind,
-      changes: begins === null ? null : changesOf(begins, receivedAt),
+      changes: begins === null ? null : changesOf(begins, arrivedAt),
       ids: [],
-      receivedAt: [],
+      arrivedAt: [],
       ackMs: [],
       signatures: [],
       bodyBytes: [],
@@ -126,7 +126,7 @@ export function eachAddition(
       const to = keyFrom + (batch.keyBytes[index] ?? 0);
       take(batch, {
         id: batch.ids[index] ?? "",
-        receivedAt: batch.receivedAt[index] ?? 0,
+        arrivedAt: batch.arrivedAt[index] ?? 0,
         ackMs: batch.ackMs[index] ?? 0,
         signature: batch.signatures[index] ?? null,
         body: bytes.subarray(from, keyFrom),

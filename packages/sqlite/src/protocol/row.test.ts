@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { headersText, storedDeliveryOf } from "./row.ts";
 
-const row = { seq: 1, id: "1", received_at: 5, due_at: null, state: 0, attempts: 0, url: "/" };
+const row = { seq: 1, id: "1", arrived_at: 5, due_at: null, state: 0, attempts: 0, url: "/" };
 const headersIn = (headers: string) => storedDeliveryOf({ ...row, headers }, "a").headers;
 
 describe("A row", () => {

@@ -7,7 +7,13 @@ import type {
   State,
   Verification,
 } from "@reporthook/core";
-import { attemptOutcome, isUnsigned, type StoredDelivery, states } from "@reporthook/core/store";
+import {
+  attemptOutcome,
+  isUnsigned,
+  type StoredDelivery,
+  states,
+  timeOf,
+} from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
 import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./queues.ts";
 
@@ -118,12 +124,14 @@ export function headersText(headers: KeptHeaders): string {
 export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
   const text = (name: string): string | null => (row[name] ?? null) as string | null;
   const state = states[Number(row["state"])] as State;
+  const id = String(row["id"]);
   // Written out, in the order of newStoredDelivery: objects of one shape cost a tenth.
   return {
-    id: String(row["id"]),
+    id,
     slot: Number(row["seq"]),
     receiver,
-    receivedAt: Number(row["received_at"]),
+    receivedAt: timeOf(id),
+    arrivedAt: Number(row["arrived_at"]),
     url: text("url") ?? "",
     context: text("context"),
     headers: headersOf(text("headers")),
@@ -139,12 +147,12 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     released: row["released"] === 1,
     attempts: Number(row["attempts"]) || 0,
     // Null while it is due from its receipt on.
-    dueAt: Number(row["due_at"] ?? row["received_at"]),
+    dueAt: Number(row["due_at"] ?? row["arrived_at"]),
     lowPriority: row["give_way"] === 1,
     retryState: text("memo"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
-    changedAt: Number(row["changed_at"] ?? row["received_at"]),
+    changedAt: Number(row["changed_at"] ?? row["arrived_at"]),
     history: historyOf(text("history")),
   };
 }

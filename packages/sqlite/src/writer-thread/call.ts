@@ -3,6 +3,7 @@ import type { Admin } from "./admin/admin.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
+import type { Lived } from "./lived.ts";
 
 /** The parts of the writer that calls use. */
 export interface Callees {
@@ -10,6 +11,7 @@ export interface Callees {
   readonly query: Query;
   readonly maintenance: Maintenance;
   readonly claimer: Claimer;
+  readonly lived: Lived;
   /** Checks that the file can be written. */
   probe(): void;
 }
@@ -33,6 +35,8 @@ export function carryOut(call: ThreadCall, callees: Callees): unknown {
       return admin.discard(call.id, call.receiver);
     case "prune":
       return maintenance.prune(call.now);
+    case "keepTime":
+      return callees.lived.keep(call.mark);
     case "health":
       return callees.probe();
     case "close":

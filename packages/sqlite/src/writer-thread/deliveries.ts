@@ -73,8 +73,8 @@ export class Deliveries {
   add(batch: AddBatch, addition: Addition, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.tables;
     const { url, context, headers, kind, changes } = batch;
-    const { id, receivedAt, ackMs, signature, body, key } = addition;
-    const known = key === null ? {} : window.find(key, receivedAt);
+    const { id, arrivedAt, ackMs, signature, body, key } = addition;
+    const known = key === null ? {} : window.find(key, arrivedAt);
     if (known.duplicateOf !== undefined) return { duplicateOf: known.duplicateOf };
     const { sameSignatureAs } = known;
     const receiver = receivers.idOf(batch.receiver);
@@ -82,9 +82,9 @@ export class Deliveries {
     const queue = workerId === null ? queues.verify.first : queues.verify.leased;
     const earlier = sameSignatureAs ?? null;
     this.#new.share(receiver, earlier, url, context, headers, queue, workerId);
-    this.#new.add(seq, id, receivedAt, ackMs, signature, body);
+    this.#new.add(seq, id, arrivedAt, ackMs, signature, body);
     if (changes !== null) this.#changes.push({ seq, changes });
-    if (key !== null) window.add(seq, id, receivedAt, key);
+    if (key !== null) window.add(seq, id, arrivedAt, key);
     counters.add(receiver, kind, 1);
     counters.add(receiver, everKind, 1);
     return sameSignatureAs === undefined ? seq : { seq, sameSignatureAs };

@@ -8,15 +8,15 @@ const valuesPerRow = 6;
  * undo the statement alone.
  */
 const insertOf = (rows: number): string => `
-  WITH own (seq, id, received_at, ack_ms, signature, body)
+  WITH own (seq, id, arrived_at, ack_ms, signature, body)
     AS (VALUES ${new Array<string>(rows).fill("(?, ?, ?, ?, ?, ?)").join(", ")}),
   shared (receiver, same_signature_as, url, context, headers, queue, worker)
     AS (VALUES (?, ?, ?, ?, ?, ?, ?))
-  INSERT OR FAIL INTO delivery (seq, id, received_at, ack_ms, signature, body,
+  INSERT OR FAIL INTO delivery (seq, id, arrived_at, ack_ms, signature, body,
     receiver, same_signature_as, url, context, headers, queue, state, rank, starts)
-  SELECT seq, id, received_at, ack_ms, signature, body,
+  SELECT seq, id, arrived_at, ack_ms, signature, body,
     receiver, same_signature_as, url, context, headers, queue,
-    0, ifnull(worker, received_at), worker IS NOT NULL
+    0, ifnull(worker, arrived_at), worker IS NOT NULL
   FROM own CROSS JOIN shared`;
 
 /** Inserts new deliveries, several in one statement: passing a value to a driver costs as much as storing it. */

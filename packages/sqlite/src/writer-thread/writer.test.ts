@@ -102,21 +102,33 @@ function addsOf(
     const key = Buffer.alloc(24);
     for (const half of [0, 12]) key.writeUInt32BE(++made, half);
     const sent = { receiver: "a", url: "/", context: null, headers: {}, body: new Uint8Array() };
-    const delivery = { ...sent, id, receivedAt: now, key, signature: "s", ackMs: 1, ...parts };
+    const delivery = {
+      ...sent,
+      id,
+      receivedAt: now,
+      arrivedAt: now,
+      key,
+      signature: "s",
+      ackMs: 1,
+      ...parts,
+    };
     additions.add(delivery, 0, null);
   }
   return additions.encode([]);
 }
 
 const consumer = (credit: number): ConsumerState => ({
-  ...{ consumer: 1, receiver: "a", stage: "verify", now, credit },
+  ...{ consumer: 1, receiver: "a", stage: "verify", now, wallOffset: 0, credit },
 });
 
 function verified({ seq, stored: claimed }: Claimed, workerId: number | null): Completion {
   const stored = { ...claimed } as StoredDelivery;
   const kindBefore = kindOf(stored);
   const found = { type: "report.complete", reportId: "r" } as const;
-  applyOutcome(stored, { to: "verified", verification: "valid", ...found }, now, now);
+  applyOutcome(stored, { to: "verified", verification: "valid", ...found }, now, {
+    now,
+    wallOffset: 0,
+  });
   return {
     ...{ seq, stage: "verify", leasedTo: workerId ?? 0, receiver: "a" },
     keepsLease: false,

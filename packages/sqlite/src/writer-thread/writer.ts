@@ -29,6 +29,7 @@ import { Queue } from "./claim/queue.ts";
 import { nothingRescued, rescue } from "./claim/rescue.ts";
 import { Deliveries } from "./deliveries.ts";
 import { failureOf, failureOfAll } from "./errors.ts";
+import { Lived } from "./lived.ts";
 import { Transactions } from "./transactions.ts";
 
 /** Runs a step as it is, or in a transaction that fails alone. */
@@ -69,9 +70,10 @@ export class Writer {
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
-    const [admin, query] = [new Admin(deliveries), new Query(deliveries)];
+    const lived = new Lived(database);
+    const [admin, query] = [new Admin(deliveries, lived), new Query(deliveries, lived)];
     const probe = (): void => this.#probe();
-    this.#callees = { admin, query, maintenance, claimer, probe };
+    this.#callees = { admin, query, maintenance, claimer, lived, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>
       claimer.consumers.invalidate(),
     );
@@ -147,7 +149,7 @@ export class Writer {
       this.#file.isSound();
       if (workerId === null || this.#file.damage !== null) return;
       this.#transactions.run(() => {
-        this.#maintenance.requeue(workerId, (receiver) => this.#claimer.consumers.nowOf(receiver));
+        this.#maintenance.requeue(workerId, this.#claimer.consumers.momentOf);
         this.#leases.unregister(workerId);
       });
     } finally {
@@ -207,7 +209,7 @@ export class Writer {
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
     const claimedBy =
-      changes === null ? this.#claimer.claimNew(receiver, addition.receivedAt) : null;
+      changes === null ? this.#claimer.claimNew(receiver, addition.arrivedAt) : null;
     const workerId = claimedBy === null ? null : this.#leases.register();
     const result = this.#deliveries.add(batch, addition, workerId);
     const seq = seqOf(result);

@@ -139,8 +139,10 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
     // False once it is aborted.
     if (!this.#running.delete(run)) return;
     const { stored, job, startedAt } = run;
-    const now = this.#options.clock.now();
-    this.#deliveries.change(stored, () => applyOutcome(stored, outcome, startedAt, now));
+    const { clock } = this.#options;
+    const now = clock.now();
+    const moment = { now, wallOffset: clock.wallOffset };
+    this.#deliveries.change(stored, () => applyOutcome(stored, outcome, startedAt, moment));
     // Before it is told: who is told of a parked one may release it at once.
     this.#deliveries.place(stored, now);
     try {

@@ -87,6 +87,7 @@ describe("memoryInbox", () => {
             id: `${count}`.padStart(26, "0"),
             receiver: "a",
             receivedAt: clock.now(),
+            arrivedAt: clock.now(),
             key,
             body,
           },
@@ -116,7 +117,8 @@ describe("memoryInbox", () => {
       new DataView(key.buffer).setUint32(8, count);
       await inbox.add(
         {
-          ...{ id: `${count}`.padStart(26, "0"), receiver: "a", receivedAt: clock.now(), key },
+          ...{ id: `${count}`.padStart(26, "0"), receiver: "a", key },
+          ...{ receivedAt: clock.now(), arrivedAt: clock.now() },
           ...{
             signature: `${count}`,
             url: "/",

@@ -1,17 +1,18 @@
 import { ReporthookError } from "../../errors.ts";
 import { endOfTick } from "../../lib/end-of-tick.ts";
+import { laterMark, noMark } from "../../lib/timekeeper.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
-import { backlogShareOf, noBacklog, sumOfBacklogs } from "../backlog.ts";
 import { isParked, isWaiting } from "../delivery.ts";
-import type { Backlog, Consumer, Inbox } from "../inbox.ts";
+import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
+import { ShownChanges } from "../shown-changes.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
 import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
-import { MemoryQueue } from "./queue.ts";
+import { Waiting } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
@@ -34,17 +35,13 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
   return new MemoryInbox(options);
 }
 
+/** Milliseconds in which a receiver that begins asks about what waits. */
+const hastenedMs = 10_000;
+
 /** A delivery in memory. */
 interface Slot extends StoredDelivery {
   /** Its key in the window; unsigned deliveries have none. */
   knownKey?: KnownKey;
-}
-
-/** The deliveries of one receiver that wait, and their numbers. */
-interface Waiting {
-  readonly verify: MemoryQueue<Slot>;
-  readonly handle: MemoryQueue<Slot>;
-  load: Backlog;
 }
 
 class MemoryInbox implements Inbox {
@@ -55,9 +52,10 @@ class MemoryInbox implements Inbox {
   readonly #stored = new Map<string, Slot>();
   readonly #ended = new Ended<Slot>();
   readonly #window = new MemoryDedupeWindow();
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Waiting<Slot>();
   readonly #consumers: Consumer[] = [];
-  #bytes = 0;
+  readonly #shown = new ShownChanges();
+  #time = noMark;
 
   constructor(options: MemoryInboxOptions) {
     assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
@@ -76,6 +74,10 @@ class MemoryInbox implements Inbox {
 
   readonly open: Inbox["open"] = async () => {};
   readonly health: Inbox["health"] = async () => ({ ok: true });
+  readonly keepTime: NonNullable<Inbox["keepTime"]> = async (mark) => {
+    this.#time = laterMark(this.#time, mark);
+    return this.#time;
+  };
 
   /** Ends the work; the deliveries stay, for a receiver that opens it again. */
   readonly close: Inbox["close"] = async () => {
@@ -83,26 +85,28 @@ class MemoryInbox implements Inbox {
   };
 
   readonly add: Inbox["add"] = async (delivery, arrival) => {
-    const { id, receivedAt } = delivery;
+    const { id, arrivedAt } = delivery;
     const key = delivery.key && keyText(delivery.key);
-    const { duplicateOf, sameSignatureAs = null } = this.#window.look(key, receivedAt);
+    const { duplicateOf, sameSignatureAs = null } = this.#window.look(key, arrivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
     this.#makeRoom(bytesOf(delivery));
     const stored: Slot = newStoredDelivery(delivery, arrival, sameSignatureAs);
-    if (key !== null) stored.knownKey = this.#window.add(key, id, receivedAt);
+    if (key !== null) stored.knownKey = this.#window.add(key, id, arrivedAt);
     this.#stored.set(id, stored);
-    this.#count(stored, 1);
+    this.#waiting.count(stored, 1);
     const waits = isWaiting(stored.state);
-    if (!waits) this.#place(stored, receivedAt);
+    if (!waits) this.#place(stored, arrivedAt);
     await endOfTick();
-    if (waits) this.#place(stored, receivedAt);
+    if (waits) this.#place(stored, arrivedAt);
     return sameSignatureAs === null
       ? { status: "added", id }
       : { status: "added", id, sameSignatureAs };
   };
 
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
-    const queue = this.#waitingOf(policy.receiver)[stage];
+    const queue = this.#waiting.of(policy.receiver)[stage];
+    // Nobody knows how much of a delay has passed between two receivers.
+    if (stage === "verify") queue.hasten(policy.clock.now() + hastenedMs);
     const deliveries: DeliveryChanges<Slot> = {
       change: (stored, change) => this.#change(stored, change),
       place: (stored, now) => this.#place(stored, now),
@@ -114,13 +118,15 @@ class MemoryInbox implements Inbox {
 
   readonly get: Inbox["get"] = async (id, receiver) => {
     const stored = this.#find(id, receiver);
-    return stored === undefined ? null : detailsOf(stored);
+    return stored === undefined ? null : this.#shown.show(detailsOf(stored, this.#wallOffset));
   };
 
   readonly list: Inbox["list"] = async (query = {}) =>
-    filterEntries(this.#stored.values(), query).map(entryOf);
+    filterEntries(this.#stored.values(), query).map((stored) =>
+      this.#shown.show(entryOf(stored, this.#wallOffset)),
+    );
   readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
-  readonly backlog: Inbox["backlog"] = (receiver) => this.#waitingOf(receiver).load;
+  readonly backlog: Inbox["backlog"] = (receiver) => this.#waiting.of(receiver).load;
 
   readonly counts: Inbox["counts"] = async (receiver) => {
     const counts = zeroCounts();
@@ -130,8 +136,8 @@ class MemoryInbox implements Inbox {
 
   readonly oldestWaiting: Inbox["oldestWaiting"] = async (receiver) => {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const { state, receivedAt } of this.#of(receiver)) {
-      if (isWaiting(state)) oldest = Math.min(oldest, receivedAt);
+    for (const { state, arrivedAt } of this.#of(receiver)) {
+      if (isWaiting(state)) oldest = Math.min(oldest, arrivedAt);
     }
     return Number.isFinite(oldest) ? new Date(oldest) : null;
   };
@@ -152,7 +158,7 @@ class MemoryInbox implements Inbox {
       return 1;
     }
     const isLater = isWaiting(stored.state) && stored.dueAt > now;
-    if (!isLater || !this.#waitingOf(receiver)[stored.stage].remove(stored))
+    if (!isLater || !this.#waiting.of(receiver)[stored.stage].remove(stored))
       throw notWaiting(stored.id);
     stored.dueAt = now;
     this.#place(stored, now);
@@ -174,26 +180,31 @@ class MemoryInbox implements Inbox {
     return before - this.#stored.size;
   };
 
+  get #wallOffset(): number {
+    return this.#time.wallAt - this.#time.livedAt;
+  }
+
   #reopen(stored: Slot, now: number): void {
     this.#change(stored, () => reopen(stored, now));
     this.#place(stored, now);
   }
 
   #change(stored: Slot, change: () => void): void {
-    this.#count(stored, -1);
+    this.#waiting.count(stored, -1);
     if (!isWaiting(stored.state)) this.#ended.delete(stored);
     change();
-    this.#count(stored, 1);
+    stored.changedAt = this.#shown.after(stored.changedAt);
+    this.#waiting.count(stored, 1);
   }
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
   #place(stored: Slot, now: number): void {
-    if (isWaiting(stored.state)) this.#waitingOf(stored.receiver)[stored.stage].push(stored, now);
+    if (isWaiting(stored.state)) this.#waiting.of(stored.receiver)[stored.stage].push(stored, now);
     else this.#ended.add(stored, (oldest) => this.#delete(oldest));
   }
 
   #delete(stored: Slot): void {
-    this.#count(stored, -1);
+    this.#waiting.count(stored, -1);
     this.#ended.delete(stored);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
     if (stored.state !== "handled") this.#window.forget(stored.knownKey);
@@ -201,7 +212,7 @@ class MemoryInbox implements Inbox {
   }
 
   #makeRoom(bytes: number): void {
-    const fits = (): boolean => this.#bytes + bytes <= this.#maxBytes;
+    const fits = (): boolean => this.#waiting.bytes + bytes <= this.#maxBytes;
     if (fits()) return;
     for (const stored of this.#ended.oldest()) {
       this.#delete(stored);
@@ -209,23 +220,6 @@ class MemoryInbox implements Inbox {
     }
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
     throw new ReporthookError("overloaded", message);
-  }
-
-  /** Adds it to the numbers that limits are compared with, or takes it out. */
-  #count(stored: Slot, by: 1 | -1): void {
-    this.#bytes += by * bytesOf(stored);
-    const waiting = this.#waitingOf(stored.receiver);
-    waiting.load = sumOfBacklogs(waiting.load, backlogShareOf(stored), by);
-  }
-
-  #waitingOf(receiver: string): Waiting {
-    let waiting = this.#waiting.get(receiver);
-    if (waiting === undefined) {
-      const [verify, handle] = [new MemoryQueue<Slot>("verify"), new MemoryQueue<Slot>("handle")];
-      waiting = { verify, handle, load: noBacklog };
-      this.#waiting.set(receiver, waiting);
-    }
-    return waiting;
   }
 
   *#of(receiver: string | undefined): Generator<Slot> {

@@ -4,8 +4,8 @@ import { MemoryQueue } from "./queue.ts";
 
 const minuteMs = 60_000;
 
-function item(receivedAt: number, dueAt: number = receivedAt, lowPriority = false) {
-  return { receivedAt, dueAt, lowPriority };
+function item(arrivedAt: number, dueAt: number = arrivedAt, lowPriority = false) {
+  return { arrivedAt, dueAt, lowPriority };
 }
 
 function drain<T>(pop: () => T | undefined): T[] {

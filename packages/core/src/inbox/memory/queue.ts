@@ -6,7 +6,7 @@ import type { StoredDelivery } from "../stored-delivery.ts";
  * The deliveries that wait for one stage of one receiver. Order of verification: first the newest ones whose signatures may be
  * valid, then deprioritized ones by due time, then older ones. Order of handling: by due time.
  */
-export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" | "lowPriority">> {
+export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | "lowPriority">> {
   /** Called after each push. */
   readonly listeners: Set<() => void> = new Set();
   readonly stage: Stage;
@@ -29,6 +29,17 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" |
     return this.#later.remove(value);
   }
 
+  /** Has all come due at this moment at the latest. */
+  hasten(at: number): void {
+    const late: T[] = [];
+    for (let next = this.#later.pop(); next !== undefined; next = this.#later.pop())
+      late.push(next);
+    for (const value of late) {
+      value.dueAt = Math.min(value.dueAt, at);
+      this.#later.push(value.dueAt, value);
+    }
+  }
+
   /** The next that is due, or undefined. */
   pop(now: number): T | undefined {
     while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {
@@ -46,8 +57,8 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "receivedAt" | "dueAt" |
   }
 
   #ready(value: T): void {
-    const { receivedAt, dueAt, lowPriority } = value;
+    const { arrivedAt, dueAt, lowPriority } = value;
     const heap = lowPriority ? this.#yielding : this.#first;
-    heap.push(this.stage === "verify" && !lowPriority ? -receivedAt : dueAt, value);
+    heap.push(this.stage === "verify" && !lowPriority ? -arrivedAt : dueAt, value);
   }
 }

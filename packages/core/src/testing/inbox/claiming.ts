@@ -175,13 +175,15 @@ export const claiming: readonly InboxCase[] = [
     needs: ["clock"],
     async run({ inbox, clock, put, work, consume, until }) {
       const id = await put();
-      await work("verify", later(minuteMs));
+      await work("verify", valid);
+      await work("handle", later(minuteMs));
       const due = clock.now() + minuteMs;
       same((await inbox.get(id))?.nextAttemptAt, new Date(due), "When the next attempt is due");
-      const { jobs } = consume("verify", valid);
+      const { jobs } = consume("handle", handled);
+      consume("verify", valid);
       clock.advance(minuteMs - 1);
       const sentinel = await put();
-      await until(async () => (await inbox.get(sentinel))?.state === "verified", "another is done");
+      await until(async () => (await inbox.get(sentinel))?.state === "handled", "another is done");
       same(
         jobs.map((job) => job.id),
         [sentinel],
@@ -190,6 +192,21 @@ export const claiming: readonly InboxCase[] = [
       clock.advance(1);
       await until(() => jobs.length === 2, "it is handed out when due");
       same(jobs[1]?.id, id, "What was handed out then");
+    },
+  },
+  {
+    name: "consume() hands out what is to be verified within 10 seconds of its beginning",
+    needs: ["clock"],
+    async run({ clock, put, work, consume, until }) {
+      const id = await put();
+      await work("verify", later(60 * minuteMs));
+      const { jobs } = consume("verify", valid);
+      const sentinel = await put();
+      await until(() => jobs.length === 1, "another is handed out");
+      clock.advance(10_000);
+      await until(() => jobs.length === 2, "it is handed out");
+      const handedOut = jobs.map((job) => job.id);
+      same(handedOut, [sentinel, id], "What was handed out");
     },
   },
 ];

@@ -13,6 +13,7 @@ import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
 import { retaining } from "./retaining.ts";
 import { type StandingProcess, standingStill } from "./standing-still.ts";
+import { time } from "./time.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */
 export interface InboxContractOptions {
@@ -51,6 +52,7 @@ const cases = [
   ...damaged,
   ...context,
   ...standingStill,
+  ...time,
 ];
 
 /**

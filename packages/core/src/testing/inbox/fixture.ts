@@ -221,7 +221,17 @@ function deliveryMaker(now: () => number): (parts?: Parts) => Promise<NewDeliver
     // Ids begin with the time of receipt and continue in the order of making.
     const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
     return {
-      ...{ id, receiver, receivedAt, signature, url, context, body, ackMs: 1.5 },
+      ...{
+        id,
+        receiver,
+        receivedAt,
+        arrivedAt: receivedAt,
+        signature,
+        url,
+        context,
+        body,
+        ackMs: 1.5,
+      },
       headers: { "content-type": "application/json", "user-agent": "contract" },
       key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),
     };
@@ -232,5 +242,13 @@ function ownClock(): ManualClock {
   const advance = (): never => {
     throw new Error("The store keeps its own time: this case must be skipped for it");
   };
-  return { ...systemClock, advance, pending: 0 };
+  const { now } = systemClock;
+  return {
+    ...systemClock,
+    advance,
+    pending: 0,
+    ...{ running: now, wallNow: now },
+    wallOffset: 0,
+    knownSince: 0,
+  };
 }

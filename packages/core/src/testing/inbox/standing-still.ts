@@ -1,5 +1,6 @@
 import type { Inbox, InboxNotice } from "../../inbox/inbox.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { LivedClock } from "../../lib/lived-clock.ts";
 import { same, truly } from "../assert.ts";
 import { type InboxCase, valid } from "./fixture.ts";
 
@@ -45,7 +46,7 @@ export async function standStill(
       return valid;
     };
     inbox.consume("verify", work, {
-      ...{ receiver: "a", concurrency, clock: systemClock },
+      ...{ receiver: "a", concurrency, clock: new LivedClock(systemClock) },
       onError: () => void errors++,
       onNotice(notice) {
         notices.push(notice);

@@ -11,15 +11,18 @@ import type { Row, Statement } from "../../database/driver.ts";
 import { type ReleaseStep, rowsPerStep } from "../../protocol/protocol.ts";
 import { queues } from "../../protocol/queues.ts";
 import type { Deliveries } from "../deliveries.ts";
+import type { Lived } from "../lived.ts";
 
 /** Actions of operators: get, release, retry, discard. */
 export class Admin {
   readonly #deliveries: Deliveries;
+  readonly #lived: Lived;
   readonly #find: Statement;
   readonly #parkedFor: Statement;
 
-  constructor(deliveries: Deliveries) {
+  constructor(deliveries: Deliveries, lived: Lived) {
     this.#deliveries = deliveries;
+    this.#lived = lived;
     const { tables } = deliveries;
     this.#find = tables.database.prepare(
       "SELECT * FROM delivery WHERE receiver = ? AND state IN (0, 1, 2, 3, 4, 5) AND id = ? LIMIT 1",
@@ -31,7 +34,8 @@ export class Admin {
 
   get(id: string, receiver: string | undefined): EntryDetails | null {
     const row = this.#row(id, receiver);
-    return row === null ? null : detailsOf(this.#deliveries.storedDeliveryOf(row));
+    if (row === null) return null;
+    return detailsOf(this.#deliveries.storedDeliveryOf(row), this.#lived.wallOffset);
   }
 
   /** Releases one delivery, or the next ones parked for a reason: each once, even if it is parked again meanwhile. */

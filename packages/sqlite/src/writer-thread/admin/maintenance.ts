@@ -1,5 +1,12 @@
 import type { Parked } from "@reporthook/core";
-import { applyOutcome, dayMs, maxUnsigned, park, type Retention } from "@reporthook/core/store";
+import {
+  applyOutcome,
+  dayMs,
+  type Moment,
+  maxUnsigned,
+  park,
+  type Retention,
+} from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
 import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
@@ -64,15 +71,16 @@ export class Maintenance {
   /** Requeues the deliveries of a dead worker; returns how many, and those that are parked instead. */
   rescue(
     workerId: number,
-    nowOf: (receiver: string) => number,
+    momentOf: (receiver: string) => Moment,
   ): { readonly deliveries: number; readonly poisoned: Claims["poisoned"] } {
     const rows = this.#leasedTo(workerId);
     const poisoned = rows.flatMap((row) => {
-      const now = nowOf(this.#receiverOf(row));
+      const moment = momentOf(this.#receiverOf(row));
+      const { now } = moment;
       const starts = Number(row["starts"]);
       const isPoison = starts >= maxStarts;
       const edited = this.#deliveries.edit(row, now, (stored) => {
-        if (isPoison) applyOutcome(stored, poison(starts), now, now);
+        if (isPoison) applyOutcome(stored, poison(starts), now, moment);
         // Each at another time, so that none runs beside the one that crashes the process.
         else if (starts > 1) stored.dueAt = now + Math.ceil(Math.random() * 1_000 * 2 ** starts);
       });
@@ -82,9 +90,10 @@ export class Maintenance {
   }
 
   /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */
-  requeue(workerId: number, nowOf: (receiver: string) => number): void {
+  requeue(workerId: number, momentOf: (receiver: string) => Moment): void {
     for (const row of this.#leasedTo(workerId)) {
-      this.#deliveries.edit(row, nowOf(this.#receiverOf(row)), () => {});
+      const { now } = momentOf(this.#receiverOf(row));
+      this.#deliveries.edit(row, now, () => {});
       this.#deliveries.forgetStarts(row);
     }
   }

@@ -7,6 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
 import { prepareSchema } from "../../database/migrations.ts";
 import { Deliveries } from "../deliveries.ts";
+import { Lived } from "../lived.ts";
 import { Query } from "./query.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-query-"));
@@ -39,7 +40,7 @@ test("summary() asks for the minutes in which something came, not for each of a 
   const times = [5 * minuteMs, 5 * minuteMs + 1, year / 2, year - 1];
   for (const [index, at] of times.entries()) {
     database.exec(
-      `INSERT INTO delivery (id, receiver, received_at, ack_ms, state, url, headers)
+      `INSERT INTO delivery (id, receiver, arrived_at, ack_ms, state, url, headers)
        VALUES ('${idAt(at)}${index}', ${receiver}, ${at}, 1, ${index % 2}, '/', '{}')`,
     );
   }
@@ -61,7 +62,7 @@ test("summary() asks for the minutes in which something came, not for each of a 
       };
     },
   };
-  const query = new Query(new Deliveries(counting));
+  const query = new Query(new Deliveries(counting), new Lived(counting));
   asked = 0;
   const span = { from: new Date(0), until: new Date(year) };
   const { minutes } = query.summary({ receiver: "b", ...span });
@@ -87,7 +88,7 @@ test("Query finds and counts through an index, without scanning or sorting", () 
   };
   const deliveries = new Deliveries(noting);
   deliveries.tables.receivers.idOf("a");
-  const query = new Query(deliveries);
+  const query = new Query(deliveries, new Lived(noting));
   asked.clear();
   for (const one of queries) query.list({ receiver: "a", ...one });
   query.summary({ receiver: "a", from: new Date(0), until: new Date(180_000) });

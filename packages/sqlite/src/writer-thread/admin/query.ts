@@ -21,9 +21,10 @@ import {
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import type { Deliveries } from "../deliveries.ts";
+import type { Lived } from "../lived.ts";
 
 const listed = [
-  ...["id", "receiver", "received_at", "ack_ms", "state", "queue", "attempts", "due_at"],
+  ...["id", "receiver", "arrived_at", "ack_ms", "state", "queue", "attempts", "due_at"],
   ...["type", "report", "reason", "reason_message", "last_error", "changed_at"],
 ].join(", ");
 // The times of acknowledgement that are read for a minute: each is a row beside the index.
@@ -39,10 +40,12 @@ interface IndexRange {
 /** Finds and counts deliveries, each time through an index. */
 export class Query {
   readonly #deliveries: Deliveries;
+  readonly #lived: Lived;
   readonly #statements = new Map<string, Statement>();
 
-  constructor(deliveries: Deliveries) {
+  constructor(deliveries: Deliveries, lived: Lived) {
     this.#deliveries = deliveries;
+    this.#lived = lived;
   }
 
   list(query: InboxQuery): Entry[] {
@@ -51,7 +54,8 @@ export class Query {
     const rows = this.#deliveries.tables.receivers
       .select(receiver)
       .flatMap((number) => rangesOf(query).flatMap((one) => this.#rows(number, one, query, most)));
-    const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row)));
+    const { wallOffset } = this.#lived;
+    const entries = rows.map((row) => entryOf(this.#deliveries.storedDeliveryOf(row), wallOffset));
     const sign = newestFirst ? -1 : 1;
     entries.sort((one, other) => (one.id < other.id ? -sign : sign));
     return entries.slice(0, most);
@@ -71,10 +75,14 @@ export class Query {
     return { parked: this.#parked(receivers), oldest: Object.fromEntries(oldest), minutes };
   }
 
-  /** The time of receipt of the oldest waiting delivery. */
+  /** When the oldest waiting delivery arrived. */
   oldestWaiting(receiver: string): Date | null {
-    const waiting = ["received", "verified"] as const;
-    const times = waiting.flatMap((state) => this.#oldest(receiver, state)?.getTime() ?? []);
+    const first = this.#ofState("arrived_at", "ORDER BY id LIMIT 1");
+    const waiting = [states.indexOf("received"), states.indexOf("verified")];
+    const times = this.#deliveries.tables.receivers
+      .select(receiver)
+      .flatMap((number) => waiting.flatMap((state) => first.all(number, state, "", "~")))
+      .map((row) => Number(row["arrived_at"]));
     return times.length === 0 ? null : new Date(Math.min(...times));
   }
 

@@ -56,10 +56,10 @@ export class Claimer {
   }
 
   /** The consumer for a delivery that is about to be stored, for the verify stage: the newest is always first. */
-  claimNew(receiver: string, receivedAt: number): ActiveConsumer | null {
+  claimNew(receiver: string, arrivedAt: number): ActiveConsumer | null {
     const newest = this.#newest.get(receiver) ?? Number.NEGATIVE_INFINITY;
-    if (receivedAt > newest) this.#newest.set(receiver, receivedAt);
-    return this.#claimFor(receiver, "verify", receivedAt >= newest);
+    if (arrivedAt > newest) this.#newest.set(receiver, arrivedAt);
+    return this.#claimFor(receiver, "verify", arrivedAt >= newest);
   }
 
   /** The consumer for a delivery that is about to be recorded; null if it has to wait, or is at the end of its way. */
@@ -92,6 +92,11 @@ export class Claimer {
 
   /** Claims waiting deliveries; returns all that were claimed in this batch. */
   finish(): readonly Claimed[] {
+    for (const consumer of this.consumers.begun()) {
+      const receiver = this.#receivers.idOf(consumer.receiver);
+      this.#queue.hasten({ ...consumer, receiver });
+      consumer.hastened = true;
+    }
     // Others claim what this process could not begin.
     for (const consumer of this.#leases.mayClaim ? this.consumers.toServe() : []) {
       const { stage, now, credit, spent, left } = consumer;

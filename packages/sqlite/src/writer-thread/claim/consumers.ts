@@ -1,4 +1,5 @@
 import type { Stage } from "@reporthook/core";
+import type { Moment } from "@reporthook/core/store";
 import type { ConsumerState } from "../../protocol/protocol.ts";
 
 /** A consumer of this process, with its credit. */
@@ -13,29 +14,37 @@ export interface ActiveConsumer extends Omit<ConsumerState, "credit"> {
   drained: boolean;
   /** The next due time. */
   dueAt: number | null;
+  /** Whether what it found waiting, planned by another process, was brought forward. */
+  hastened: boolean;
 }
 
 /** The consumers of this process, and the state of their queues. */
 export class Consumers {
   #active: readonly ActiveConsumer[] = [];
+  #last: Moment = { now: 0, wallOffset: 0 };
 
   get size(): number {
     return this.#active.length;
   }
 
-  /** The last known time of a receiver's clock; the system's, when it has no consumer here. */
-  nowOf(receiver: string): number {
-    return this.#active.find((one) => one.receiver === receiver)?.now ?? Date.now();
-  }
+  /** The last known time of a receiver; of another one, when it has no consumer here. */
+  readonly momentOf = (receiver: string): Moment =>
+    this.#active.find((one) => one.receiver === receiver) ?? this.#last;
 
   /** Updates the states of all consumers; those without one have ended. */
   update(states: readonly ConsumerState[]): void {
+    this.#last = states[0] ?? this.#last;
     this.#active = states.map((state) => {
       const known = this.#active.find(({ consumer }) => consumer === state.consumer);
       const credit = state.credit + (known?.credit ?? 0);
-      const { drained = false, dueAt = null } = known ?? {};
-      return { ...state, credit, spent: 0, left: 0, drained, dueAt };
+      const { drained = false, dueAt = null, hastened = false } = known ?? {};
+      return { ...state, credit, spent: 0, left: 0, drained, dueAt, hastened };
     });
+  }
+
+  /** The consumers of the verify stage that have just begun. */
+  begun(): readonly ActiveConsumer[] {
+    return this.#active.filter(({ hastened, stage }) => stage === "verify" && !hastened);
   }
 
   /** The consumers with credit whose queues may not be empty. */
@@ -88,7 +97,10 @@ export class Consumers {
 
   /** Ends a failed batch: no credit was used, and the queues are unknown. */
   rollBack(): void {
-    for (const one of this.#active) one.spent = 0;
+    for (const one of this.#active) {
+      one.spent = 0;
+      one.hastened = false;
+    }
     this.commit();
     this.invalidate();
   }

@@ -7,11 +7,13 @@ import { queues } from "../../protocol/queues.ts";
 export interface Waiting {
   readonly receiver: number;
   readonly stage: Stage;
-  /** Milliseconds since the epoch, by the receiver's clock. */
+  /** By the receiver's lived time. */
   readonly now: number;
 }
 
 const promotedAtOnce = 500;
+/** Milliseconds in which a process that begins asks about what waits. */
+const hastenedMs = 10_000;
 
 /**
  * The order of claims. Order of verification: first the newest ones whose signatures may be valid, then deprioritized ones by due
@@ -19,6 +21,7 @@ const promotedAtOnce = 500;
  */
 export class Queue {
   readonly #promote: Statement;
+  readonly #hasten: Statement;
   readonly #firstDue: Statement;
   readonly #byDue: Statement;
   readonly #newest: Statement;
@@ -27,8 +30,11 @@ export class Queue {
 
   constructor(database: Database) {
     this.#promote = database.prepare(
-      `UPDATE delivery SET queue = ? + give_way, rank = CASE WHEN state = 0 AND give_way = 0 THEN received_at ELSE due_at END
+      `UPDATE delivery SET queue = ? + give_way, rank = CASE WHEN state = 0 AND give_way = 0 THEN arrived_at ELSE due_at END
        WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
+    );
+    this.#hasten = database.prepare(
+      "UPDATE delivery SET rank = ?, due_at = ? WHERE receiver = ? AND queue = ? AND rank > ?",
     );
     this.#firstDue = database.prepare(
       "SELECT rank FROM delivery WHERE receiver = ? AND queue = ? ORDER BY rank LIMIT 1",
@@ -65,6 +71,12 @@ export class Queue {
     if (dueAt === null || dueAt > now) return dueAt;
     this.#promote.run(first, receiver, later, now);
     return this.#firstDueAt(receiver, later);
+  }
+
+  /** Has what waits come due soon: nobody knows how much of its delay has passed between two processes. */
+  hasten({ receiver, stage, now }: Waiting): void {
+    const at = now + hastenedMs;
+    this.#hasten.run(at, at, receiver, queues[stage].later, at);
   }
 
   lease(seq: number, stage: Stage, workerId: number): void {

@@ -19,7 +19,7 @@ export function rescue(leases: Leases, { claimer, maintenance }: Rescuers): Resc
   const { consumers } = claimer;
   if (consumers.size === 0 || !leases.mayClaim) return nothingRescued;
   const all = leases.deadWorkers().map(({ id, process, silentMs }) => {
-    const { deliveries, poisoned } = maintenance.rescue(id, (name) => consumers.nowOf(name));
+    const { deliveries, poisoned } = maintenance.rescue(id, consumers.momentOf);
     leases.unregister(id);
     consumers.invalidate();
     return { poisoned, takeovers: deliveries > 0 ? [{ process, deliveries, silentMs }] : [] };

@@ -105,25 +105,6 @@ it("DedupeWindow names one with the same signature that is within the window", (
   file.close();
 });
 
-it("DedupeWindow is not held up in pruning by a key from a future that never came", () => {
-  const file = database();
-  const window = new DedupeWindow(file, perGeneration);
-  window.add(1, "future", 100 * dayMs, keyOf(1, 1));
-  window.write();
-  window.add(2, "past", 0, keyOf(2, 2));
-  window.write();
-  window.add(3, "now", 3 * dayMs, keyOf(3, 3));
-  window.write();
-  expect(window.prune(3 * dayMs, 10)).toBe(false);
-  expect(
-    file
-      .prepare("SELECT ids FROM seen")
-      .all()
-      .map(({ ids }) => ids),
-  ).toEqual(["now"]);
-  file.close();
-});
-
 /** The same, all signatures beginning alike. */
 function alikeKeyOf(signature: number, content: number): Uint8Array {
   const key = keyOf(0, content);

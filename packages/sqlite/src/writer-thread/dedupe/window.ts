@@ -157,8 +157,7 @@ export class DedupeWindow {
   prune(now: number, limit: number): boolean {
     let [deleted, to] = [0, 0];
     let row = this.#table.next(to);
-    // A key from more than a day in the future came while the clock was wrong.
-    const isOver = ({ at }: StoredKey): boolean => Math.abs(now - at) >= dayMs;
+    const isOver = ({ at }: StoredKey): boolean => now - at >= dayMs;
     while (row !== undefined && deleted < limit && row.keys.every(isOver)) {
       for (const { key } of row.keys) this.#index.delete(key);
       deleted += row.keys.length;

@@ -1,0 +1,159 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { manualClock } from "../testing/manual-clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { LivedClock } from "./lived-clock.ts";
+
+const hourMs = 3_600_000;
+
+/** A given clock of which each part can be set: what it shows, when its timers fire, and what the process has run through. */
+function givenClock() {
+  const { advance, ...virtual } = manualClock(1_000);
+  let wrongMs = 0;
+  let ranMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => ranMs);
+  const clock: Clock = { ...virtual, now: () => virtual.now() + wrongMs };
+  const lived = new LivedClock(clock);
+  const steps: number[] = [];
+  lived.onStep = (ms) => void steps.push(ms);
+  return {
+    ...{ lived, steps, advance },
+    set: (ms: number) => {
+      wrongMs = ms;
+    },
+    /** Time passes for the process, too. */
+    live(ms: number) {
+      ranMs += ms;
+      advance(ms);
+    },
+  };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+describe("LivedClock of a given clock", () => {
+  it("goes on from its last reading when the clock is set, and tells by how much", () => {
+    for (const ms of [31 * 24 * hourMs, -31 * 24 * hourMs, hourMs, -31_000]) {
+      const { lived, steps, set, live } = givenClock();
+      lived.tick();
+      live(10_000);
+      const before = lived.now();
+      set(ms);
+      expect(lived.now()).toBe(before);
+      lived.wallNow();
+      expect(steps).toEqual([ms]);
+      expect(lived.wallOffset).toBe(ms);
+      live(5_000);
+      expect(lived.now()).toBe(before + 5_000);
+    }
+  });
+
+  it("does not go back for a small difference, and says nothing of it", () => {
+    const { lived, steps, set, live } = givenClock();
+    lived.tick();
+    live(10_000);
+    const before = lived.now();
+    set(-2_000);
+    expect(lived.now()).toBe(before);
+    lived.wallNow();
+    set(1_000);
+    lived.wallNow();
+    expect(steps).toEqual([]);
+  });
+
+  it("takes time that the process stood still for time that has passed, also before its tick comes", () => {
+    const { lived, steps, live } = givenClock();
+    lived.tick();
+    const before = lived.now();
+    live(10 * 60_000);
+    lived.wallNow();
+    expect([lived.now() - before, steps]).toEqual([10 * 60_000, []]);
+  });
+
+  it("believes a clock whose timers are virtual, however late they fire", () => {
+    let now = 1_000;
+    let callbacks: (() => void)[] = [];
+    const setTimeout = (callback: () => void) => callbacks.push(callback);
+    const lived = new LivedClock({ now: () => now, setTimeout, clearTimeout() {} });
+    lived.tick();
+    for (const ms of [500, 60_000, hourMs]) lived.setTimeout(() => {}, ms);
+    now += 5 * hourMs;
+    const due = callbacks;
+    callbacks = [];
+    for (const callback of due) callback();
+    expect(lived.now()).toBe(1_000 + 5 * hourMs);
+  });
+
+  it("has passed what a timer was set for, although the clock was set back meanwhile", () => {
+    const { lived, set, live } = givenClock();
+    lived.tick();
+    const before = lived.now();
+    let passed = 0;
+    lived.setTimeout(() => {
+      passed = lived.now() - before;
+    }, 5_000);
+    live(4_000);
+    set(-hourMs);
+    live(1_000);
+    expect(passed).toBe(5_000);
+  });
+
+  it("follows the clock as long as there are no ticks", () => {
+    const { lived, advance, set } = givenClock();
+    const before = lived.now();
+    advance(hourMs);
+    set(hourMs);
+    expect(lived.now()).toBe(before + 2 * hourMs);
+    lived.tick();
+    lived.endTicks();
+    advance(hourMs);
+    expect(lived.now()).toBe(before + 3 * hourMs);
+  });
+});
+
+describe("LivedClock of the system", () => {
+  it("runs as the process does, whatever the wall clock is set to", () => {
+    let [ranMs, wall] = [5, 1_000_000];
+    vi.spyOn(performance, "now").mockImplementation(() => ranMs);
+    vi.spyOn(Date, "now").mockImplementation(() => wall);
+    const lived = new LivedClock(systemClock);
+    const steps: number[] = [];
+    lived.onStep = (ms) => void steps.push(ms);
+    expect([lived.now(), lived.wallNow()]).toEqual([1_000_000, 1_000_000]);
+    ranMs += 1_000;
+    wall += 1_000 - 8 * hourMs;
+    expect([lived.now(), lived.wallNow()]).toEqual([1_001_000, 1_001_000 - 8 * hourMs]);
+    wall += 29_000;
+    lived.wallNow();
+    expect(steps).toEqual([-8 * hourMs]);
+    expect(lived.wallOffset).toBe(29_000 - 8 * hourMs);
+  });
+
+  it("goes by the date of a test runner that has replaced the timers, and never jumps", () => {
+    const lived = new LivedClock(systemClock);
+    const steps: number[] = [];
+    lived.onStep = (ms) => void steps.push(ms);
+    const before = lived.now();
+    vi.useFakeTimers({ now: 5 });
+    const begun = lived.now();
+    expect(begun - before).toBeLessThan(1_000);
+    vi.advanceTimersByTime(hourMs);
+    expect([lived.now() - begun, lived.wallNow()]).toEqual([hourMs, 5 + hourMs]);
+    vi.setSystemTime(0);
+    expect(lived.now() - begun).toBe(hourMs);
+    vi.useRealTimers();
+    expect(lived.now() - begun - hourMs).toBeLessThan(1_000);
+    lived.wallNow();
+    expect(steps).toEqual([]);
+  });
+
+  it("goes on from where it is told", () => {
+    const { lived, live } = givenClock();
+    lived.goOnFrom(77);
+    const running = lived.running();
+    live(10);
+    expect([lived.now(), lived.running() - running, lived.wallOffset]).toEqual([87, 10, 923]);
+  });
+});

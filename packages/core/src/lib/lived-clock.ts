@@ -1,0 +1,102 @@
+import { type Clock, systemClock } from "./clock.ts";
+import { GivenTime, SystemTime, slackMs } from "./running-time.ts";
+
+/**
+ * The clock of a receiver. `now()` is lived time: it begins as the wall clock shows, and only runs on, whatever that is set to.
+ * All that is decided and stored goes by it.
+ */
+export interface ReceiverClock extends Clock {
+  /** Milliseconds that have run since some moment; {@link LivedClock.goOnFrom} does not change it. */
+  running(): number;
+  /** Milliseconds to add to lived time for what people see. */
+  readonly wallOffset: number;
+  /** The lived time since which this process has seen time pass: before it, less may have passed. */
+  readonly knownSince: number;
+  /** Milliseconds since the epoch, as the wall clock shows; notices that it was set. */
+  wallNow(): number;
+}
+
+/** Milliseconds by which the processes on a store may differ. */
+const unseenMaxMs = 1_000;
+
+/** The {@link ReceiverClock} made of the option `clock`. */
+export class LivedClock implements ReceiverClock {
+  /** Called when the wall clock was set by so many milliseconds, or the machine slept. */
+  onStep: ((ms: number) => void) | undefined;
+  knownSince: number;
+  readonly #given: Clock;
+  readonly #time: SystemTime | GivenTime;
+  #base: number;
+  #offset = 0;
+  #era: number | null;
+
+  constructor(given: Clock) {
+    this.#given = given;
+    this.#time = given === systemClock ? new SystemTime() : new GivenTime(given);
+    this.#base = this.#wall() - this.#time.read();
+    this.#era = this.#time.era;
+    this.knownSince = this.now();
+  }
+
+  /** Whether its time is that of a test runner. */
+  get isReplaced(): boolean {
+    return this.#time.era === null;
+  }
+
+  now(): number {
+    return Math.floor(this.#time.read() + this.#base);
+  }
+
+  running(): number {
+    return Math.floor(this.#time.read());
+  }
+
+  get wallOffset(): number {
+    return this.#wall() - this.now();
+  }
+
+  wallNow(): number {
+    const wall = this.#wall();
+    const offset = wall - this.now();
+    const ms = offset - this.#offset;
+    const { era } = this.#time;
+    const isSet = Math.abs(ms) > slackMs && era !== null && era === this.#era;
+    this.#offset = offset;
+    this.#era = era;
+    if (isSet) this.onStep?.(ms);
+    return wall;
+  }
+
+  /** Continues from this lived time. */
+  goOnFrom(lived: number): void {
+    const unseenMs = lived - this.now();
+    this.#base += unseenMs;
+    if (Math.abs(unseenMs) > unseenMaxMs) this.knownSince = lived;
+    this.#offset = this.wallOffset;
+  }
+
+  /** Called each minute, from the start of the work on. */
+  tick(): void {
+    if (this.#time instanceof GivenTime) this.#time.tick();
+    this.wallNow();
+  }
+
+  /** No tick comes any more. */
+  endTicks(): void {
+    if (this.#time instanceof GivenTime) this.#time.endTicks();
+  }
+
+  setTimeout(callback: () => void, ms: number): unknown {
+    return this.#time instanceof GivenTime
+      ? this.#time.setTimeout(callback, ms)
+      : this.#given.setTimeout(callback, ms);
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.#given.clearTimeout(timer);
+  }
+
+  #wall(): number {
+    return Math.floor(this.#given.now());
+  }
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it, vi } from "vitest";
+import { manualClock } from "../testing/manual-clock.ts";
+import { LivedClock } from "./lived-clock.ts";
+import { laterMark, noMark, Timekeeper, type TimeMark } from "./timekeeper.ts";
+
+const hourMs = 3_600_000;
+const start = 100 * hourMs;
+
+function setUp(mark: TimeMark = noMark) {
+  const { now, ...timers } = manualClock(start);
+  let wrongMs = 0;
+  const given = { ...timers, now: () => now() + wrongMs };
+  const store = {
+    mark,
+    keepTime: vi.fn(async (one: TimeMark) => {
+      store.mark = laterMark(store.mark, one);
+      return store.mark;
+    }),
+  };
+  const begin = (): Timekeeper => {
+    const clock = new LivedClock(given);
+    const time = new Timekeeper(clock, store);
+    clock.onStep = () => void time.keep();
+    return time;
+  };
+  const set = (ms: number): void => {
+    wrongMs = ms;
+  };
+  return { time: begin(), begin, store, given, set };
+}
+
+describe("Timekeeper", () => {
+  it("begins with the wall clock on a new store, and keeps the time each minute and at the end", async () => {
+    const { time, store, given } = setUp();
+    await time.join();
+    time.begin();
+    expect(time.clock.now()).toBe(start);
+    given.advance(60_000);
+    await vi.waitFor(() => expect(store.mark.livedAt).toBe(start + 60_000));
+    given.advance(30_000);
+    await time.end();
+    expect(store.mark).toEqual({ livedAt: start + 90_000, wallAt: start + 90_000, heldMs: 0 });
+    expect(given.pending).toBe(0);
+  });
+
+  it.each([
+    ["has passed what the wall clock has gained", start - hourMs, hourMs],
+    ["has lost nothing when the wall clock was set back", start + hourMs, 0],
+  ])("goes on from the mark of a store: %s", async (_, wallAt, passed) => {
+    const { time } = setUp({ livedAt: 5_000, wallAt, heldMs: 0 });
+    await time.join();
+    expect(time.clock.now()).toBe(5_000 + passed);
+    expect(time.clock.wallNow()).toBe(start);
+  });
+
+  it("keeps the time when the wall clock is set", async () => {
+    const { time, store, set } = setUp();
+    await time.join();
+    time.begin();
+    set(8 * hourMs);
+    time.clock.wallNow();
+    const mark = { livedAt: start, wallAt: start + 8 * hourMs, heldMs: 0 };
+    await vi.waitFor(() => expect(store.mark).toEqual(mark));
+    await time.end();
+  });
+
+  it("follows another process that is ahead on the same store", async () => {
+    const { time, store, given } = setUp();
+    await time.join();
+    time.begin();
+    store.mark = { livedAt: start + 5 * hourMs, wallAt: start, heldMs: 7 };
+    given.advance(60_000);
+    await vi.waitFor(() => expect(time.clock.now()).toBe(start + 5 * hourMs));
+    expect(time.retentionNow).toBe(start + 5 * hourMs - 7);
+    await time.end();
+  });
+
+  it("judges no retention for an hour, and holds it back by what has not passed before the start", async () => {
+    const day = 24 * hourMs;
+    const setup = setUp({ livedAt: start, wallAt: start - 2 * hourMs, heldMs: 0 });
+    setup.set(31 * day);
+    const { time } = setup;
+    await time.join();
+    time.begin();
+    const begun = time.clock.now();
+    expect([begun, time.retentionNow]).toEqual([start + 31 * day + 2 * hourMs, null]);
+    setup.given.advance(60_000);
+    setup.set(0);
+    time.clock.wallNow();
+    setup.given.advance(hourMs);
+    expect(time.retentionNow).toBe(begun + 60_000 + hourMs - 31 * day);
+    await time.end();
+    const next = setup.begin();
+    await next.join();
+    next.begin();
+    setup.given.advance(hourMs);
+    expect(next.retentionNow).toBe(begun + 60_000 + 2 * hourMs - 31 * day);
+    await next.end();
+  });
+
+  it("tells when the store can't keep the time, and joins again after a failure", async () => {
+    const { time, store, given } = setUp();
+    store.keepTime.mockRejectedValueOnce(new Error("away"));
+    await expect(time.join()).rejects.toThrow("away");
+    await time.join();
+    const errors: unknown[] = [];
+    time.onError = (error) => void errors.push(error);
+    time.begin();
+    store.keepTime.mockRejectedValueOnce(new Error("full"));
+    given.advance(60_000);
+    await vi.waitFor(() => expect(errors).toHaveLength(1));
+    await time.end();
+  });
+
+  it("needs no store that keeps the time", async () => {
+    const time = new Timekeeper(new LivedClock(manualClock(start)), {});
+    await time.join();
+    time.begin();
+    expect(time.clock.now()).toBe(start);
+    await time.end();
+  });
+});
