@@ -42,9 +42,7 @@ import {
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
-  /**
-   * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
-   */
+  /** A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`; the first available one of the first two. */
   readonly driver?: string | undefined;
   /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
   readonly retention?: RetentionOptions | undefined;
@@ -84,7 +82,7 @@ class SqliteInbox implements Inbox {
 
   constructor(path: string, options: SqliteInboxOptions) {
     assertKnownKeys("sqliteInbox", options, ["driver", "retention", "migrate"]);
-    const { driver, retention, migrate = true } = options;
+    const { driver, migrate = true } = options;
     // libsql ends the process on a NUL.
     if (typeof path !== "string" || /^(:memory:)?$|\0/.test(path)) {
       throw new TypeError(
@@ -97,8 +95,8 @@ class SqliteInbox implements Inbox {
     loadDriver(driver);
     checkThread();
     const file = realPath(resolve(path));
-    const checked = retentionOf("sqliteInbox", retention);
-    this.#options = { path: file, driver, migrate, retention: checked };
+    const retention = retentionOf("sqliteInbox", options.retention);
+    this.#options = { path: file, driver, migrate, retention };
     this.identity = `sqlite:${file}`;
     this.#consumers = new ConsumerGroup({
       holdsLeases: () => this.#connect().holdsLeases(),

@@ -25,7 +25,7 @@ export interface Status {
   closing: boolean;
   /** Whether the work has ended, and every request is answered. */
   closed: boolean;
-  /** What the inbox' health mentions for 10 minutes, and since when by `performance.now()`. */
+  /** A note in the inbox' health for 10 minutes, and since when by `performance.now()`. */
   note: { readonly text: string; readonly since: number } | null;
 }
 
