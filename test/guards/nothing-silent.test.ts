@@ -119,6 +119,8 @@ test("each line that someone is to act on has its case, or another test", () => 
     coreMessages.insecure,
     coreMessages.receiverReplaced,
     coreMessages.earlierNotClosed,
+    coreMessages.stoodStill,
+    coreMessages.tookOver,
     "Alert not sent; retrying.",
     bullmqMessages.parkedLost,
     dashboardMessages.failed,

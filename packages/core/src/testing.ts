@@ -6,7 +6,7 @@ export {
 export {
   type StandingProcess,
   type StandstillReport,
-  standStill,
+  standStillOn,
 } from "./testing/inbox/standing-still.ts";
 export { mountContract } from "./testing/mount/contract.ts";
 export type { MountCase, MountedReceiver, MountHost, Served, Wire } from "./testing/mount/host.ts";

@@ -7,7 +7,7 @@ import type { Inbox } from "../src/inbox/inbox.ts";
 import {
   type StandingProcess,
   type StandstillReport,
-  standStill,
+  standStillOn,
 } from "../src/testing/inbox/standing-still.ts";
 
 /** Starts a program that calls {@link standInProcess} with an inbox on a store; resolves when it stands still. */
@@ -39,7 +39,7 @@ export async function standInProcess(open: (store: string) => Inbox): Promise<vo
   const [store = "", begun = "", over = ""] = process.argv.slice(2);
   // An inbox alone keeps no process alive.
   const alive = setInterval(() => {}, 60_000);
-  const report = await standStill(
+  const report = await standStillOn(
     open(store),
     () => writeFileSync(begun, ""),
     () => existsSync(over),

@@ -1,7 +1,7 @@
 import { clearInterval, setImmediate, setInterval } from "node:timers";
 import type { InboxNotice } from "@reporthook/core";
 
-/** The running jobs of a queue, whichever process runs them. */
+/** The running jobs of a queue, in all processes. */
 export interface RunningJobs {
   /** Resolves to the name of the process of each, by id. */
   owners(): Promise<ReadonlyMap<string, string>>;

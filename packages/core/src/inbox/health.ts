@@ -29,7 +29,7 @@ export interface Status {
   stopped: boolean;
   /** Whether nothing more is stored. */
   closed: boolean;
-  /** What the inbox' health mentions for 10 minutes, and since when by `performance.now()`. */
+  /** A note in the inbox' health for 10 minutes, and since when by `performance.now()`. */
   note: { readonly text: string; readonly since: number } | null;
 }
 

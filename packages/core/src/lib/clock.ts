@@ -22,7 +22,7 @@ export function setUnrefTimeout(clock: Clock, callback: () => void, ms: number):
 }
 
 const overdueMs = 1_000;
-/** Milliseconds more for a time limit that passed while the event loop stood still: what came meanwhile is read first. */
+/** Milliseconds more for a time limit that passed while the event loop stood still, to read answers that came meanwhile. */
 export const graceMs = 1_000;
 
 /** Whether a timer of `ms` milliseconds, set at `since` by `performance.now()`, comes so late that the event loop stood still. */

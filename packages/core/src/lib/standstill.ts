@@ -24,7 +24,7 @@ export class Standstill {
     if (noticed !== null && this.#noticed === null) this.#report(noticed.ms, noticed.isHandedOn);
   }
 
-  /** Whether it stood still a moment ago: what was late then is nobody else's failure. */
+  /** Whether it stood still a moment ago: until then a timeout says nothing about others. */
   get isRecent(): boolean {
     return this.#noticed !== null || this.#silentMs >= standstillMs;
   }

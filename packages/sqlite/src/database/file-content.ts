@@ -89,7 +89,7 @@ export class FileContent {
     if (header === "new" || header === null)
       return size === 0 ? "emptied" : "overwritten or cut off";
     if (header.mark !== before.mark || header.schemaChange !== before.schemaChange) {
-      // After the file: what is in the file is in the database.
+      // Read after the file: the database is never behind it.
       const { mark, schemaChange } = this.#latest();
       const isOurs =
         isBetween(header.mark, before.mark, mark) &&

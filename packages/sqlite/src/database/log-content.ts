@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { endianness } from "node:os";
 import { headerBytes as fileHeaderBytes, markInHeader } from "./header.ts";
 
 const headerBytes = 32;
@@ -6,6 +7,8 @@ const frameHeaderBytes = 24;
 /** Both spellings of the magic number: without its last bit, which tells the order of bytes in checksums. */
 const magic = 0x377f0682;
 const saltAt = 16;
+/** The header of the index: among others the last frame (16), its checksum (24) and the salts (32), see sqlite.org/walformat.html. */
+const indexHeaderBytes = 48;
 
 /** The descriptor of a log; null if there is none. Unlike those of the other two files it may be closed: SQLite locks no log. */
 function openLog(path: string): number | null {
@@ -74,7 +77,9 @@ export function logMarksOf(path: string): LogMarks {
 
 /** The log of an open inbox: a restart finds in it only what stands before the first frame that is damaged. */
 export class LogContent {
+  readonly #path: string;
   readonly #descriptor: number | null;
+  #index: number | undefined;
   #header: Buffer = Buffer.alloc(0);
   /** The number of frames in a row that belong to the header. */
   #frames = 0;
@@ -87,6 +92,7 @@ export class LogContent {
 
   /** Make it after the first write. */
   constructor(path: string) {
+    this.#path = path;
     this.#descriptor = openLog(path);
   }
 
@@ -106,9 +112,8 @@ export class LogContent {
   hasGrown(): boolean {
     const before = this.#header;
     this.#readHeader();
-    if (this.#descriptor === null || this.#header === before) {
-      return this.#descriptor === null || this.#has(this.#frames + 1);
-    }
+    if (this.#descriptor === null) return true;
+    if (this.#header === before) return this.#has(this.#frames + 1) || this.#endsAsIndexed();
     // It was started over, by this commit or after a checkpoint of it.
     return this.#header.length === 0 || isLog(this.#header);
   }
@@ -125,6 +130,30 @@ export class LogContent {
     if (!readLog(this.#descriptor, 0, headerBytes).equals(header)) return true;
     this.#whole = { header, frames, log };
     return before === null || !header.equals(before.header) || frames >= before.frames;
+  }
+
+  /**
+   * Whether its last frame is the one that its index says: a transaction that was rolled back may leave frames that belong to the
+   * header, and the next commit overwrites them. The descriptor of the index stays open: closing it drops SQLite's locks.
+   */
+  #endsAsIndexed(): boolean {
+    this.#index ??= openSync(`${this.#path}-shm`, "r");
+    const index = readLog(this.#index, 0, indexHeaderBytes);
+    const isLittle = endianness() === "LE";
+    const number = (at: number): number =>
+      isLittle ? index.readUInt32LE(at) : index.readUInt32BE(at);
+    const last = readLog(
+      this.#descriptor ?? -1,
+      frameAt(this.#header, number(16)),
+      frameHeaderBytes,
+    );
+    return (
+      last.length === frameHeaderBytes &&
+      last.subarray(8, 16).equals(index.subarray(32, 40)) &&
+      last.subarray(8, 16).equals(this.#header.subarray(saltAt, saltAt + 8)) &&
+      last.readUInt32BE(16) === number(24) &&
+      last.readUInt32BE(20) === number(28)
+    );
   }
 
   #readHeader(): void {

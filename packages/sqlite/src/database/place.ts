@@ -77,7 +77,7 @@ function checkDamaged(driver: Driver, path: string): void {
 }
 
 /** The place of a file, before SQLite opens it. */
-export interface Place {
+export interface FilePlace {
   readonly path: string;
   /** Whether a missing file may be made. */
   readonly migrate: boolean;
@@ -90,7 +90,10 @@ export interface Place {
  *
  * @throws {ReporthookError} `inbox_failed` when it is damaged, or another one than its log belongs to
  */
-export function preparePlace({ path, migrate, descriptor }: Place, driver: Driver): number | null {
+export function preparePlace(
+  { path, migrate, descriptor }: FilePlace,
+  driver: Driver,
+): number | null {
   const wasDamaged = !existsSync(path) && existsSync(damagedPath(path));
   if (wasDamaged) takeBack(path);
   try {

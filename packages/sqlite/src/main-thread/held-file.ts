@@ -43,7 +43,7 @@ export class HeldFile {
   }
 }
 
-/** The file at a path, whatever its name; null if there is none. */
+/** A name of the file at a path, the same for all paths to it; null if there is none. */
 function nameOf(path: string): string | null {
   try {
     const file = lstatSync(path);

@@ -25,7 +25,7 @@ export interface InboxContractOptions {
   readonly patienceMs?: number;
   /** Makes unreadable what the store has of one delivery, or has it lost: without it those cases are skipped. */
   readonly damage?: (inbox: Inbox, id: string) => Promise<void>;
-  /** Starts another process on the store that calls {@link standStill}: without it that case is skipped. */
+  /** Starts another process on the store that calls {@link standStillOn}: without it that case is skipped. */
   readonly standStill?: (inbox: Inbox) => Promise<StandingProcess>;
 }
 

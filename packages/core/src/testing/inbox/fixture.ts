@@ -119,7 +119,7 @@ export function deferred<T = void>(): {
   return { promise, resolve };
 }
 
-/** What only some stores can be told to do. */
+/** The tools that only some stores have. */
 export interface FixtureTools {
   readonly damage?: ((inbox: Inbox, id: string) => Promise<void>) | undefined;
   readonly standStill?: ((inbox: Inbox) => Promise<StandingProcess>) | undefined;
@@ -128,6 +128,8 @@ export interface FixtureTools {
 const noProcess = async (): Promise<never> => {
   throw new Error("How to start another process is not told");
 };
+
+type Seen = [Job[], unknown[], InboxNotice[], { job: Job; outcome: Outcome }[]];
 
 /** Makes the fixture of one case. */
 export function createInboxFixture(
@@ -148,14 +150,11 @@ export function createInboxFixture(
 
   function consume(stage: Stage, step: Step, options: FixtureConsumeOptions = {}): Consuming {
     const { receiver = "a", concurrency = 1, atOnce } = options;
-    const jobs: Job[] = [];
-    const errors: unknown[] = [];
-    const notices: InboxNotice[] = [];
+    const [jobs, errors, notices, recorded]: Seen = [[], [], [], []];
     const work = async (job: Job, signal: StopSignal): Promise<Outcome> => {
       jobs.push(job);
       return typeof step === "function" ? step(job, signal) : step;
     };
-    const recorded: { job: Job; outcome: Outcome }[] = [];
     const consumer = inbox.consume(stage, work, {
       ...{ receiver, concurrency, clock },
       onError: (error) => void errors.push(error),

@@ -4,7 +4,7 @@ import { LivedClock } from "../../lib/lived-clock.ts";
 import { same, truly } from "../assert.ts";
 import { type InboxCase, valid } from "./fixture.ts";
 
-/** What a process did that stood still. */
+/** The report of a process that stood still. */
 export interface StandstillReport {
   /** The ids of the deliveries that it began. */
   readonly began: readonly string[];
@@ -27,9 +27,9 @@ const concurrency = 3;
  * Resolves once the inbox has noticed that, and is closed.
  *
  * @example
- * const report = await standStill(open(), () => writeFileSync(begun, ""), () => existsSync(over));
+ * const report = await standStillOn(open(), () => writeFileSync(begun, ""), () => existsSync(over));
  */
-export async function standStill(
+export async function standStillOn(
   inbox: Inbox,
   onBegun: () => void,
   isOver: () => boolean,
