@@ -67,10 +67,9 @@ export class ThreadClient {
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (cause) => {
       // Node asks for it in each new thread.
-      const text = describe(cause);
-      const why = text.includes("uv_cwd")
+      const why = String(cause).includes("uv_cwd")
         ? "the working directory was removed: restart the app in one that stays"
-        : text;
+        : describe(cause);
       this.#error = inboxFailed(`The inbox's thread failed: ${why}`, cause);
     });
     this.#ended = new Promise((resolve) => {
