@@ -4,7 +4,8 @@ import { type ClientHttp2Session, connect as connectHttp2, type Http2Server } fr
 import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import type { MountedReceiver, MountHost, Served } from "@reporthook/core/testing";
+import { shutdown } from "@reporthook/core/node";
+import type { MountedReceiver, MountHost, RawConnection, Served } from "@reporthook/core/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
 export function listen(listener: RequestListener, path = "/"): Promise<Served> {
@@ -19,11 +20,13 @@ export async function served(server: Server, path = "/"): Promise<Served> {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}${path}`,
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.close((error) => (error ? reject(error) : resolve()));
-        server.closeAllConnections();
-      }),
+    shutdown: (receiver) => shutdown(server, receiver),
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
   };
 }
 
@@ -49,13 +52,35 @@ export async function raw(url: string, request: string): Promise<string> {
   return answer;
 }
 
+/** Opens a connection. */
+export async function connectTo(url: string): Promise<RawConnection> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk) => {
+    text += chunk;
+  });
+  const ended = once(socket, "close").then(() => text);
+  await once(socket, "connect");
+  return {
+    ended,
+    send: (piece) => void socket.write(piece),
+    async until(end) {
+      while (!text.endsWith(end)) await once(socket, "data");
+    },
+  };
+}
+
 /** A host of {@link mountContract} over real sockets. */
 export function socketHost(
   methods: MountHost["methods"],
   serve: (receiver: MountedReceiver, consumed: boolean) => Promise<Served>,
   skip: Readonly<Record<string, string>> = {},
 ): MountHost {
-  return { methods, raw, skip, serve: (receiver, { consumed }) => serve(receiver, consumed) };
+  return {
+    ...{ methods, raw, connect: connectTo, skip },
+    serve: (receiver, { consumed }) => serve(receiver, consumed),
+  };
 }
 
 /** The same over HTTP/2 without TLS. */
@@ -74,6 +99,7 @@ export function http2Host(
       const session = connectHttp2(url);
       return {
         url,
+        shutdown: (receiver) => shutdown(server, receiver),
         fetch: (request) => fetchHttp2(session, request),
         async close() {
           session.destroy();

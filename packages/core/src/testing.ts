@@ -4,4 +4,10 @@ export {
   inboxContract,
 } from "./testing/inbox/contract.ts";
 export { mountContract } from "./testing/mount/contract.ts";
-export type { MountCase, MountedReceiver, MountHost, Served } from "./testing/mount/host.ts";
+export type {
+  MountCase,
+  MountedReceiver,
+  MountHost,
+  RawConnection,
+  Served,
+} from "./testing/mount/host.ts";

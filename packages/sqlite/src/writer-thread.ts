@@ -95,11 +95,12 @@ function serve({ writer, log }: Opened): void {
     post({ reply: writer.commitBatch(requests) });
     log.committed(requests.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
   };
-  const upkeep = setInterval(() => {
+  const keepUp = orEnd(() => {
     if (writer.needsUpkeep) commit([]);
     log.shrink(performance.now());
-  }, upkeepMs);
-  port?.on("message", (first: Request) => {
+  });
+  const upkeep = setInterval(keepUp, upkeepMs);
+  const receive = orEnd((first: Request) => {
     const requests = [first];
     let adds = deliveriesIn(first);
     while (isComplete && adds < addsPerBatch) {
@@ -111,18 +112,29 @@ function serve({ writer, log }: Opened): void {
     commit(requests);
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;
     clearInterval(upkeep);
-    if (isComplete) port.close();
     // Closing the last connection checkpoints the log.
     log.close();
     writer.close();
-    if (!isComplete) process.exit();
+    if (isComplete) port.close();
+    else process.exit();
   });
+  port?.on("message", receive);
 }
 
-try {
+/** Ends the thread with the reason in words: an error of a driver would arrive as "[object Object]". */
+function orEnd<Args extends readonly unknown[]>(step: (...args: Args) => void) {
+  return (...args: Args): void => {
+    try {
+      step(...args);
+    } catch (error) {
+      post({ ending: failureOf(error, options.path) });
+      process.exit();
+    }
+  };
+}
+
+orEnd(() => {
   const opened = open();
   post({ opened: opened.writer.counts });
   serve(opened);
-} catch (error) {
-  post({ unopened: failureOf(error, options.path) });
-}
+})();

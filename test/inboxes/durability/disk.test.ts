@@ -106,3 +106,17 @@ test("a file that may only be read at the start: 503 until it can be written, wi
   await postUntil(served.url, 200);
   expect(stored(path).get(id)).toBe(1);
 });
+
+test("a disk that is full at the end: close() rejects with the cause in words, and nothing is lost", async () => {
+  const folder = makeFolder();
+  mountTiny(folder);
+  const path = join(folder, "inbox.db");
+  const served = await serveFile(path);
+  const { id } = await post(served.url);
+  await served.receiver.idle();
+  const free = fill(folder);
+  await expectUnavailable(served, full);
+  await expect(served.receiver.close()).rejects.toThrow(full);
+  free();
+  expect(stored(path).get(id)).toBe(1);
+});

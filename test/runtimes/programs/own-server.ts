@@ -1,6 +1,6 @@
 import type { MountHost } from "@reporthook/core/testing";
 import { path } from "../../adapters/fetch-hosts.ts";
-import { raw, socketHost } from "../../adapters/mount-hosts.ts";
+import { raw } from "../../adapters/mount-hosts.ts";
 
 type Fetch = (request: Request) => Promise<Response>;
 
@@ -42,30 +42,31 @@ const serve: Serve | undefined =
 /** The host without what Node's server alone does. */
 export function withoutNodesLimits(host: MountHost | undefined): MountHost {
   if (host === undefined) throw new Error("There is no such host");
-  return Bun || Deno ? { ...host, raw, skip: limits } : host;
+  if (!(Bun || Deno)) return host;
+  const { connect: _, ...rest } = host;
+  return { ...rest, raw, skip: limits };
 }
 
 /** The server that the runtime brings along; undefined where that is `node:http`. */
-export const ownHost: MountHost | undefined =
-  serve &&
-  socketHost(
-    "all",
-    async ({ fetch }, consumed) => {
-      const server = serve(async (request) => {
-        if (consumed) await request.text();
-        return fetch(request);
-      });
-      return { url: `http://127.0.0.1:${server.port}${path}`, close: server.close };
-    },
-    {
-      ...limits,
-      ...(Deno && {
-        "413 body_too_large while a body of unknown length is read": staysOpen,
-        "413 body_too_large by content-length reaches a sender that goes on sending": staysOpen,
-        "413 body_too_large for an unsigned body over 4 KiB": saidTwice,
-        "unsigned body: 100,000 nested arrays": saidTwice,
-        "unsigned body: 40,000 nested objects": saidTwice,
-        "408 body_timeout for a body that stops half-way": staysOpen,
-      }),
-    },
-  );
+export const ownHost: MountHost | undefined = serve && {
+  methods: "all",
+  raw,
+  async serve({ fetch }, { consumed }) {
+    const server = serve(async (request) => {
+      if (consumed) await request.text();
+      return fetch(request);
+    });
+    return { url: `http://127.0.0.1:${server.port}${path}`, close: server.close };
+  },
+  skip: {
+    ...limits,
+    ...(Deno && {
+      "413 body_too_large while a body of unknown length is read": staysOpen,
+      "413 body_too_large by content-length reaches a sender that goes on sending": staysOpen,
+      "413 body_too_large for an unsigned body over 4 KiB": saidTwice,
+      "unsigned body: 100,000 nested arrays": saidTwice,
+      "unsigned body: 40,000 nested objects": saidTwice,
+      "408 body_timeout for a body that stops half-way": staysOpen,
+    }),
+  },
+};

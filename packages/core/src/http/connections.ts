@@ -18,66 +18,61 @@ export interface CloseOptions {
 export interface NodeServer {
   readonly listening: boolean;
   listenerCount(event: string): number;
-  prependListener(event: "request", listener: (req: Asked, res: Answering) => void): unknown;
-  prependListener(event: "stream", listener: (stream: Multiplexed) => void): unknown;
-  once(event: "close", listener: () => void): unknown;
+  prependListener(event: "request", listener: (req: NodeRequest, res: NodeAnswer) => void): unknown;
+  prependListener(event: "stream", listener: (stream: NodeStream) => void): unknown;
 }
 
-interface Asked {
+/** The members used of a request of Node. */
+interface NodeRequest {
   readonly httpVersionMajor: number;
-  readonly socket: object;
+  readonly socket?: object;
+  readonly stream?: NodeStream;
 }
 
-interface Answering {
+interface NodeStream {
+  readonly session?: NodeConnection | undefined;
+}
+
+interface NodeAnswer {
   readonly headersSent: boolean;
   shouldKeepAlive: boolean;
-}
-
-/** The members used of a request of Node that lead to its connection. */
-interface Multiplexed {
-  readonly session?: NodeConnection | undefined;
 }
 
 /** A socket of HTTP/1, or a session of HTTP/2. */
 interface NodeConnection {
   readonly server?: NodeServer | undefined;
   readonly destroyed: boolean;
+  getMaxListeners(): number;
+  setMaxListeners(max: number): unknown;
   once(event: "close", listener: () => void): unknown;
-  /** Of a session: answers what has come, and has the sender send the rest elsewhere. */
+  /** A session answers what has come, and the sender knows that the rest was not taken. */
   close?(): void;
 }
 
 /** A connection that has reached the receiver. */
-interface Connection extends InFlightItem {
+export interface SeenConnection extends InFlightItem {
   readonly of: NodeConnection;
   readonly server: NodeServer;
+  /** The number of requests so far, and of those that are not answered yet. */
   begun: number;
   running: number;
   deliveredAt: number;
 }
 
-/** A request on its connection; none where Node's request is not seen. */
-export interface Turn {
-  readonly connection: Connection | undefined;
-  readonly number: number;
-}
-
-const unseen: Turn = { connection: undefined, number: 0 };
-
 /** The connection of a request of Node: its socket, or the session that it shares. */
-export function connectionOf(req: {
-  readonly httpVersionMajor: number;
-  readonly socket?: object;
-  readonly stream?: Multiplexed;
-}): object | undefined {
-  return req.httpVersionMajor > 1 ? req.stream?.session : req.socket;
+export function connectionOf({
+  httpVersionMajor,
+  socket,
+  stream,
+}: NodeRequest): object | undefined {
+  return httpVersionMajor > 1 ? stream?.session : socket;
 }
 
 /** The connections that requests come on: `close` waits for those of closed servers, and has them end. */
 export class Connections {
   readonly #clock: Clock;
-  readonly #known = new WeakMap<object, Connection>();
-  readonly #open = new InFlight<Connection>();
+  readonly #known = new WeakMap<object, SeenConnection>();
+  readonly #open = new InFlight<SeenConnection>();
   readonly #servers = new Set<NodeServer>();
   #closing = false;
   #holds = 0;
@@ -88,25 +83,26 @@ export class Connections {
     this.#clock = clock;
   }
 
-  /** Begins a request. */
-  begin(incoming: Incoming): Turn {
+  /** Begins a request; returns its connection, unless Node's request is not seen. */
+  begin(incoming: Incoming): SeenConnection | undefined {
     const connection = this.#of(incoming);
-    if (connection === undefined) return unseen;
-    connection.running++;
-    connection.begun++;
-    return { connection, number: connection.begun };
+    if (connection !== undefined) {
+      connection.running++;
+      connection.begun++;
+    }
+    return connection;
   }
 
-  /** Ends a request, which was delivered or refused; returns whether its answer has to end the connection. */
-  end({ connection, number }: Turn, isDelivered: boolean): boolean {
-    if (connection !== undefined) {
-      connection.running--;
-      if (isDelivered) connection.deliveredAt = this.#clock.now();
-    }
-    if (!this.#closing) return false;
+  /**
+   * Ends a request, the connection's `number`th, which was delivered or refused. Returns whether its answer ends the connection:
+   * the last one of several on their way, because Node sends none that follows.
+   */
+  end(connection: SeenConnection | undefined, number: number, isDelivered: boolean): boolean {
+    if (connection === undefined) return this.#closing;
+    connection.running--;
+    if (isDelivered) connection.deliveredAt = this.#clock.now();
     this.#changed();
-    // The last answer of several on their way ends it: Node sends none that follows.
-    return connection === undefined || number === connection.begun;
+    return this.#closing && number === connection.begun;
   }
 
   /** From now on each answer ends its connection, and on closed servers those of other routes, too. */
@@ -153,14 +149,14 @@ export class Connections {
     const now = this.#clock.now();
     let ms = 0;
     for (const { server, running, deliveredAt } of this.#open) {
-      if (server.listening) continue;
+      if (server.listening !== false) continue;
       if (running > 0) return Number.POSITIVE_INFINITY;
       ms = Math.max(ms, Math.min(deliveredAt + latelyMs - now, latelyMs));
     }
     return ms;
   }
 
-  #of(incoming: Incoming): Connection | undefined {
+  #of(incoming: Incoming): SeenConnection | undefined {
     try {
       const connection = incoming.connection as NodeConnection | undefined;
       if (connection === undefined) return undefined;
@@ -171,11 +167,21 @@ export class Connections {
     }
   }
 
-  #see(of: NodeConnection): Connection | undefined {
+  #see(of: NodeConnection): SeenConnection | undefined {
     const { server, destroyed } = of;
     if (typeof server?.prependListener !== "function" || destroyed) return undefined;
     const never = Number.NEGATIVE_INFINITY;
-    const seen: Connection = { of, server, begun: 0, running: 0, deliveredAt: never, place: -1 };
+    const seen: SeenConnection = {
+      of,
+      server,
+      begun: 0,
+      running: 0,
+      deliveredAt: never,
+      place: -1,
+    };
+    // Each receiver adds a listener: many of them are no leak.
+    const listenersMax = of.getMaxListeners();
+    if (listenersMax > 0) of.setMaxListeners(listenersMax + 1);
     of.once("close", () => {
       this.#open.delete(seen);
       this.#changed();
@@ -183,8 +189,8 @@ export class Connections {
     this.#known.set(of, seen);
     this.#open.add(seen);
     if (!this.#servers.has(server)) {
+      for (const known of this.#servers) if (!known.listening) this.#servers.delete(known);
       this.#servers.add(server);
-      server.once("close", () => this.#servers.delete(server));
       if (this.#closing) endConnections(server);
     }
     if (this.#closing) of.close?.();
@@ -194,17 +200,16 @@ export class Connections {
 
 const ending = new WeakSet<object>();
 
-/** Has the answers of a server end their connections from when it listens no longer, whatever route they are of. */
+/** Has the answers of all routes of a server end their connections as soon as it listens no longer. */
 export function endConnections(server: NodeServer): void {
   if (ending.has(server)) return;
   ending.add(server);
-  const answers = new WeakMap<object, Answering>();
+  const answers = new WeakMap<object, NodeAnswer>();
   // Where nothing asks for requests, a listener would have HTTP/2 make them.
   if (server.listenerCount("request") > 0) {
     server.prependListener("request", ({ httpVersionMajor, socket }, res) => {
-      if (server.listening || httpVersionMajor > 1) return;
+      if (server.listening || httpVersionMajor > 1 || socket === undefined) return;
       const earlier = answers.get(socket);
-      // Node sends no answer that follows the last one.
       if (earlier?.headersSent === false) earlier.shouldKeepAlive = true;
       answers.set(socket, res);
       res.shouldKeepAlive = false;

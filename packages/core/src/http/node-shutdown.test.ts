@@ -37,7 +37,7 @@ class Sender {
       this.#text += chunk;
     });
     this.socket.on("error", () => {});
-    this.closed = once(this.socket, "close");
+    this.closed = new Promise((resolve) => this.socket.once("close", resolve));
     onTestFinished(() => void this.socket.destroy());
   }
 
@@ -252,6 +252,25 @@ describe("shutdown()", () => {
     await sender.ask(notification());
     await Promise.all(closed);
     expect(sender.answers).toEqual(["200 keep-alive", "200 close"]);
+  });
+
+  it("adds listeners to a connection for many receivers without a warning of a leak", async () => {
+    const warned = vi.fn();
+    process.on("warning", warned);
+    onTestFinished(() => void process.off("warning", warned));
+    const receivers = Array.from(
+      { length: 12 },
+      (_, index) => setUp({ name: `of-${index}` }).receiver,
+    );
+    const handlers = receivers.map((receiver) => nodeHandler(receiver));
+    const server = createServer((req, res) => void handlers[Number(req.url?.slice(1))]?.(req, res));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const sender = new Sender(server);
+    for (const index of handlers.keys())
+      await sender.ask(notification().replace(path, `/${index}`));
+    sender.socket.destroy();
+    await Promise.all(receivers.map((receiver) => shutdown(server, receiver)));
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it("closes the receiver of a server that has never listened, or is closed", async () => {

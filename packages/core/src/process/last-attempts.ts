@@ -8,7 +8,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 export class LastAttempts {
   readonly #settings: Pick<ReceiverSettings, "clock" | "inbox" | "name">;
   readonly #hurried = new Set<string>();
-  /** Those whose last attempt has failed. */
+  /** The ids of deliveries whose last attempt has failed. */
   readonly #failed = new Set<string>();
   #begun = false;
 

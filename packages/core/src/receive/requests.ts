@@ -66,7 +66,9 @@ export class Requests {
     const deadline = new Deadline(clock, clock.now(), limits.ackMs);
     const id = newId(deadline.startedAt);
     const pending = this.#begin(incoming, id, deadline, context);
-    const turn = this.#parts.connections.begin(incoming);
+    const { connections } = this.#parts;
+    const connection = connections.begin(incoming);
+    const number = connection?.begun ?? 0;
     const running: Running = { pending, place: -1 };
     this.#running.add(running);
     let decision: ReceiveResult;
@@ -77,7 +79,7 @@ export class Requests {
     }
     deadline.end();
     this.#running.delete(running);
-    const isLast = this.#parts.connections.end(turn, "status" in decision);
+    const isLast = connections.end(connection, number, "status" in decision);
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
     if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);

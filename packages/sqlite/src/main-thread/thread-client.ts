@@ -69,7 +69,7 @@ export class ThreadClient {
       // Node asks for it in each new thread.
       const why = String(cause).includes("uv_cwd")
         ? "the working directory was removed: restart the app in one that stays"
-        : String(cause);
+        : describe(cause);
       this.#error = inboxFailed(`The inbox's thread failed: ${why}`, cause);
     });
     this.#ended = new Promise((resolve) => {
@@ -185,7 +185,7 @@ export class ThreadClient {
       this.#opening.settle([null], () => {});
     } else {
       // The rest follows when the thread ends.
-      this.#error = errorOfFailure(message.unopened);
+      this.#error = errorOfFailure(message.ending);
       return;
     }
     // Only answers that are waited for keep the process alive.

@@ -165,7 +165,8 @@ export interface Reply extends Claims {
 /** A message from the thread. */
 export type FromThread =
   | { readonly opened: ReceiverCounts }
-  | { readonly unopened: ThreadFailure }
+  /** The thread ends, because it failed unexpectedly. */
+  | { readonly ending: ThreadFailure }
   | { readonly reply: Reply };
 
 /** Whether a result is a failure. */

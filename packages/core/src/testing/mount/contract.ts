@@ -2,6 +2,7 @@ import { aheadCases } from "./ahead.ts";
 import { answerCases } from "./answers.ts";
 import { bodyCases } from "./bodies.ts";
 import { callbackCases } from "./callback.ts";
+import { closingCases } from "./closing.ts";
 import { contextCases } from "./context.ts";
 import type { Definition } from "./fixture.ts";
 import type { MountCase, MountHost } from "./host.ts";
@@ -23,6 +24,7 @@ export function mountContract(host: MountHost): MountCase[] {
     ...wireCases,
     ...aheadCases,
     ...contextCases,
+    ...closingCases,
   ];
   for (const name of Object.keys(host.skip ?? {})) {
     if (definitions.some((definition) => definition.name === name)) continue;
@@ -39,6 +41,9 @@ function caseOf(definition: Definition, host: MountHost): MountCase {
   }
   if (definition.needs === "sockets" && host.raw === undefined) {
     return skipped(definition.name, "there is no socket");
+  }
+  if (definition.needs === "shutdown" && host.connect === undefined) {
+    return skipped(definition.name, "the host opens no connections");
   }
   return {
     name: definition.name,

@@ -14,7 +14,7 @@ import type { MountedReceiver, MountHost, Served } from "./host.ts";
 export interface Definition {
   readonly name: string;
   /** The feature that the host must offer. */
-  readonly needs?: "sockets" | "all methods";
+  readonly needs?: "sockets" | "shutdown" | "all methods";
   readonly run: (host: MountHost) => Promise<void>;
 }
 

@@ -9,7 +9,18 @@ export interface Served {
   readonly url: string;
   /** Replaces the global `fetch` where there is no socket. */
   readonly fetch?: (request: Request) => Promise<Response>;
+  /** Shuts the server down with its receiver, by `shutdown` of `@reporthook/core/node`. */
+  shutdown?(receiver: Receiver): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A connection, as a sender sees it. */
+export interface RawConnection {
+  send(text: string): void;
+  /** Resolves once all that has come ends with this text. */
+  until(end: string): Promise<void>;
+  /** Resolves to all that came, once the server has closed the connection. */
+  readonly ended: Promise<string>;
 }
 
 /** One way to mount a receiver; {@link mountContract} runs on it. */
@@ -22,6 +33,8 @@ export interface MountHost {
   readonly multiplexed?: boolean;
   /** Sends this text over a new connection to `url` and resolves to all that came back once the server has closed it. */
   readonly raw?: (url: string, text: string) => Promise<string>;
+  /** Opens a connection to `url`; with it, `shutdown` is needed, too. */
+  readonly connect?: (url: string) => Promise<RawConnection>;
   /** Cases that can't hold here, by name, each with its reason. */
   readonly skip?: Readonly<Record<string, string>>;
 }

@@ -1,0 +1,113 @@
+import { patiently, same } from "../assert.ts";
+import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
+import type { MountHost, RawConnection } from "./host.ts";
+import { answersIn, postText } from "./wire.ts";
+
+/** The promises about requests that are on their way when the process is told to end. */
+export const closingCases: readonly Definition[] = [
+  {
+    name: "200 accepted for a request that is half sent when the server is shut down",
+    async run(host) {
+      let reached = (): void => {};
+      const arrived = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
+      await withMountFixture(host, { onRequest: () => reached() }, async (fixture) => {
+        const { receiver, send, served } = fixture;
+        let goOn = (): void => {};
+        const closing = new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+        const sending = send({ body: halves(completeReport, closing) });
+        await patiently(arrived, "the receiver is called before the body has come", 60_000);
+        const closed = served.shutdown?.(receiver) ?? receiver.close();
+        goOn();
+        const got = await sending;
+        same(got.status, 200, got.text);
+        if (host.connect !== undefined) same(got.headers.get("connection"), "close", "connection");
+        await closed;
+        same(fixture.stored.length, 1, "stored");
+      });
+    },
+  },
+  {
+    name: "a head that is half sent on a kept connection is answered while the server is shut down",
+    needs: "shutdown",
+    run: (host) =>
+      whileShutDown(host, async (wire, fixture) => {
+        const next = request(fixture, 2);
+        await ask(wire, request(fixture, 1));
+        wire.send(next.slice(0, 30));
+        return next.slice(30);
+      }),
+  },
+  {
+    name: "a kept connection asks once more while the server is shut down",
+    needs: "shutdown",
+    run: (host) =>
+      whileShutDown(host, async (wire, fixture) => {
+        await ask(wire, request(fixture, 1));
+        return request(fixture, 2);
+      }),
+  },
+  {
+    name: "requests that are sent at once are all answered while the server is shut down",
+    needs: "shutdown",
+    run: (host) =>
+      whileShutDown(
+        host,
+        async (wire, fixture) => {
+          await ask(wire, request(fixture, 1));
+          return request(fixture, 2) + request(fixture, 3);
+        },
+        3,
+      ),
+  },
+];
+
+/** Shuts the server down, then sends the rest: each request is stored and answered, and the last answer ends the connection. */
+async function whileShutDown(
+  host: MountHost,
+  begin: (wire: RawConnection, fixture: MountFixture) => Promise<string>,
+  requests = 2,
+): Promise<void> {
+  await withMountFixture(host, {}, async (fixture) => {
+    const { receiver, served, stored } = fixture;
+    const wire = await host.connect?.(served.url);
+    if (wire === undefined) throw new Error("There is no connection");
+    const rest = await begin(wire, fixture);
+    const closed = served.shutdown?.(receiver);
+    wire.send(rest);
+    const answers = answersIn(await patiently(wire.ended, "the connection ends", 60_000));
+    await closed;
+    const statuses = answers.map(({ status }) => status);
+    same([statuses, stored.length], [Array(requests).fill(200), requests], "answered, and stored");
+    same(
+      answers.at(-1)?.headers.get("connection")?.toLowerCase(),
+      "close",
+      "the last one's connection",
+    );
+  });
+}
+
+async function ask(wire: RawConnection, text: string): Promise<void> {
+  wire.send(text);
+  await patiently(wire.until("}"), "the first answer", 60_000);
+}
+
+function request({ served }: MountFixture, number: number): string {
+  return postText(served, `X-svc-authorization: valid-${number}`, completeReport, "keep-alive");
+}
+
+/** A body whose second half comes once `goOn` resolves. */
+function halves(text: string, goOn: Promise<void>): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(bytes.subarray(0, 10)),
+    async pull(controller) {
+      await goOn;
+      controller.enqueue(bytes.subarray(10));
+      controller.close();
+    },
+  });
+}
