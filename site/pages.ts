@@ -131,6 +131,7 @@ export const groups: readonly Group[] = [
     pages: [
       page("troubleshooting", "Troubleshooting", "docs/troubleshooting.md"),
       page("deliveries", "Deliveries", "docs/deliveries.md"),
+      page("deploying", "Deploying", "docs/deploying.md"),
       page("operating", "Operating", "docs/operating.md"),
       page("monitoring", "Monitoring", "docs/monitoring.md"),
       page("logs", "Log lines", "docs/logs.md"),

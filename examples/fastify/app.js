@@ -1,5 +1,5 @@
 import { createClient, createReceiver } from "@reporthook/core";
-import { nodeHandler } from "@reporthook/core/node";
+import { nodeHandler, shutdown } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import Fastify from "fastify";
 
@@ -19,6 +19,8 @@ app.register((webhooks, _options, done) => {
   webhooks.post("/webhooks/reports", (request, reply) => answer(request.raw, reply.hijack().raw));
   done();
 });
-app.addHook("onClose", () => receiver.close());
 await app.listen({ port: Number(PORT) });
-process.once("SIGTERM", () => app.close());
+process.once("SIGTERM", async () => {
+  await shutdown(app.server, receiver);
+  await app.close();
+});

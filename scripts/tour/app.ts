@@ -8,6 +8,7 @@ import {
   type Inbox,
   type Receiver,
 } from "@reporthook/core";
+import { shutdown } from "@reporthook/core/node";
 import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { reporthook } from "@reporthook/express";
@@ -85,9 +86,8 @@ export async function startApp(client: Client, inbox: Inbox, port: number): Prom
     },
     onStep() {},
     async close() {
-      server.close();
       server.closeAllConnections();
-      await receiver.close({ timeoutMs: 2_000 });
+      await shutdown(server, receiver, { timeoutMs: 2_000 });
     },
   };
   return app;

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { shutdown } from "@reporthook/core/node";
-import type { MountedReceiver, MountHost, Served, Wire } from "@reporthook/core/testing";
+import type { MountedReceiver, MountHost, RawConnection, Served } from "@reporthook/core/testing";
 
 /** Serves a Node listener on a free port; `close` ends its connections too. */
 export function listen(listener: RequestListener, path = "/"): Promise<Served> {
@@ -53,7 +53,7 @@ export async function raw(url: string, request: string): Promise<string> {
 }
 
 /** Opens a connection. */
-export async function connectTo(url: string): Promise<Wire> {
+export async function connectTo(url: string): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   let text = "";

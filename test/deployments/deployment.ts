@@ -6,14 +6,10 @@ import { freePort } from "../../packages/core/test-support/free-port.ts";
 import type { Framework } from "./app.ts";
 import { AppProcess, type Ended } from "./app-process.ts";
 import { type Nginx, startNginx } from "./nginx.ts";
-import { type Counts, Sender } from "./sender.ts";
-
-/** Notifications that are half sent when a process is told to end, and that are sent at this moment. */
-const halfSent = 3;
-const atOnce = 8;
+import { type Counts, Sender, type Traffic } from "./sender.ts";
 
 /** How processes follow each other. */
-export interface Plan {
+export interface Plan extends Traffic {
   readonly framework: Framework;
   /**
    * `alone`: the next process starts when the last one has ended. `cluster`: it takes connections before the last one is
@@ -21,8 +17,6 @@ export interface Plan {
    */
   readonly way: "alone" | "cluster" | "nginx" | "nginx, max_fails=0";
   readonly restarts: number;
-  /** Notifications a second. */
-  readonly perSecond: number;
 }
 
 /** What a deployment did to the notifications. */
@@ -65,7 +59,7 @@ class Deployment {
 
   constructor(plan: Plan) {
     this.#plan = plan;
-    this.#sender = new Sender(this.#emulator, plan.perSecond);
+    this.#sender = new Sender(this.#emulator, plan);
     writeFileSync(this.#diary, "");
   }
 
@@ -74,7 +68,7 @@ class Deployment {
     this.#serviceUrl = (await this.#emulator.listen()).url;
     const port = await freePort();
     await this.#startApp(port);
-    if (way !== "alone" && way !== "cluster") {
+    if (way.startsWith("nginx")) {
       const other = await freePort();
       await this.#startApp(other);
       this.#nginx = await startNginx(this.#folder, [port, other], way === "nginx" ? 1 : 0);
@@ -82,17 +76,17 @@ class Deployment {
     this.#sender.start(this.#nginx?.port ?? port);
   }
 
-  /** Restarts the oldest process: one in the middle of a request, the next one while some are half sent, and so on. */
+  /** Restarts the oldest process: one in the middle of a request, the next one while others are half sent and on their way. */
   async restart(number: number): Promise<void> {
-    const { perSecond, way } = this.#plan;
+    const { connections, perSecond, way } = this.#plan;
     const old = this.#apps[number] as AppProcess;
     await this.#sender.acknowledgedMore(perSecond / 2);
     const next = way === "cluster" ? await this.#startApp(old.options.port) : undefined;
     if (number % 2 === 0) {
       this.#ended.push(await old.end("SIGINT"));
     } else {
-      const sendRest = await this.#sender.sendHalf(halfSent);
-      this.#sender.send(atOnce);
+      const sendRest = await this.#sender.sendHalf(connections >> 2);
+      this.#sender.send(connections >> 1);
       this.#ended.push(await old.end("SIGTERM", sendRest));
     }
     const app = next ?? (await this.#startApp(old.options.port));

@@ -2,7 +2,14 @@ import { Agent, type ClientRequest, request } from "node:http";
 import type { Emulator } from "@reporthook/emulator";
 
 const tickMs = 10;
-const connections = 16;
+
+/** What a sender sends. */
+export interface Traffic {
+  /** Notifications a second, if the machine is fast enough. */
+  readonly perSecond: number;
+  /** Most connections at a time. */
+  readonly connections: number;
+}
 
 /** How many notifications had which end. */
 export interface Counts {
@@ -20,26 +27,28 @@ export class Sender {
   readonly counts: Counts = { sent: 0, answers: {}, reset: 0, refused: 0 };
   /** The reports whose notifications were acknowledged. */
   readonly acknowledged: string[] = [];
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: connections });
+  readonly #agent: Agent;
   readonly #open = new Set<Promise<void>>();
   readonly #waiting = new Set<() => void>();
   readonly #emulator: Emulator;
-  readonly #perSecond: number;
+  readonly #traffic: Traffic;
   #port = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(emulator: Emulator, perSecond: number) {
+  constructor(emulator: Emulator, traffic: Traffic) {
     this.#emulator = emulator;
-    this.#perSecond = perSecond;
+    this.#traffic = traffic;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: traffic.connections });
   }
 
   /** Begins to send to a port of this machine. */
   start(port: number): void {
     this.#port = port;
+    const { connections, perSecond } = this.#traffic;
     const startedAt = performance.now();
     let due = 0;
     this.#timer = setInterval(() => {
-      const until = ((performance.now() - startedAt) * this.#perSecond) / 1_000;
+      const until = ((performance.now() - startedAt) * perSecond) / 1_000;
       for (; due < until; due++) {
         // A slower machine is sent less.
         if (this.#open.size < connections) this.#begin().finish();

@@ -36,6 +36,7 @@ describe.each([
   let base: string;
   let published: string[];
   let failing: boolean;
+  const others = process.listeners("SIGTERM");
 
   beforeEach(async () => {
     emulator = createEmulator();
@@ -58,7 +59,11 @@ describe.each([
   });
   afterEach(async () => {
     server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    for (const end of process.listeners("SIGTERM").filter((one) => !others.includes(one))) {
+      process.off("SIGTERM", end);
+      await end("SIGTERM");
+    }
+    if (server.listening) server.close();
     await emulator.close();
     vi.restoreAllMocks();
   });

@@ -51,9 +51,11 @@ export interface Receiver<
    */
   start(): Promise<void>;
   /**
-   * Ends the work: running handlers have `timeoutMs` (25,000) milliseconds to finish, and the inbox has the rest of that time to
-   * close, at least 2,000. Idempotent. Inside a handler it resolves at once, since it waits for handlers. Rejects `inbox_failed`
-   * when the inbox can't be closed in that time.
+   * Ends the work within `timeoutMs` (25,000) milliseconds; the inbox has the rest of that time to close, at least 2,000. It waits
+   * for running handlers, for connections of closed servers of Node that deliver, and until a memory inbox has worked off all that
+   * it acknowledged. Meanwhile notifications are stored, and each answer ends its connection. On a server of Node, call `shutdown`
+   * of `@reporthook/core/node` instead. Idempotent. Inside a handler it resolves at once, since it waits for handlers. Rejects
+   * `inbox_failed` when the inbox can't be closed in that time.
    */
   close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
   /**

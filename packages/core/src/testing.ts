@@ -9,4 +9,10 @@ export {
   standStillOn,
 } from "./testing/inbox/standing-still.ts";
 export { mountContract } from "./testing/mount/contract.ts";
-export type { MountCase, MountedReceiver, MountHost, Served, Wire } from "./testing/mount/host.ts";
+export type {
+  MountCase,
+  MountedReceiver,
+  MountHost,
+  RawConnection,
+  Served,
+} from "./testing/mount/host.ts";

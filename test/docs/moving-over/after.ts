@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createClient, createReceiver, type Inbox } from "@reporthook/core";
+import { shutdown } from "@reporthook/core/node";
 import { reporthook } from "@reporthook/express";
 import express from "express";
 
@@ -29,6 +30,7 @@ export function startShop({ serviceUrl, apiKey, inbox, publish }: Options): Serv
   app.use(express.json());
 
   app.post("/orders", (req, res) => void res.status(201).json(req.body));
-  // Running handlers finish after the server closes; call server.close() on SIGTERM.
-  return createServer(app).once("close", () => void receiver.close());
+  const server = createServer(app);
+  process.once("SIGTERM", () => shutdown(server, receiver));
+  return server;
 }

@@ -50,7 +50,7 @@ interface NodeConnection {
 }
 
 /** A connection that has reached the receiver. */
-export interface Connection extends InFlightItem {
+export interface SeenConnection extends InFlightItem {
   readonly of: NodeConnection;
   readonly server: NodeServer;
   /** The number of requests so far, and of those that are not answered yet. */
@@ -71,8 +71,8 @@ export function connectionOf({
 /** The connections that requests come on: `close` waits for those of closed servers, and has them end. */
 export class Connections {
   readonly #clock: Clock;
-  readonly #known = new WeakMap<object, Connection>();
-  readonly #open = new InFlight<Connection>();
+  readonly #known = new WeakMap<object, SeenConnection>();
+  readonly #open = new InFlight<SeenConnection>();
   readonly #servers = new Set<NodeServer>();
   #closing = false;
   #holds = 0;
@@ -84,7 +84,7 @@ export class Connections {
   }
 
   /** Begins a request; returns its connection, unless Node's request is not seen. */
-  begin(incoming: Incoming): Connection | undefined {
+  begin(incoming: Incoming): SeenConnection | undefined {
     const connection = this.#of(incoming);
     if (connection !== undefined) {
       connection.running++;
@@ -97,7 +97,7 @@ export class Connections {
    * Ends a request, the connection's `number`th, which was delivered or refused. Returns whether its answer ends the connection:
    * the last one of several on their way, because Node sends none that follows.
    */
-  end(connection: Connection | undefined, number: number, isDelivered: boolean): boolean {
+  end(connection: SeenConnection | undefined, number: number, isDelivered: boolean): boolean {
     if (connection === undefined) return this.#closing;
     connection.running--;
     if (isDelivered) connection.deliveredAt = this.#clock.now();
@@ -156,7 +156,7 @@ export class Connections {
     return ms;
   }
 
-  #of(incoming: Incoming): Connection | undefined {
+  #of(incoming: Incoming): SeenConnection | undefined {
     try {
       const connection = incoming.connection as NodeConnection | undefined;
       if (connection === undefined) return undefined;
@@ -167,11 +167,18 @@ export class Connections {
     }
   }
 
-  #see(of: NodeConnection): Connection | undefined {
+  #see(of: NodeConnection): SeenConnection | undefined {
     const { server, destroyed } = of;
     if (typeof server?.prependListener !== "function" || destroyed) return undefined;
     const never = Number.NEGATIVE_INFINITY;
-    const seen: Connection = { of, server, begun: 0, running: 0, deliveredAt: never, place: -1 };
+    const seen: SeenConnection = {
+      of,
+      server,
+      begun: 0,
+      running: 0,
+      deliveredAt: never,
+      place: -1,
+    };
     // Each receiver adds a listener: many of them are no leak.
     const listenersMax = of.getMaxListeners();
     if (listenersMax > 0) of.setMaxListeners(listenersMax + 1);
@@ -193,7 +200,7 @@ export class Connections {
 
 const ending = new WeakSet<object>();
 
-/** Has the answers of a server end their connections from when it listens no longer, whatever route they are of. */
+/** Has the answers of all routes of a server end their connections as soon as it listens no longer. */
 export function endConnections(server: NodeServer): void {
   if (ending.has(server)) return;
   ending.add(server);

@@ -37,7 +37,7 @@ class Sender {
       this.#text += chunk;
     });
     this.socket.on("error", () => {});
-    this.closed = once(this.socket, "close");
+    this.closed = new Promise((resolve) => this.socket.once("close", resolve));
     onTestFinished(() => void this.socket.destroy());
   }
 

@@ -6,6 +6,9 @@ import { type CloseOptions, endConnections, type NodeServer, serverEnd } from ".
 /** Milliseconds that kept connections have to ask once more. */
 const keptMs = 5_000;
 
+/** Milliseconds of a turn of the event loop that has had nothing to do. */
+const quietMs = 1;
+
 /** Most turns of the event loop that a server goes on listening for connections that are made already. */
 const maxTurns = 1_000;
 
@@ -68,15 +71,15 @@ async function stopListening(server: Server & KeepsConnections, timeoutMs: numbe
 
 /** Resolves when no connection waits to be accepted: Node accepts one in a turn, and the end of listening resets the others. */
 async function allAccepted(server: Server): Promise<void> {
-  let isAccepted = true;
+  let at = 0;
   const accepted = (): void => {
-    isAccepted = true;
+    at = 0;
   };
   server.on("connection", accepted);
-  for (let turn = 0; isAccepted && turn < maxTurns; turn++) {
-    isAccepted = false;
-    // Of two turns one has looked for connections from its beginning.
+  for (let turn = 0; turn < maxTurns && performance.now() - at >= quietMs; turn++) {
     await nextTurn();
+    // More may have come since a turn began that was long.
+    at = performance.now();
     await nextTurn();
   }
   server.off("connection", accepted);

@@ -8,7 +8,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 export class LastAttempts {
   readonly #settings: Pick<ReceiverSettings, "clock" | "inbox" | "name">;
   readonly #hurried = new Set<string>();
-  /** Those whose last attempt has failed. */
+  /** The ids of deliveries whose last attempt has failed. */
   readonly #failed = new Set<string>();
   #begun = false;
 
@@ -37,13 +37,13 @@ export class LastAttempts {
   }
 
   /** Takes note of an outcome that is recorded. */
-  async recorded({ id }: Job, { to }: Outcome): Promise<void> {
+  recorded({ id }: Job, { to }: Outcome): void {
     if (!this.#begun) return;
     if (to !== "retry") {
       this.#failed.delete(id);
       this.#hurried.delete(id);
     } else if (this.#hurried.has(id)) this.#failed.add(id);
-    else await this.#hurry(id);
+    else void this.#hurry(id);
   }
 
   async #hurry(id: string): Promise<void> {

@@ -216,7 +216,7 @@ export class Runner {
         const goesOn = outcome.to === "verified" || outcome.to === "retry";
         if (job.stage === "handle" || !goesOn) firstAttempts.settle(job.id);
         void pruner.prune();
-        void this.#lastAttempts.recorded(job, outcome);
+        this.#lastAttempts.recorded(job, outcome);
         this.#recorded();
       }),
     });

@@ -1,7 +1,7 @@
 import { patiently, same } from "../assert.ts";
 import { completeReport, type Definition, type MountFixture, withMountFixture } from "./fixture.ts";
-import type { MountHost, Wire } from "./host.ts";
-import { answersIn, post } from "./wire.ts";
+import type { MountHost, RawConnection } from "./host.ts";
+import { answersIn, postText } from "./wire.ts";
 
 /** The promises about requests that are on their way when the process is told to end. */
 export const closingCases: readonly Definition[] = [
@@ -68,7 +68,7 @@ export const closingCases: readonly Definition[] = [
 /** Shuts the server down, then sends the rest: each request is stored and answered, and the last answer ends the connection. */
 async function whileShutDown(
   host: MountHost,
-  begin: (wire: Wire, fixture: MountFixture) => Promise<string>,
+  begin: (wire: RawConnection, fixture: MountFixture) => Promise<string>,
   requests = 2,
 ): Promise<void> {
   await withMountFixture(host, {}, async (fixture) => {
@@ -90,13 +90,13 @@ async function whileShutDown(
   });
 }
 
-async function ask(wire: Wire, text: string): Promise<void> {
+async function ask(wire: RawConnection, text: string): Promise<void> {
   wire.send(text);
   await patiently(wire.until("}"), "the first answer", 60_000);
 }
 
 function request({ served }: MountFixture, number: number): string {
-  return post(served, `X-svc-authorization: valid-${number}`, completeReport, "keep-alive");
+  return postText(served, `X-svc-authorization: valid-${number}`, completeReport, "keep-alive");
 }
 
 /** A body whose second half comes once `goOn` resolves. */

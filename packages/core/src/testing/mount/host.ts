@@ -15,7 +15,7 @@ export interface Served {
 }
 
 /** A connection, as a sender sees it. */
-export interface Wire {
+export interface RawConnection {
   send(text: string): void;
   /** Resolves once all that has come ends with this text. */
   until(end: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface MountHost {
   /** Sends this text over a new connection to `url` and resolves to all that came back once the server has closed it. */
   readonly raw?: (url: string, text: string) => Promise<string>;
   /** Opens a connection to `url`; with it, `shutdown` is needed, too. */
-  readonly connect?: (url: string) => Promise<Wire>;
+  readonly connect?: (url: string) => Promise<RawConnection>;
   /** Cases that can't hold here, by name, each with its reason. */
   readonly skip?: Readonly<Record<string, string>>;
 }

@@ -94,7 +94,9 @@ export const wireCases: readonly Definition[] = [
         if (host.raw === undefined) await takes("accepted", { signature: "valid-1, valid-1" });
         else {
           const two = "X-svc-authorization: valid-1\r\nX-Svc-Authorization: valid-1";
-          const [got] = await exchange(host, served, [post(served, two, completeReport, "close")]);
+          const [got] = await exchange(host, served, [
+            postText(served, two, completeReport, "close"),
+          ]);
           same(got?.status, 200, "the status");
         }
         await receiver.idle({ timeoutMs: 60_000 });
@@ -107,7 +109,9 @@ export const wireCases: readonly Definition[] = [
     run: (host) =>
       withMountFixture(host, {}, async ({ served, receiver }) => {
         const two = "X-svc-authorization: valid-1\r\nX-Svc-Authorization: valid-2";
-        const [got] = await exchange(host, served, [post(served, two, completeReport, "close")]);
+        const [got] = await exchange(host, served, [
+          postText(served, two, completeReport, "close"),
+        ]);
         same(got?.status, 200, "the status");
         await receiver.idle({ timeoutMs: 60_000 });
         same((await receiver.inbox.counts()).rejected, 1, "rejected");
@@ -120,7 +124,9 @@ export const wireCases: readonly Definition[] = [
       withMountFixture(host, {}, async ({ served, stored }) => {
         // As much as is read at once: with unread bytes the system resets the connection, and the answer may be lost.
         const long = `X-svc-authorization: ${"a".repeat(20_000)}`;
-        const [got] = await exchange(host, served, [post(served, long, completeReport, "close")]);
+        const [got] = await exchange(host, served, [
+          postText(served, long, completeReport, "close"),
+        ]);
         same([got?.status, stored.length], [431, 0], "the status, and how many are stored");
       }),
   },
@@ -130,8 +136,8 @@ export const wireCases: readonly Definition[] = [
     run: (host) =>
       withMountFixture(host, {}, async ({ served }) => {
         const answers = await exchange(host, served, [
-          post(served, "X-nothing: 1", "[1]", "keep-alive"),
-          post(served, "X-svc-authorization: valid-1", completeReport, "close"),
+          postText(served, "X-nothing: 1", "[1]", "keep-alive"),
+          postText(served, "X-svc-authorization: valid-1", completeReport, "close"),
         ]);
         same(
           answers.map(({ status }) => status),
@@ -165,7 +171,7 @@ function head({ url }: Served): string {
 }
 
 /** The text of a POST request. */
-export function post(served: Served, header: string, body: string, connection: string): string {
+export function postText(served: Served, header: string, body: string, connection: string): string {
   const length = new TextEncoder().encode(body).byteLength;
   return `${head(served)}${header}\r\nConnection: ${connection}\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
