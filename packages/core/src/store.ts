@@ -45,7 +45,7 @@ export {
   applyOutcome,
   assertParked,
   assertReleasable,
-  type Moment,
+  type LivedMoment,
   notFound,
   notWaiting,
   reopen,

@@ -2,7 +2,7 @@ import type { Parked } from "@reporthook/core";
 import {
   applyOutcome,
   dayMs,
-  type Moment,
+  type LivedMoment,
   maxUnsigned,
   park,
   type Retention,
@@ -68,7 +68,7 @@ export class Maintenance {
   }
 
   /** Requeues the deliveries of a dead worker; returns those that are parked instead. */
-  rescue(workerId: number, momentOf: (receiver: string) => Moment): Claims["poisoned"] {
+  rescue(workerId: number, momentOf: (receiver: string) => LivedMoment): Claims["poisoned"] {
     return this.#leasedTo(workerId).flatMap((row) => {
       const moment = momentOf(this.#receiverOf(row));
       const { now } = moment;
@@ -84,7 +84,7 @@ export class Maintenance {
   }
 
   /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */
-  requeue(workerId: number, momentOf: (receiver: string) => Moment): void {
+  requeue(workerId: number, momentOf: (receiver: string) => LivedMoment): void {
     for (const row of this.#leasedTo(workerId)) {
       const { now } = momentOf(this.#receiverOf(row));
       this.#deliveries.edit(row, now, () => {});
