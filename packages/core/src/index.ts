@@ -95,7 +95,7 @@ export type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Clock } from "./lib/clock.ts";
-export type { ReceiverClock } from "./lib/lived-clock.ts";
+export type { InboxClock } from "./lib/lived-clock.ts";
 export type { Logger } from "./lib/log.ts";
 export type { TimeMark } from "./lib/timekeeper.ts";
 export type { Alert, AlertKind } from "./observe/alert.ts";

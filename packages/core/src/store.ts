@@ -47,7 +47,7 @@ export {
   applyOutcome,
   assertParked,
   assertReleasable,
-  type Moment,
+  type LivedMoment,
   notFound,
   notWaiting,
   reopen,

@@ -1,4 +1,4 @@
-import type { ReceiverClock, Stage } from "@reporthook/core";
+import type { InboxClock, Stage } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import { foundIn } from "../queues/queues.ts";
@@ -14,7 +14,7 @@ const hastenedMs = 10_000;
  * The rest of a delay in milliseconds, if BullMQ takes it for another: it goes by the wall clock, which was not as it is now when
  * the delay began. Null if it is right.
  */
-export function missedDelay(stored: StoredDelivery, clock: ReceiverClock): number | null {
+export function missedDelay(stored: StoredDelivery, clock: InboxClock): number | null {
   const last = stored.history.at(-1);
   if (last === undefined) return null;
   const wallOffset = last.at.getTime() + last.ms - stored.changedAt;
@@ -26,11 +26,11 @@ export function missedDelay(stored: StoredDelivery, clock: ReceiverClock): numbe
 export class Delays {
   readonly #queue: Queue;
   readonly #stage: Stage;
-  readonly #clock: ReceiverClock;
+  readonly #clock: InboxClock;
   /** By which the delays were set; null at first. */
   #wallOffset: number | null = null;
 
-  constructor(queue: Queue, stage: Stage, clock: ReceiverClock) {
+  constructor(queue: Queue, stage: Stage, clock: InboxClock) {
     this.#queue = queue;
     this.#stage = stage;
     this.#clock = clock;

@@ -7,6 +7,7 @@ import { findId } from "./find.ts";
 import { allOf, onMany, type Verb } from "./many.ts";
 import {
   type InboxSource,
+  livedTimeOf,
   noSuch,
   tellOfOthers,
   warnOfOthers,
@@ -47,11 +48,10 @@ export async function runRelease(
   const { receiver, state } = options;
   if (areNamed(ids, options, releasing, state !== undefined)) {
     return withInbox(terminal, options, "Releasing", (inbox, source) => {
-      const now = Date.now();
       return each(terminal, ids, "released", async (given) => {
         const { id, nextAttemptAt } = await mustFind(inbox, given, receiver, source);
-        const waits = nextAttemptAt !== null && nextAttemptAt.getTime() > now;
-        await inbox.release({ receiver, id, now }).catch((error: unknown) => {
+        const waits = nextAttemptAt !== null && nextAttemptAt.getTime() > Date.now();
+        await inbox.release({ receiver, id, now: await nowOf(inbox) }).catch((error: unknown) => {
           if (!(error instanceof ReporthookError) || !waits) throw error;
           const message = `${error.message}; inbox retry retries a waiting delivery`;
           throw new CommandFailed(error.code, message);
@@ -63,7 +63,7 @@ export async function runRelease(
   const query = { ...queryOf(options), state: state ?? "parked" };
   await many(terminal, releasing, options, {
     find: (inbox, of) => allOf(inbox, { ...query, receiver: of }),
-    act: (inbox, id) => inbox.release({ receiver, id, now: Date.now() }),
+    act: async (inbox, id) => inbox.release({ receiver, id, now: await nowOf(inbox) }),
   });
 }
 
@@ -78,7 +78,7 @@ export async function runRetry(
     return withInbox(terminal, options, "Retrying", (inbox, source) =>
       each(terminal, ids, "retried", async (given) => {
         const { id } = await mustFind(inbox, given, receiver, source);
-        await inbox.release({ receiver, retry: id, now: Date.now() });
+        await inbox.release({ receiver, retry: id, now: await nowOf(inbox) });
         return id;
       }),
     );
@@ -90,7 +90,7 @@ export async function runRetry(
       const states = ["received", "verified"] as const;
       return (await allOf(inbox, ...states.map((state) => ({ ...query, state })))).filter(waits);
     },
-    act: (inbox, id) => inbox.release({ receiver, retry: id, now: Date.now() }),
+    act: async (inbox, id) => inbox.release({ receiver, retry: id, now: await nowOf(inbox) }),
   });
 }
 
@@ -119,6 +119,10 @@ export async function runDiscard(
       act: (inbox, id) => inbox.discard(id, receiver),
     },
   );
+}
+
+async function nowOf(inbox: Inbox): Promise<number> {
+  return (await livedTimeOf(inbox)).clock.now();
 }
 
 /** Whether ids are named, or else a kind. */

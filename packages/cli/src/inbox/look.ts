@@ -10,6 +10,7 @@ import { printRefusedKey, refusedWaitMs } from "./refused-key.ts";
 import {
   fileSize,
   type InboxSource,
+  livedTimeOf,
   noSuch,
   tellOfOthers,
   warnOfOthers,
@@ -110,7 +111,8 @@ export async function runPrune(
 ): Promise<void> {
   const retention = { handledMs: handledDays * dayMs, parkedMs: parkedDays * dayMs };
   const work = async (inbox: Inbox): Promise<void> => {
-    const pruned = await inbox.prune(new Date());
+    const { retentionNow } = await livedTimeOf(inbox);
+    const pruned = await inbox.prune(new Date(retentionNow));
     terminal.emit({ pruned });
     terminal.print(`Deleted ${pruned}.`);
   };

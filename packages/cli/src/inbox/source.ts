@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Counts, Inbox } from "@reporthook/core";
-import type { Retention } from "@reporthook/core/store";
+import { LivedClock, type Retention, systemClock, Timekeeper } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile } from "../lib/environment.ts";
@@ -71,6 +71,13 @@ export async function openInbox(source: InboxSource, retention?: Retention): Pro
     await inbox.close();
     throw error;
   }
+}
+
+/** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */
+export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
+  const time = new Timekeeper(new LivedClock(systemClock), inbox);
+  await time.join();
+  return time;
 }
 
 async function made(

@@ -1,6 +1,6 @@
 import type { EventType } from "../events/events.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import type { ReceiverClock } from "../lib/lived-clock.ts";
+import type { InboxClock } from "../lib/lived-clock.ts";
 import type { TimeMark } from "../lib/timekeeper.ts";
 import type {
   Arrival,
@@ -47,7 +47,7 @@ export interface ConsumeOptions {
    */
   readonly concurrency: number;
   /** Lived time, by which what is stored is due and kept: it does not follow a wall clock that is set. */
-  readonly clock: ReceiverClock;
+  readonly clock: InboxClock;
   /** Called when the inbox can't claim deliveries or record outcomes; it keeps trying. */
   readonly onError: (error: unknown) => void;
   /** Called once for each event between the processes on the inbox, on one of its consumers. */

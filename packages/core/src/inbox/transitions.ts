@@ -17,7 +17,7 @@ import type { StoredDelivery } from "./stored-delivery.ts";
 const historyOfStage = 20;
 
 /** Now, by lived time in milliseconds, and what to add to it for people. */
-export interface Moment {
+export interface LivedMoment {
   readonly now: number;
   readonly wallOffset: number;
 }
@@ -29,7 +29,7 @@ export function applyOutcome(
   stored: StoredDelivery,
   outcome: Outcome,
   startedAt: number,
-  { now, wallOffset }: Moment,
+  { now, wallOffset }: LivedMoment,
 ): void {
   const { stage } = stored;
   const error = ("error" in outcome && outcome.error) || null;

@@ -1,15 +1,16 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { GivenTime, SystemTime, slackMs } from "./running-time.ts";
 
-/**
- * The clock of a receiver. `now()` is lived time: it begins as the wall clock shows, and only runs on, whatever that is set to.
- * All that is decided and stored goes by it.
- */
-export interface ReceiverClock extends Clock {
-  /** Milliseconds that have run since some moment; {@link LivedClock.goOnFrom} does not change it. */
-  running(): number;
+/** The clock that an inbox goes by: `now()` is lived time, which only runs on, whatever the wall clock is set to. */
+export interface InboxClock extends Clock {
   /** Milliseconds to add to lived time for what people see. */
   readonly wallOffset: number;
+}
+
+/** The clock of a receiver: all that is decided and stored goes by its lived time. */
+export interface ReceiverClock extends InboxClock {
+  /** Milliseconds that have run since some moment; {@link LivedClock.goOnFrom} does not change it. */
+  running(): number;
   /** The lived time since which this process has seen time pass: before it, less may have passed. */
   readonly knownSince: number;
   /** Milliseconds since the epoch, as the wall clock shows; notices that it was set. */

@@ -71,7 +71,7 @@ describe("Timekeeper", () => {
     store.mark = { livedAt: start + 5 * hourMs, wallAt: start, heldMs: 7 };
     given.advance(60_000);
     await vi.waitFor(() => expect(time.clock.now()).toBe(start + 5 * hourMs));
-    expect(time.retentionNow).toBe(start + 5 * hourMs - 7);
+    expect(time.retentionNow).toBe(start + 60_000 - 7);
     await time.end();
   });
 
@@ -83,11 +83,12 @@ describe("Timekeeper", () => {
     await time.join();
     time.begin();
     const begun = time.clock.now();
-    expect([begun, time.retentionNow]).toEqual([start + 31 * day + 2 * hourMs, null]);
+    expect([begun, time.isYoung]).toEqual([start + 31 * day + 2 * hourMs, true]);
     setup.given.advance(60_000);
     setup.set(0);
     time.clock.wallNow();
     setup.given.advance(hourMs);
+    expect(time.isYoung).toBe(false);
     expect(time.retentionNow).toBe(begun + 60_000 + hourMs - 31 * day);
     await time.end();
     const next = setup.begin();

@@ -83,10 +83,14 @@ export class Timekeeper {
     if (this.isJoined) await settlesWithin(this.clock, endMs, this.keep());
   }
 
-  /** The moment at which retention is judged; null for an hour after the start, whose clock nobody knows. */
-  get retentionNow(): number | null {
-    const now = this.clock.now();
-    return now - this.#startedAt < quietMs ? null : now - this.#held();
+  /** Whether the start, whose clock nobody knows, is less than an hour ago: until then retention is not judged. */
+  get isYoung(): boolean {
+    return this.clock.now() - this.#startedAt < quietMs;
+  }
+
+  /** The lived time at which retention is judged. */
+  get retentionNow(): number {
+    return this.clock.now() - this.#held();
   }
 
   /** Keeps the time now. Never rejects. */

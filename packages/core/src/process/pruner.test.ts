@@ -17,7 +17,7 @@ function make(
     },
   });
   const logger = { warn: vi.fn(), error: vi.fn() };
-  const time: { retentionNow: number | null } = { retentionNow: 5 };
+  const time = { isYoung: false, retentionNow: 5 };
   const redact = (text: string): string => text.replaceAll("canary", "[api key]");
   const pruner = new Pruner({ ack, redact, clock, time, inbox, logger });
   return { pruner, clock, time, pruned, logger };
@@ -40,7 +40,7 @@ it("prunes by lived time, at most once a minute, or as often as it is told", asy
 
 it("does not prune while nobody knows the time", async () => {
   const { pruner, time, pruned } = make();
-  time.retentionNow = null;
+  time.isYoung = true;
   await pruner.prune();
   expect(pruned).toEqual([]);
 });

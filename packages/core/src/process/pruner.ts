@@ -7,7 +7,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 /** The options of {@link Pruner}. */
 interface PrunerOptions
   extends Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox" | "logger"> {
-  readonly time: Pick<Timekeeper, "retentionNow">;
+  readonly time: Pick<Timekeeper, "isYoung" | "retentionNow">;
 }
 
 /** Prunes the inbox. */
@@ -30,8 +30,7 @@ export class Pruner {
       return Promise.resolve();
     }
     this.#prunedAt = now;
-    const at = time.retentionNow;
-    return at === null ? Promise.resolve() : this.#prune(at);
+    return time.isYoung ? Promise.resolve() : this.#prune(time.retentionNow);
   }
 
   async #prune(now: number): Promise<void> {

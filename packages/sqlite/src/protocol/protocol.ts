@@ -1,5 +1,5 @@
 import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery, TimeMark } from "@reporthook/core";
-import type { Moment, Retention, StoredDelivery } from "@reporthook/core/store";
+import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
 
@@ -73,7 +73,7 @@ export interface Completion {
 }
 
 /** The state of one consumer; it has ended once a request no longer lists it. */
-export interface ConsumerState extends Moment {
+export interface ConsumerState extends LivedMoment {
   readonly consumer: number;
   readonly receiver: string;
   readonly stage: Stage;

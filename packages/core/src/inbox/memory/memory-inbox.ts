@@ -12,7 +12,7 @@ import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "..
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
-import { Waiting } from "./waiting.ts";
+import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
@@ -52,7 +52,7 @@ class MemoryInbox implements Inbox {
   readonly #stored = new Map<string, Slot>();
   readonly #ended = new Ended<Slot>();
   readonly #window = new MemoryDedupeWindow();
-  readonly #waiting = new Waiting<Slot>();
+  readonly #waiting = new WaitingDeliveries<Slot>();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   #time = noMark;

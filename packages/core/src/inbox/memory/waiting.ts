@@ -12,7 +12,7 @@ interface OfReceiver<T extends StoredDelivery> {
 }
 
 /** The queues of all receivers, and the numbers that limits are compared with. */
-export class Waiting<T extends StoredDelivery> {
+export class WaitingDeliveries<T extends StoredDelivery> {
   /** The bytes of all deliveries. */
   bytes = 0;
   readonly #receivers = new Map<string, OfReceiver<T>>();

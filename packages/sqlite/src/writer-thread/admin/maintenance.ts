@@ -2,7 +2,7 @@ import type { Parked } from "@reporthook/core";
 import {
   applyOutcome,
   dayMs,
-  type Moment,
+  type LivedMoment,
   maxUnsigned,
   park,
   type Retention,
@@ -71,7 +71,7 @@ export class Maintenance {
   /** Requeues the deliveries of a dead worker; returns how many, and those that are parked instead. */
   rescue(
     workerId: number,
-    momentOf: (receiver: string) => Moment,
+    momentOf: (receiver: string) => LivedMoment,
   ): { readonly deliveries: number; readonly poisoned: Claims["poisoned"] } {
     const rows = this.#leasedTo(workerId);
     const poisoned = rows.flatMap((row) => {
@@ -90,7 +90,7 @@ export class Maintenance {
   }
 
   /** Requeues the deliveries of a worker that ends regularly, as if their work had not begun. */
-  requeue(workerId: number, momentOf: (receiver: string) => Moment): void {
+  requeue(workerId: number, momentOf: (receiver: string) => LivedMoment): void {
     for (const row of this.#leasedTo(workerId)) {
       const { now } = momentOf(this.#receiverOf(row));
       this.#deliveries.edit(row, now, () => {});

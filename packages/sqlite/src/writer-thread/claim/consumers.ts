@@ -1,5 +1,5 @@
 import type { Stage } from "@reporthook/core";
-import type { Moment } from "@reporthook/core/store";
+import type { LivedMoment } from "@reporthook/core/store";
 import type { ConsumerState } from "../../protocol/protocol.ts";
 
 /** A consumer of this process, with its credit. */
@@ -21,14 +21,14 @@ export interface ActiveConsumer extends Omit<ConsumerState, "credit"> {
 /** The consumers of this process, and the state of their queues. */
 export class Consumers {
   #active: readonly ActiveConsumer[] = [];
-  #last: Moment = { now: 0, wallOffset: 0 };
+  #last: LivedMoment = { now: 0, wallOffset: 0 };
 
   get size(): number {
     return this.#active.length;
   }
 
   /** The last known time of a receiver; of another one, when it has no consumer here. */
-  readonly momentOf = (receiver: string): Moment =>
+  readonly momentOf = (receiver: string): LivedMoment =>
     this.#active.find((one) => one.receiver === receiver) ?? this.#last;
 
   /** Updates the states of all consumers; those without one have ended. */
