@@ -114,7 +114,7 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
     verify: new VerifyStage({ ...settings, recognizer, instrumentation, status }),
     handle: new HandleStage({ ...settings, recognizer, instrumentation, registrations }),
   };
-  const pruner = new Pruner(settings);
+  const pruner = new Pruner(settings, reporter);
   const firstAttempts = new FirstAttempts();
   const runner = new Runner(settings, { stages, reporter, firstAttempts, pruner, status, watcher });
   const admission = new Admission(settings, status);

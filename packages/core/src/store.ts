@@ -1,5 +1,6 @@
 // "@reporthook/core/store": the parts of an inbox, so that every store makes the same decisions.
 
+export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export {
   isKeyRefused,
   isParked,
@@ -26,11 +27,13 @@ export {
 export { receiverInbox } from "./inbox/receiver-inbox.ts";
 export {
   dayMs,
-  isOver,
   isUnsigned,
+  noticeMsOf,
+  PruneCount,
   type Retention,
   type RetentionOptions,
   retentionOf,
+  retentionStep,
 } from "./inbox/retention.ts";
 export {
   attemptOutcome,
@@ -39,15 +42,15 @@ export {
   jobOf,
   newStoredDelivery,
   type StoredDelivery,
+  type StoredHistory,
 } from "./inbox/stored-delivery.ts";
 export {
   applyOutcome,
-  assertParked,
-  assertReleasable,
-  notFound,
-  notWaiting,
+  hasten,
+  isAttempt,
   reopen,
 } from "./inbox/transitions.ts";
+export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";

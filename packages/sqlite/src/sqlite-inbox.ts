@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers";
 import type {
+  ActQuery,
+  ActStep,
   AddResult,
   Arrival,
   Backlog,
@@ -14,7 +16,7 @@ import type {
   InboxQuery,
   NewDelivery,
   Processor,
-  ReleaseQuery,
+  Pruned,
   ReporthookError,
   Stage,
   Summary,
@@ -23,6 +25,7 @@ import type {
 import {
   assertKnownKeys,
   describe,
+  PruneCount,
   type RetentionOptions,
   retentionOf,
 } from "@reporthook/core/store";
@@ -32,12 +35,7 @@ import { realPath } from "./main-thread/real-path.ts";
 import { checkThread } from "./main-thread/spawn.ts";
 import { inboxFailed, ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
-import {
-  type PruneStep,
-  type ReleaseStep,
-  rowsPerStep,
-  type ThreadOptions,
-} from "./protocol/protocol.ts";
+import type { PruneStep, StepOfAct, ThreadOptions } from "./protocol/protocol.ts";
 
 /** Options of {@link sqliteInbox}. */
 export interface SqliteInboxOptions {
@@ -45,9 +43,12 @@ export interface SqliteInboxOptions {
    * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
    */
   readonly driver?: string | undefined;
-  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  /**
+   * How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. It is written into the file, where tools
+   * find it; of several apps the last to open the file decides.
+   */
   readonly retention?: RetentionOptions | undefined;
-  /** Whether a file may be created or migrated: true. A tool that only reads passes false. */
+  /** Whether a file may be created or migrated: true. A tool passes false: it then keeps to the retention in the file. */
   readonly migrate?: boolean | undefined;
 }
 
@@ -159,29 +160,25 @@ class SqliteInbox implements Inbox {
     return (await this.#connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
   }
 
-  async release(query: ReleaseQuery): Promise<number> {
-    let [all, after] = [0, ""];
+  async *act(query: ActQuery): AsyncGenerator<ActStep> {
     // A client that is closed meanwhile is not opened again for the rest.
     const client = this.#connect();
-    for (;;) {
-      const step = (await client.call({ ask: "release", query, after })) as ReleaseStep;
-      all += step.released;
+    for (let after: string | null = ""; after !== null; ) {
+      const step = (await client.call({ ask: "act", query, after })) as StepOfAct;
+      yield step;
       after = step.last;
-      if ("id" in query || step.released < rowsPerStep) return all;
     }
   }
 
-  async discard(id: string, receiver?: string): Promise<void> {
-    await this.#connect().call({ ask: "discard", id, receiver });
-  }
-
-  async prune(now: Date): Promise<number> {
-    let deleted = 0;
+  async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
+    const now = date.getTime();
     const client = this.#connect();
+    if (dryRun) return (await client.call({ ask: "prune", now, dryRun })) as Pruned;
+    const all = new PruneCount(this.#options.retention);
     for (;;) {
-      const step = (await client.call({ ask: "prune", now: now.getTime() })) as PruneStep;
-      deleted += step.pruned;
-      if (!step.more) return deleted;
+      const { pruned, more } = (await client.call({ ask: "prune", now, dryRun })) as PruneStep;
+      all.addStep(pruned);
+      if (!more) return all;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { EventType, Verification } from "../events/events.ts";
+import type { ActRecord } from "./act.ts";
 
 /** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
 export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
@@ -28,6 +29,7 @@ export type ReasonCode =
   | "expired"
   | "reused_signature"
   | "not_verified"
+  | "no_token"
   | "no_handler"
   | "invalid_signature"
   | "not_understood"
@@ -38,8 +40,9 @@ export type ReasonCode =
 
 /** The codes for which a delivery may be held or dead; for another it is rejected. */
 export const parkedReasons: readonly ReasonCode[] = [
-  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
-  ...(["not_understood", "schema_mismatch", "do_not_retry", "attempts_used_up", "poison"] as const),
+  ...(["unsigned", "expired", "reused_signature", "not_verified", "no_token"] as const),
+  ...(["no_handler", "not_understood", "schema_mismatch", "do_not_retry"] as const),
+  ...(["attempts_used_up", "poison"] as const),
 ];
 
 /** The headers kept of a notification: content-type, user-agent, traceparent. */
@@ -163,8 +166,8 @@ export interface EntryDetails extends Entry {
   readonly body: string | null;
   readonly headers: KeptHeaders;
   readonly verification: Verification | null;
-  /** The last 20 attempts of each stage, oldest first. */
-  readonly history: readonly Attempt[];
+  /** The last 20 attempts of each stage and the last 20 acts of people, oldest first. */
+  readonly history: readonly (Attempt | ActRecord)[];
 }
 
 /** A delivery, as a stage gets it. */

@@ -1,17 +1,22 @@
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+
+type Settings = Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox" | "logger">;
 
 /** Prunes the inbox. */
 export class Pruner {
-  readonly #settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox">;
+  readonly #settings: Settings;
+  readonly #reporter: Pick<Reporter, "pruned">;
   readonly #failed: Logger["error"];
   #prunedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  constructor(settings: Pick<ReceiverSettings, "ack" | "redact" | "clock" | "inbox" | "logger">) {
+  constructor(settings: Settings, reporter: Pick<Reporter, "pruned">) {
     this.#settings = settings;
+    this.#reporter = reporter;
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
   }
 
@@ -29,7 +34,7 @@ export class Pruner {
   async #prune(now: number): Promise<void> {
     const { redact, inbox } = this.#settings;
     try {
-      await inbox.prune(new Date(now));
+      this.#reporter.pruned(await inbox.prune(new Date(now)), now);
     } catch (error) {
       if (this.#stopped) return;
       const fields = { error: describe(error, redact) };

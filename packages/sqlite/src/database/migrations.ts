@@ -102,6 +102,14 @@ export const migrations: readonly string[] = [
   INSERT INTO tally SELECT number, 9, (SELECT last FROM numbered) FROM receiver ORDER BY number LIMIT 1;
   DROP TABLE numbered;
   `,
+  // When the end of a parked delivery was announced: only read in the class 6 of kept_as. How long the app keeps deliveries.
+  `
+  ALTER TABLE delivery ADD COLUMN announced_at INTEGER;
+  CREATE TABLE retention (
+    handled_ms REAL NOT NULL,
+    parked_ms REAL NOT NULL
+  );
+  `,
 ];
 
 // "rhnb", so that the file of another application is not mistaken for an inbox.

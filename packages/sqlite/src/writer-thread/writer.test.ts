@@ -45,7 +45,7 @@ function open(
   const writer = new Writer(
     database,
     new FileGuard(path, undefined, stat),
-    { path, retention },
+    { path, retention, migrate: true },
     () => time.ms,
   );
   const nothing = {
@@ -252,7 +252,8 @@ describe("Writer", () => {
     expect(writer.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
 
     // Released, it has five starts again.
-    commit({ calls: [{ ask: "release", query: { receiver: "a", id: "1", now }, after: "" }] });
+    const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
+    commit({ calls: [{ ask: "act", query, after: "" }] });
     expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);

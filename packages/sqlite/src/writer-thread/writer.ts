@@ -50,7 +50,7 @@ export class Writer {
   constructor(
     database: Database,
     file: FileGuard,
-    { path, retention }: Pick<ThreadOptions, "path" | "retention">,
+    { path, retention, migrate }: Omit<ThreadOptions, "driver">,
     monotonic: () => number = () => performance.now(),
   ) {
     this.#database = database;
@@ -58,12 +58,13 @@ export class Writer {
     const deliveries = new Deliveries(database);
     const leases = new Leases(database, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const maintenance = new Maintenance(deliveries, retention);
+    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
-    const [admin, query] = [new Admin(deliveries), new Query(deliveries)];
+    const query = new Query(deliveries);
+    const admin = new Admin(deliveries, query);
     const probe = (): void => this.#probe();
     this.#callees = { admin, query, maintenance, claimer, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>

@@ -1,16 +1,26 @@
 import { ReporthookError } from "../../errors.ts";
+import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/end-of-tick.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
+import { ActCount, selectorOf } from "../acting.ts";
 import { isParked, isWaiting } from "../delivery.ts";
-import type { Backlog, Consumer, Inbox } from "../inbox.ts";
+import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
-import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
+import {
+  isUnsigned,
+  PruneCount,
+  type Retention,
+  type RetentionOptions,
+  retentionOf,
+  retentionStep,
+} from "../retention.ts";
+import type { ActQuery, ActStep, ReasonCounts } from "../selection.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
-import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
+import { hasten, reopen } from "../transitions.ts";
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
-import { MemoryQueue } from "./queue.ts";
+import { WaitingDeliveries } from "./waiting.ts";
 
 /** Options of `memoryInbox`. */
 export interface MemoryInboxOptions {
@@ -39,13 +49,6 @@ interface Slot extends StoredDelivery {
   knownKey?: KnownKey;
 }
 
-/** The deliveries of one receiver that wait, and their numbers. */
-interface Waiting {
-  readonly verify: MemoryQueue<Slot>;
-  readonly handle: MemoryQueue<Slot>;
-  readonly load: { -readonly [Name in keyof Backlog]: Backlog[Name] };
-}
-
 class MemoryInbox implements Inbox {
   readonly identity: unknown = this;
   readonly guarantees: Inbox["guarantees"];
@@ -54,9 +57,12 @@ class MemoryInbox implements Inbox {
   readonly #stored = new Map<string, Slot>();
   readonly #ended = new Ended<Slot>();
   readonly #window = new MemoryDedupeWindow();
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new WaitingDeliveries<Slot>();
   readonly #consumers: Consumer[] = [];
   #bytes = 0;
+  #parkedBytes = 0;
+  /** The parked ones that made room since the last `prune`, by reason. */
+  #madeRoom: { -readonly [Kind in keyof ReasonCounts]: number } = {};
 
   constructor(options: MemoryInboxOptions) {
     assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
@@ -101,7 +107,7 @@ class MemoryInbox implements Inbox {
   };
 
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
-    const queue = this.#waitingOf(policy.receiver)[stage];
+    const queue = this.#waiting.queue(policy.receiver, stage);
     const deliveries: DeliveryChanges<Slot> = {
       change: (stored, change) => this.#change(stored, change),
       place: (stored, now) => this.#place(stored, now),
@@ -112,14 +118,15 @@ class MemoryInbox implements Inbox {
   };
 
   readonly get: Inbox["get"] = async (id, receiver) => {
-    const stored = this.#find(id, receiver);
-    return stored === undefined ? null : detailsOf(stored);
+    const stored = this.#stored.get(id);
+    const isTheirs = receiver === undefined || stored?.receiver === receiver;
+    return stored !== undefined && isTheirs ? detailsOf(stored) : null;
   };
 
   readonly list: Inbox["list"] = async (query = {}) =>
     filterEntries(this.#stored.values(), query).map(entryOf);
   readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
-  readonly backlog: Inbox["backlog"] = (receiver) => ({ ...this.#waitingOf(receiver).load });
+  readonly backlog: Inbox["backlog"] = (receiver) => this.#waiting.backlog(receiver);
 
   readonly counts: Inbox["counts"] = async (receiver) => {
     const counts = zeroCounts();
@@ -135,48 +142,42 @@ class MemoryInbox implements Inbox {
     return Number.isFinite(oldest) ? new Date(oldest) : null;
   };
 
-  readonly release: Inbox["release"] = async (query) => {
-    const { receiver, now } = query;
-    if ("reason" in query) {
-      const parked = [...this.#of(receiver)].filter(
-        ({ state, reason }) => isParked(state) && reason?.code === query.reason,
-      );
-      for (const stored of parked) this.#reopen(stored, now);
-      return parked.length;
-    }
-    const stored = this.#mustFind("id" in query ? query.id : query.retry, receiver);
-    if ("id" in query) {
-      assertReleasable(stored);
-      this.#reopen(stored, now);
-      return 1;
-    }
-    const isLater = isWaiting(stored.state) && stored.dueAt > now;
-    if (!isLater || !this.#waitingOf(receiver)[stored.stage].remove(stored))
-      throw notWaiting(stored.id);
-    stored.dueAt = now;
-    this.#place(stored, now);
-    return 1;
-  };
+  readonly act: Inbox["act"] = (query) => this.#act(query);
 
-  readonly discard: Inbox["discard"] = async (id, receiver) => {
-    const stored = this.#mustFind(id, receiver);
-    assertParked(stored);
-    this.#delete(stored);
-  };
-
-  readonly prune: Inbox["prune"] = async (now) => {
-    const before = this.#stored.size;
-    this.#window.prune(now.getTime());
-    for (const stored of this.#stored.values()) {
-      if (isOver(stored, this.#retention, now.getTime())) this.#delete(stored);
+  async *#act(query: ActQuery): AsyncGenerator<ActStep> {
+    const { act, now, by, dryRun = false } = query;
+    const found = new Set([...this.#stored.values()].filter(selectorOf(query)));
+    // One that is worked on is in no queue.
+    const chosen = act === "retry" && !dryRun ? this.#waiting.takeLater(found) : found;
+    const step = new ActCount();
+    for (const stored of chosen) {
+      step.add(stored);
+      if (dryRun) continue;
+      if (act === "discard") this.#delete(stored);
+      else this.#change(stored, () => (act === "release" ? reopen : hasten)(stored, now, by));
+      if (act !== "discard") this.#place(stored, now);
     }
-    return before - this.#stored.size;
-  };
-
-  #reopen(stored: Slot, now: number): void {
-    this.#change(stored, () => reopen(stored, now));
-    this.#place(stored, now);
+    yield step;
   }
+
+  readonly prune: Inbox["prune"] = async (date, { dryRun = false } = {}) => {
+    const now = date.getTime();
+    const pruned = new PruneCount(this.#retention);
+    if (!dryRun) this.#window.prune(now);
+    for (const stored of this.#stored.values()) {
+      const step = retentionStep(stored, this.#retention, now);
+      if (step === "announce") {
+        pruned.announce(stored);
+        if (!dryRun) stored.announcedAt = now;
+      } else if (step === "delete") {
+        pruned.delete(stored, stored.announcedAt !== null);
+        if (!dryRun) this.#delete(stored);
+      }
+    }
+    addCounts(pruned.madeRoom, this.#madeRoom);
+    if (!dryRun) this.#madeRoom = {};
+    return pruned;
+  };
 
   #change(stored: Slot, change: () => void): void {
     this.#count(stored, -1);
@@ -187,8 +188,19 @@ class MemoryInbox implements Inbox {
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
   #place(stored: Slot, now: number): void {
-    if (isWaiting(stored.state)) this.#waitingOf(stored.receiver)[stored.stage].push(stored, now);
-    else this.#ended.add(stored, (oldest) => this.#delete(oldest));
+    if (isWaiting(stored.state))
+      this.#waiting.queue(stored.receiver, stored.stage).push(stored, now);
+    else this.#ended.add(stored, (oldest) => this.#drop(oldest));
+    if (this.#parkedBytes > this.#maxBytes / 2) this.#makeRoomForParked();
+  }
+
+  /** Deletes one to make room. The latest of the dead unsigned ones are kept: only these are not told. */
+  #drop(stored: Slot): void {
+    const { state, reason } = stored;
+    if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
+      addCounts(this.#madeRoom, { [reason?.code ?? state]: 1 });
+    }
+    this.#delete(stored);
   }
 
   #delete(stored: Slot): void {
@@ -202,49 +214,33 @@ class MemoryInbox implements Inbox {
   #makeRoom(bytes: number): void {
     const fits = (): boolean => this.#bytes + bytes <= this.#maxBytes;
     if (fits()) return;
-    for (const stored of this.#ended.oldest()) {
-      this.#delete(stored);
+    for (const stored of this.#ended.oldest("new")) {
+      this.#drop(stored);
       if (fits()) return;
     }
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
     throw new ReporthookError("overloaded", message);
   }
 
-  /** Adds it to the numbers that limits are compared with, or takes it out. */
-  #count(stored: Slot, by: 1 | -1): void {
-    const { receiver, state, verification, lowPriority } = stored;
-    const { load } = this.#waitingOf(receiver);
-    this.#bytes += by * bytesOf(stored);
-    if (isWaiting(state)) load.waiting += by;
-    if (state === "received" && !lowPriority) load.unverified += by;
-    if (state === "verified" && verification === "unsigned") load.unsignedWaiting += by;
-    if (state === "held" && verification === "unsigned") load.unsignedHeld += by;
+  /** Parked deliveries take at most half of the bytes, so that new ones have room. */
+  #makeRoomForParked(): void {
+    for (const stored of this.#ended.oldest("parked")) {
+      this.#drop(stored);
+      if (this.#parkedBytes <= this.#maxBytes / 2) return;
+    }
   }
 
-  #waitingOf(receiver: string): Waiting {
-    let waiting = this.#waiting.get(receiver);
-    if (waiting === undefined) {
-      const load = { waiting: 0, unverified: 0, unsignedWaiting: 0, unsignedHeld: 0 };
-      waiting = { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle"), load };
-      this.#waiting.set(receiver, waiting);
-    }
-    return waiting;
+  /** Adds it to the numbers that limits are compared with, or takes it out. */
+  #count(stored: Slot, by: 1 | -1): void {
+    const bytes = bytesOf(stored);
+    this.#bytes += by * bytes;
+    if (isParked(stored.state)) this.#parkedBytes += by * bytes;
+    this.#waiting.count(stored, by);
   }
 
   *#of(receiver: string | undefined): Generator<Slot> {
     for (const stored of this.#stored.values()) {
       if (receiver === undefined || stored.receiver === receiver) yield stored;
     }
-  }
-
-  #find(id: string, receiver: string | undefined): Slot | undefined {
-    const stored = this.#stored.get(id);
-    return receiver === undefined || stored?.receiver === receiver ? stored : undefined;
-  }
-
-  #mustFind(id: string, receiver: string | undefined): Slot {
-    const stored = this.#find(id, receiver);
-    if (stored !== undefined) return stored;
-    throw notFound(id);
   }
 }
