@@ -25,7 +25,7 @@ export function handlePriority(verification: Verification | null): number {
 const reasons: readonly ReasonCode[] = [
   ...(["unsigned", "expired", "reused_signature", "not_verified", "no_handler"] as const),
   ...(["invalid_signature", "not_understood", "schema_mismatch", "do_not_retry"] as const),
-  ...(["attempts_used_up", "poison"] as const),
+  ...(["attempts_used_up", "poison", "no_token"] as const),
 ];
 
 /** The priority of each reason: parked deliveries are counted, listed and released by it. */
