@@ -1,4 +1,5 @@
 import type { EntryDetails } from "@reporthook/core";
+import { isAttempt } from "@reporthook/core/store";
 import type { Run } from "./ledger.ts";
 import type { Notification } from "./notification.ts";
 import { attempts } from "./setup.ts";
@@ -43,10 +44,13 @@ export function unfounded(
     }
     case "not_verified": {
       const odd = answers.filter(({ status }) => oddOnes.includes(status ?? 0)).length;
-      const asked = entry.history.filter(({ stage }) => stage === "verify").at(-1);
+      const attempts = entry.history.filter(isAttempt);
+      const asked = attempts.filter(({ stage }) => stage === "verify").at(-1);
       const patient = (asked?.at.getTime() ?? 0) - receivedAt >= patienceMs;
       return is(odd >= oddAnswers || patient, "was given up too early");
     }
+    case "no_token":
+      return ["needs no token"];
     case "no_handler":
       return is(kind === "unknown" && !setup.takesAll, "has a handler");
     case "not_understood":

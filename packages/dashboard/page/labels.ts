@@ -45,6 +45,10 @@ export const reasons: Readonly<
     name: "Signature came twice",
     hint: "The same signature came with other bytes, or at another address: one of the two may be forged. Compare both before you release.",
   },
+  no_token: {
+    name: "No callback token",
+    hint: "The service made its signature, but its address has no token of yours: it may have been asked for before the option callback, or by another app. Check that the report is yours before you release it.",
+  },
   unsigned: {
     name: "No signature",
     hint: "Anybody may have sent it. Check that the report is in your account before you release it. If all are unsigned, set the option signature to the header that the log names.",

@@ -8,7 +8,7 @@ import {
 } from "@reporthook/core/store";
 import type { BacklogMeter } from "../process/backlog.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
-import { carryOut } from "./admin.ts";
+import { actOnFound } from "./admin.ts";
 import { idsFor } from "./parked.ts";
 import { assertSearchable, eachId } from "./query.ts";
 
@@ -52,7 +52,7 @@ export async function actOnOne(
   if (found === null || !isSelected(found.jobState.stored)) return null;
   const { reason, state, changedAt, receiver } = found.jobState.stored;
   const acting = { queues, meter: meterOf(receiver), found, isSelected };
-  const isDone = query.dryRun === true || (await carryOut(acting, query));
+  const isDone = query.dryRun === true || (await actOnFound(acting, query));
   return isDone ? { reason, state, changedAt } : null;
 }
 

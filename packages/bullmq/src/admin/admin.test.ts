@@ -19,7 +19,7 @@ import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.t
 import { openConnection } from "../server/connection.ts";
 import { bullmqSettingsOf } from "../server/settings.ts";
 import { actOnOne } from "./act.ts";
-import { carryOut } from "./admin.ts";
+import { actOnFound } from "./admin.ts";
 import { prune } from "./prune.ts";
 
 const dead = endedAs("dead", "do_not_retry");
@@ -381,7 +381,7 @@ function discards({ queues, meter }: Opened, found: Found): Promise<boolean> {
     now: Date.now(),
     by: null,
   } as const;
-  return carryOut({ queues, meter, found, isSelected: selectorOf(query) }, query);
+  return actOnFound({ queues, meter, found, isSelected: selectorOf(query) }, query);
 }
 
 /** Found again: who releases one changes what he has found. */

@@ -28,7 +28,7 @@ interface Acting {
 }
 
 /** Carries out an act on one delivery; resolves to false if it has changed meanwhile. */
-export function carryOut(acting: Acting, query: ActQuery): Promise<boolean> {
+export function actOnFound(acting: Acting, query: ActQuery): Promise<boolean> {
   if (query.act === "release") return isReleased(acting, query);
   return query.act === "retry" ? isHastened(acting, query) : isDiscarded(acting);
 }

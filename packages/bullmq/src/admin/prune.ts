@@ -42,7 +42,7 @@ export async function prune(queues: ReceiverQueues, pruning: Pruning): Promise<v
   }
   for (const shelf of shelvesOf(queues)) {
     const waits = (await walk(shelf, 0, pruning)) === "announced";
-    // Those that are announced come first.
+    // Announced ones come first.
     if (waits) await walk(shelf, await indexIn(shelf, isNew), pruning);
   }
 }

@@ -14,6 +14,7 @@ export const releasedSingly: Readonly<Partial<Record<ReasonCode, string>>> = {
   expired: "If genuine",
   not_verified: "If genuine",
   reused_signature: "If genuine",
+  no_token: "If genuine",
   poison: "Once fixed",
 };
 

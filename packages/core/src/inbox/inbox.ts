@@ -177,7 +177,7 @@ export interface Inbox {
   oldestWaiting(receiver: string): Promise<Date | null>;
   /**
    * Releases, retries or discards entries, in steps that leave time for other work. A step compares each entry with the query
-   * as it changes it. No entry is met twice. Who stops asking for steps stops the act.
+   * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
   act(query: ActQuery): AsyncIterable<ActStep>;
   /**

@@ -185,22 +185,33 @@ export function createInboxFixture(
       return consuming.jobs;
     },
     consume,
-    async act(act, which, { receiver = "a", by = null, dryRun } = {}) {
-      const selection = typeof which === "string" ? { id: which } : which;
-      const query = { ...selection, act, receiver, now: clock.now(), by, dryRun };
-      return (await actOn(inbox, query)).total;
-    },
+    act: (act, which, options) => actAt(inbox, clock.now(), act, which, options),
     until: (check, what) => eventually(check, what, patienceMs),
     patiently: (promise, what) => patiently(promise, what, patienceMs),
     damage: (id) => damage(inbox, id),
     async end() {
       await fixture.patiently(inbox.close(), "close()");
-      const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);
-      same(running, 0, "Work still running after close()");
+      same(runningOf(consumers), 0, "Work still running after close()");
       same(clock.pending, 0, "Timers still set after close()");
     },
   };
   return fixture;
+}
+
+function runningOf(consumers: readonly Consumer[]): number {
+  return consumers.reduce((sum, { running }) => sum + running, 0);
+}
+
+async function actAt(
+  inbox: Inbox,
+  now: number,
+  act: Act,
+  which: string | Selection,
+  { receiver = "a", by, dryRun }: FixtureActOptions = {},
+): Promise<number> {
+  const selection = typeof which === "string" ? { id: which } : which;
+  const query = { ...selection, act, receiver, now, by: by ?? null, dryRun };
+  return (await actOn(inbox, query)).total;
 }
 
 /** Makes deliveries with ids in the order of making; `now` gives their time of receipt. */

@@ -36,8 +36,7 @@ export class Maintenance {
   /** `retention` is written into the file; null keeps to the one that is there. */
   constructor(deliveries: Deliveries, retention: Retention | null) {
     this.#deliveries = deliveries;
-    this.#retention = new StoredRetention(deliveries.tables.database);
-    if (retention !== null) this.#retention.write(retention);
+    this.#retention = new StoredRetention(deliveries.tables.database, retention);
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
     const ended = "SELECT seq, receiver, state, verification, reason FROM delivery WHERE kept_as";
     this.#over = prepare(`${ended} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
@@ -175,7 +174,7 @@ function momentsOf(retention: Retention, now: number) {
   const noticeMs = noticeMsOf(retention);
   const yesterday = now - dayMs;
   return {
-    /** Those that are deleted without an announcement: class, state, moment. */
+    /** Deleted without an announcement: class, state, moment. */
     endedBefore: [
       [rejected, "rejected", yesterday],
       [unsigned, "held", yesterday],
