@@ -34,7 +34,7 @@ CREATE TABLE delivery (
     url TEXT NOT NULL,
     headers TEXT NOT NULL,
     body BLOB
-  , context TEXT);
+  , context TEXT, announced_at INTEGER);
 
 CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
 
@@ -63,6 +63,11 @@ CREATE TABLE owner (
 CREATE TABLE receiver (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
+  );
+
+CREATE TABLE retention (
+    handled_ms REAL NOT NULL,
+    parked_ms REAL NOT NULL
   );
 
 CREATE TABLE "seen" (

@@ -11,7 +11,7 @@ import { sqliteInbox } from "@reporthook/sqlite";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { missingProgram } from "../../packages/core/test-support/needs.ts";
 import { patient } from "../support/patient.ts";
-import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
+import { cli, cliJson, type Failed, programFile, startOnTerminal, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -93,6 +93,8 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(await listed("--report-id", "r-1")).toEqual([failed]);
     expect(await listed("--since", "2h", "--state", "held")).toEqual([unknown]);
     expect(await listed("--since", "2100-01-01")).toEqual([]);
+    expect(await listed("--until", "2h")).toEqual([]);
+    expect(await listed("--until", "2100-01-01")).toEqual([failed, forgotten, unknown]);
     const wrong = await cli(["inbox", "list", "--since", "yesterday"], { cwd });
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining("30min, 2h or 7d")]);
     const misspelt = await cli(["inbox", "list", "--reason", "atempts-used"], { cwd });
@@ -121,10 +123,40 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(await listed()).toHaveLength(3);
   });
 
-  it("release of many needs no yes where nobody can be asked", async () => {
-    const kind = ["inbox", "release", "--reason", "attempts_used_up"];
-    expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { released: 2 } });
-    expect(await listed("--state", "parked")).toEqual([ids.unknown]);
+  it.each([
+    ["release", "released"],
+    ["discard", "discarded"],
+  ])("%s of all does nothing where nobody can be asked, without --yes", async (verb, done) => {
+    for (const json of [[], ["--json"]]) {
+      const { code, out, err } = await cli(["inbox", verb, "--all", ...json], { cwd });
+      expect(code).toBe(2);
+      expect(out + err).toContain(
+        `3 deliveries (2 attempts_used_up, 1 no_handler) would be ${done}: add --yes`,
+      );
+    }
+    expect(await listed("--state", "parked")).toHaveLength(3);
+    const sure = await cliJson(["inbox", verb, "--all", "--yes"], { cwd });
+    expect(sure).toEqual({ code: 0, value: { [done]: 3 } });
+    expect(await listed("--state", "parked")).toEqual([]);
+  });
+
+  it("release of all leaves out what nobody vouches for, and says so, unless its reason is named", async () => {
+    const file = join(cwd, "inbox.db");
+    const receiver = createReceiver({
+      ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(file), logger: false },
+      autostart: false,
+    });
+    const headers = { "content-type": "application/json" };
+    await receiver.fetch(new Request("http://app/", { method: "POST", headers, body: "{}" }));
+    await receiver.close();
+    const all = ["inbox", "release", "--all", "--yes"];
+    const { code, out, err } = await cli(all, { cwd });
+    expect([code, out]).toEqual([0, "Released 3.\n"]);
+    expect(err).toContain("Left out: 1 delivery that nobody vouches for (unsigned).");
+    const again = await cliJson(all, { cwd });
+    expect(again.value).toEqual({ released: 0, leftOut: { unsigned: 1 } });
+    const named = await cliJson(["inbox", "release", "--reason", "unsigned", "--yes"], { cwd });
+    expect(named).toEqual({ code: 0, value: { released: 1 } });
   });
 
   it("discard of many counts, and does nothing unless somebody says yes", async () => {
@@ -195,4 +227,35 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(answer("y\n")).toContain("Discarded 3.");
     expect(await listed()).toHaveLength(0);
   });
+
+  it.skipIf(noScript !== null).each([
+    ["discard", "They are deleted for good. ", "Discarded"],
+    ["release", "", "Released"],
+  ])(
+    "%s after a yes acts on what was shown, and leaves alone what has changed meanwhile",
+    async (verb, note, done) => {
+      const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
+      await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);
+      // Somebody else releases one; it fails again.
+      const receiver = createReceiver({
+        ...{ client: createClient(emulator.clientOptions), logger: false, ...patient },
+        ...{ inbox: sqliteInbox(join(cwd, "inbox.db")), retry: { attempts: 1 } },
+      });
+      receiver.on("report.complete", () => {
+        throw new Error("again");
+      });
+      await receiver.start();
+      await receiver.inbox.release(ids.failed, { by: "ada" });
+      await receiver.idle({ timeoutMs: 60_000 });
+      await receiver.close();
+      expect(await listed("--reason", "attempts_used_up")).toHaveLength(2);
+      asking.press("y\n");
+      const { code, text } = await asking.ended();
+      expect(code).toBe(0);
+      expect(text).toContain(`${done} 1; 1 has changed meanwhile: left alone.`);
+      expect(await listed("--reason", "attempts_used_up")).toEqual([ids.failed]);
+      const { out } = await cli(["inbox", "show", ids.failed], { cwd });
+      expect(out).toMatch(/release {2}by ada$/m);
+    },
+  );
 });

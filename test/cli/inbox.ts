@@ -9,6 +9,7 @@ import {
   DoNotRetry,
   type Entry,
   type Receiver,
+  type RetentionOptions,
 } from "@reporthook/core";
 import {
   createEmulator,
@@ -33,8 +34,8 @@ interface App {
 }
 
 /** An app that gives up on failed reports at once. */
-function openApp(db: string, name = "reports", clock?: Clock): App {
-  const inbox = sqliteInbox(db);
+function openApp(db: string, name = "reports", clock?: Clock, retention?: RetentionOptions): App {
+  const inbox = sqliteInbox(db, { retention });
   const receiver = createReceiver({
     client: emulated,
     inbox,
@@ -156,18 +157,33 @@ describe("reporthook inbox", () => {
     expect((await cli(["inbox", "show", two, "--db", other])).code).toBe(1);
   });
 
-  it("prune deletes what the retention it is given does not keep", async () => {
+  it("prune keeps to the app's retention, says what it would delete, and needs a yes", async () => {
     const old = join(folder, "old.db");
-    const app = openApp(old, "reports", daysAgo(10));
-    await app.send("report.complete");
-    await app.send("unknown");
-    await app.receiver.idle({ timeoutMs: 60_000 });
-    await app.receiver.close();
-    const kept = await cliJson(["inbox", "prune", "--handled-days", "11", "--db", old]);
-    expect(kept.value).toEqual({ pruned: 0 });
-    expect((await cli(["inbox", "prune", "--db", old])).out).toBe("Deleted 1.\n");
-    const left = await cliJson(["inbox", "prune", "--parked-days", "9", "--db", old]);
-    expect(left.value).toEqual({ pruned: 1 });
+    const made = async (parkedDays: number, ...names: NotificationName[]): Promise<void> => {
+      const retention = { handledMs: 20 * 86_400_000, parkedMs: parkedDays * 86_400_000 };
+      const app = openApp(old, "reports", daysAgo(50), retention);
+      for (const name of names) await app.send(name);
+      await app.receiver.idle({ timeoutMs: 60_000 });
+      await app.receiver.close();
+    };
+    const prune = ["inbox", "prune", "--db", old];
+    await made(90, "report.complete", "report.complete", "unknown");
+    const dry = await cli([...prune, "--dry-run"]);
+    expect([dry.code, dry.out]).toEqual([0, "Would delete 2 (handled).\n"]);
+    const refused = await cli(prune);
+    expect([refused.code, refused.out]).toEqual([2, ""]);
+    expect(refused.err).toContain("2 deliveries (handled) would be deleted: add --yes");
+    const sure = await cliJson([...prune, "--yes"]);
+    const value = { pruned: 2, deleted: { handled: 2 }, announced: {} };
+    expect(sure).toEqual({ code: 0, value });
+    expect((await cli(prune)).out).toBe("Deleted 0.\n");
+    // A shorter retention deletes nothing that is parked before it was announced.
+    await made(40);
+    const announced = await cli(prune);
+    expect(announced.out.replaceAll(/\s+/g, " ")).toContain(
+      "Deleted 0. Announced the end of 1 delivery (no_handler): parked ones are deleted 3 d later at the earliest.",
+    );
+    expect((await cliJson<Listed>(["inbox", "list", "--db", old])).value.entries).toHaveLength(1);
   });
 
   it("says the same whether or not the API key is a short word", async () => {

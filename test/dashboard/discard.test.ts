@@ -14,7 +14,7 @@ const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
 const ada = { name: "Ada", may: "act" } as const;
 
 describe("the dashboard", () => {
-  test("discards one, or the oldest of a reason and no more than were asked for, and logs who did it", () =>
+  test("discards one, or all of a reason that are as they were shown, and logs who did it", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver, logged } = stage;
@@ -29,11 +29,20 @@ describe("the dashboard", () => {
       expect([answer.status, answer.text]).toEqual([200, '{"done":1}']);
       expect(await receiver.inbox.get(second?.id ?? "")).toBeNull();
       const reason = "do_not_retry";
-      expect((await discard(`discard?reason=${reason}&most=1`)).text).toBe('{"done":1}');
+      const overview = await fetch(`${url}api/overview`, { headers: { origin } });
+      const { parkedChangedAt } = (await overview.json()) as { readonly parkedChangedAt: string };
+      const newest = Math.max(first?.changedAt.getTime() ?? 0, third?.changedAt.getTime() ?? 0);
+      expect(new Date(parkedChangedAt).getTime()).toBeGreaterThanOrEqual(newest);
+      // It fails again meanwhile.
+      await receiver.inbox.release(third?.id ?? "");
+      const failedAgain = async () => (await receiver.inbox.get(third?.id ?? ""))?.history.length;
+      await expect.poll(failedAgain).toBe(4);
+      const shown = `reason=${reason}&unchangedSince=${parkedChangedAt}`;
+      expect((await discard(`discard?${shown}`)).text).toBe('{"done":1}');
       expect((await receiver.inbox.list({ state: "dead" })).map(({ id }) => id)).toEqual([
         third?.id,
       ]);
-      expect(await receiver.inbox.get(first?.id ?? "")).toBeNull();
+      expect((await discard(`deliveries/${third?.id}/discard?${shown}`)).text).toBe('{"done":0}');
       expect((await discard(`discard?reason=${reason}`)).text).toBe('{"done":1}');
       const some = dashboardMessages.discardedAll;
       const by = { receiver: "reports", by: "Ada" };
@@ -43,9 +52,12 @@ describe("the dashboard", () => {
         { ...by, reason, done: 1, message: some },
       ]);
       expect((await receiver.inbox.counts()).held).toBe(2);
+      for (const unclear of ["discard", `discard?reason=${reason}&unchangedSince=now`]) {
+        expect((await discard(unclear)).status).toBe(400);
+      }
     }));
 
-  test("says how many it discarded before the inbox failed, and leaves those that were released", async () => {
+  test("says how many it discarded before the inbox failed", async () => {
     const inbox = memoryInbox();
     const client = { authorize: async () => "valid" as const };
     const receiver = createReceiver({ client, inbox, logger: false });
@@ -54,26 +66,21 @@ describe("the dashboard", () => {
     for (let count = 0; count < 3; count++) {
       await receiver.fetch(new Request("http://x/hook", { method: "POST", body, headers }));
     }
-    const ids = (await receiver.inbox.list({ state: "held" })).map(({ id }) => id);
-    const { discard } = inbox;
-    inbox.discard = async (id, name) => {
-      if (id === ids[0]) await discard.call(inbox, id, name);
-      await discard.call(inbox, id, name);
+    const { act: acting } = inbox;
+    inbox.act = async function* (query) {
+      yield* acting(query);
+      throw new Error("EIO: i/o error, write");
     };
     const told: unknown[] = [];
-    const logger = { info: (fields: unknown) => told.push(fields), error() {} };
+    const logger = { error: (fields: unknown) => told.push(fields) };
     const page = dashboard(receiver, { authorize: () => ada, logger });
     const ask = () =>
       page(new Request("http://x/api/discard?reason=unsigned", { method: "POST", headers: act }));
-    expect(await (await ask()).json()).toEqual({ done: 2 });
-    inbox.discard = () => Promise.reject(new Error("EIO: i/o error, write"));
-    await receiver.fetch(new Request("http://x/hook", { method: "POST", body, headers }));
-    expect((await ask()).status).toBe(503);
-    const by = { receiver: "reports", by: "Ada", reason: "unsigned" };
-    expect(told).toEqual([
-      { ...by, done: 2 },
-      { ...by, done: 0 },
-    ]);
+    const answer = await ask();
+    expect(answer.status).toBe(503);
+    const detail = "EIO: i/o error, write. Before that 3 were discarded; the rest is as it was";
+    expect(await answer.json()).toMatchObject({ detail });
+    expect(told).toEqual([{ receiver: "reports", error: expect.stringContaining(detail) }]);
     await receiver.close();
   });
 });
@@ -108,14 +115,20 @@ describe("discarding", () => {
       await page.getByRole("dialog", { name: "Discard 3 deliveries?" }).waitFor();
       await stage.send("report.complete", { reportId: "lost-34" });
       await expect.poll(async () => (await stage.receiver.inbox.counts()).dead).toBe(4);
-      const said = page.getByText("3 deliveries discarded.").waitFor();
+      const [released] = await stage.receiver.inbox.list({ state: "dead" });
+      await stage.receiver.inbox.release(released?.id ?? "");
+      await expect
+        .poll(async () => (await stage.receiver.inbox.get(released?.id ?? ""))?.history.length)
+        .toBe(4);
+      const text = "2 deliveries discarded. 1 has changed meanwhile: left alone.";
+      const said = page.getByText(text).waitFor();
       await page.getByRole("button", { name: "Discard 3 deliveries" }).click();
       await said;
-      await page.getByRole("button", { name: "Discard it with the reason A handler" }).waitFor();
+      await page.getByRole("button", { name: "Discard all 2 with the reason A handler" }).waitFor();
       const left = await stage.receiver.inbox.list({ state: "dead" });
-      expect(left.map(({ reportId }) => reportId)).toEqual(["lost-34"]);
+      expect(left.map(({ reportId }) => reportId)).toEqual([released?.reportId, "lost-34"]);
       const reason = "do_not_retry";
-      expect(stage.logged.at(-1)).toMatchObject({ by: "Ada", reason, done: 3 });
+      expect(stage.logged.at(-1)).toMatchObject({ by: "Ada", reason, done: 2 });
 
       await page.goto(`${stage.url}?show=deliveries&state=parked&reason=no_handler`);
       await page.getByRole("button", { name: "Discard it" }).click();

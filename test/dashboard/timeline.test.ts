@@ -4,6 +4,9 @@ import { timelineOf } from "../../packages/dashboard/page/timeline.ts";
 import type { WireOne } from "../../packages/dashboard/src/deliveries/wire.ts";
 import { type Stage, withStage } from "./stage.ts";
 
+type Item = NonNullable<WireOne["delivery"]>["history"][number];
+const isAttempt = (item: Item): item is Extract<Item, { readonly stage: string }> =>
+  "stage" in item;
 const released = "Released by a person";
 
 async function deliveryOf({ url }: Stage, id: string): Promise<NonNullable<WireOne["delivery"]>> {
@@ -77,10 +80,39 @@ describe("timelineOf()", () => {
       expect((await wayOf(stage, id)).slice(1)).toEqual([released, "Next: your handlers run"]);
     }));
 
+  test("says who released or retried one, and when", () => {
+    let isBroken = true;
+    const handlers = (receiver: Receiver) =>
+      void receiver.on("report", () => {
+        if (isBroken) throw new Error("Not yet");
+      });
+    const retry = { attempts: 5, minMs: 3_600_000, maxMs: 3_600_000 };
+    return withStage({ handlers, receiver: { retry } }, async (stage) => {
+      const id = await stage.send("report.complete");
+      const { inbox } = stage.receiver;
+      await expect.poll(async () => (await inbox.get(id))?.attempts).toBe(1);
+      isBroken = false;
+      await inbox.retry(id, { by: "Ada" });
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      await inbox.release(id, { by: "Bob" });
+      await stage.receiver.idle({ timeoutMs: 60_000 });
+      const retried = ["Attempt 1 failed", "Retried by Ada", "Handled at attempt 2"];
+      const way = [
+        "Asked the service: valid",
+        ...retried,
+        "Released by Bob",
+        "Handled at attempt 1",
+      ];
+      expect(await wayOf(stage, id)).toEqual(way);
+      const steps = timelineOf(await deliveryOf(stage, id));
+      expect(steps.filter(({ at }) => at === null)).toEqual([]);
+    });
+  });
+
   test("tells attempts in a row that are alike as one, with the details of the last", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const delivery = await handledIn(stage);
-      const verified = delivery.history.find(({ stage }) => stage === "verify");
+      const verified = delivery.history.filter(isAttempt).find(({ stage }) => stage === "verify");
       if (verified === undefined) throw new Error(`${delivery.id} was not verified`);
       const silent = (minute: number, error: string) =>
         ({ ...verified, at: `2026-01-01T00:0${minute}:00Z`, outcome: "retry", error }) as const;
@@ -104,7 +136,7 @@ describe("timelineOf()", () => {
   test("counts no attempt that a shutdown cut off, and any other that failed", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const delivery = await handledIn(stage);
-      const handled = delivery.history.find(({ stage }) => stage === "handle");
+      const handled = delivery.history.filter(isAttempt).find(({ stage }) => stage === "handle");
       if (handled === undefined) throw new Error(`${delivery.id} was not handled`);
       const wayAfter = (...before: Partial<typeof handled>[]): string[] => {
         const history = [...before.map((part) => ({ ...handled, ...part })), handled];
@@ -135,7 +167,7 @@ describe("timelineOf()", () => {
       await stage.receiver.inbox.release(id);
       await expect.poll(async () => (await stage.receiver.inbox.get(id))?.state).toBe("dead");
       const numbers = (await wayOf(stage, id)).slice(1, -1);
-      expect(numbers).toEqual(["Attempts 4 to 22 failed", "Attempt 23: parked as dead"]);
+      expect(numbers).toEqual([released, "Attempts 4 to 22 failed", "Attempt 23: parked as dead"]);
     });
   });
 });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver, type Receiver } from "@reporthook/core";
+import { actOn } from "@reporthook/core/store";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { expect } from "vitest";
@@ -69,7 +70,8 @@ testWith(noRedis)(
     expect(await inbox.get(parked)).toBe(null);
 
     // As after an end between the two: it is in the queues, and in the file it still waits.
-    await source.release({ receiver: "reports", id: released, now: Date.now() });
+    const query = { act: "release", receiver: "reports", id: released, by: null } as const;
+    await actOn(source, { ...query, now: Date.now() });
     await source.close();
     expect((await carry()).stdout).toContain("Carried over: 1.");
     await receiver.idle({ timeoutMs: 60_000 });

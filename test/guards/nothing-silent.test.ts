@@ -121,6 +121,10 @@ test("each line that someone is to act on has its case, or another test", () => 
     coreMessages.earlierNotClosed,
     coreMessages.stoodStill,
     coreMessages.tookOver,
+    // receiver-retention.test.ts
+    coreMessages.parkedExpiring,
+    coreMessages.parkedDeleted,
+    coreMessages.parkedMadeRoom,
     "Alert not sent; retrying.",
     bullmqMessages.parkedLost,
     dashboardMessages.failed,

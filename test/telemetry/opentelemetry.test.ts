@@ -20,7 +20,9 @@ import {
   type Client,
   createClient,
   createReceiver,
+  DoNotRetry,
   incomingFromRequest,
+  memoryInbox,
   type Receiver,
 } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
@@ -281,6 +283,25 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
     ...{ "reporthook.state=received": 0, "reporthook.state=verified": 0 },
   });
   expect(await points("reporthook.deliveries.oldest")).toEqual({ "": 0 });
+});
+
+test("counts parked deliveries that retention deletes, by reason", async () => {
+  const inbox = memoryInbox({ retention: { parkedMs: 2_000 } });
+  let now = Date.now();
+  const clock = { now: () => now, setTimeout, clearTimeout };
+  const given = { client, inbox, clock, name: "pruned", logger: false } as const;
+  receiver = createReceiver({ ...given, ...telemetryHere() });
+  receiver.on("*", () => {
+    throw new DoNotRetry("never");
+  });
+  await send();
+  await receiver.idle({ timeoutMs: 60_000 });
+  for (let turn = 0; turn < 2; turn++) {
+    now += 3_000;
+    await receiver.inbox.list();
+  }
+  const deleted = await points("reporthook.deliveries.deleted", "pruned");
+  expect(deleted).toEqual({ "reporthook.reason=do_not_retry": 1 });
 });
 
 test("what was counted before a receiver closed is exported after it", async () => {

@@ -1,5 +1,5 @@
 import type { EntryDetails } from "@reporthook/core";
-import { states } from "@reporthook/core/store";
+import { isAttempt, states } from "@reporthook/core/store";
 import type { Contents } from "./app.ts";
 import type { Run } from "./ledger.ts";
 import { type Notification, numberIn } from "./notification.ts";
@@ -112,7 +112,7 @@ function ofSuccess(world: World, { id, state }: EntryDetails, runs: readonly Run
 /** Once it is recorded as handled, no attempt begins any more. */
 function ofCompletion({ setup }: World, { history }: EntryDetails, runs: readonly Run[]): string[] {
   const first = setup.takesAll ? "any" : "known";
-  const handled = history.filter(({ outcome }) => outcome === "handled");
+  const handled = history.filter(isAttempt).filter(({ outcome }) => outcome === "handled");
   const [done] = handled;
   if (done === undefined) return [];
   const completedAt = done.at.getTime() + done.ms;

@@ -1,4 +1,5 @@
 import type { EntryDetails } from "@reporthook/core";
+import { isAttempt } from "@reporthook/core/store";
 import type { Run } from "./ledger.ts";
 import type { Notification } from "./notification.ts";
 import { attempts } from "./setup.ts";
@@ -46,10 +47,13 @@ export function unfounded(
     }
     case "not_verified": {
       const odd = answers.filter(({ status }) => oddOnes.includes(status ?? 0)).length;
-      const asked = entry.history.filter(({ stage }) => stage === "verify").at(-1);
+      const attempts = entry.history.filter(isAttempt);
+      const asked = attempts.filter(({ stage }) => stage === "verify").at(-1);
       const patient = (asked?.at.getTime() ?? 0) - receivedAt >= patienceMs;
       return is(odd >= oddAnswers || patient || setup.hasWrongClocks, "was given up too early");
     }
+    case "no_token":
+      return ["needs no token"];
     case "no_handler":
       return is(kind === "unknown" && !setup.takesAll, "has a handler");
     case "not_understood":
@@ -67,8 +71,6 @@ export function unfounded(
       return is(failures.length >= attempts, `had ${failures.length} attempts`);
     case "poison":
       return is(ledger.deaths >= maxStarts, `${ledger.deaths} deaths are no poison`);
-    case "no_token":
-      return ["has no token to miss"];
     case "schema_mismatch":
       return ["has no schema"];
   }

@@ -1,4 +1,6 @@
 import type {
+  ActQuery,
+  ActStep,
   AddResult,
   Arrival,
   Backlog,
@@ -12,21 +14,22 @@ import type {
   InboxQuery,
   NewDelivery,
   Processor,
-  ReleaseQuery,
+  Pruned,
   Stage,
   Summary,
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
 import {
+  ActCount,
   detailsOf,
   newStoredDelivery,
-  notFound,
+  PruneCount,
   ShownChanges,
   states,
 } from "@reporthook/core/store";
-import { discard, release } from "./admin/admin.ts";
-import { prune } from "./admin/prune.ts";
+import { actOnOne, candidatesOf } from "./admin/act.ts";
+import { foresee, prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
 import { bullmqMessages } from "./log-messages.ts";
@@ -61,6 +64,9 @@ export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   return new BullmqInbox(bullmqSettingsOf(options));
 }
 
+/** The deliveries of one step of an act: each takes several round trips to the server. */
+const actedAtOnce = 50;
+
 class BullmqInbox implements Inbox {
   readonly identity: string;
   readonly guarantees: Inbox["guarantees"] = {
@@ -87,7 +93,10 @@ class BullmqInbox implements Inbox {
   async open(): Promise<void> {
     try {
       // A readable server may still refuse writes.
-      await this.#session.ask(({ receivers }) => receivers.registerAgain());
+      await this.#session.ask(async ({ receivers }) => {
+        await receivers.registerAgain();
+        await receivers.keepRetention(this.#settings.retention);
+      });
     } catch (error) {
       throw await this.#session.explained(error);
     }
@@ -170,33 +179,35 @@ class BullmqInbox implements Inbox {
     return this.#session.ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
   }
 
-  release(given: ReleaseQuery): Promise<number> {
+  async *act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#shown.after(given.now) };
-    const { receiver } = query;
-    return this.#session.ask(({ receivers }) =>
-      release(receivers.look(receiver), this.#meter(receiver), query),
+    const found = await this.#session.ask(async ({ receivers }) =>
+      candidatesOf(await receivers.some(query.receiver), query),
     );
+    const meterOf = (receiver: string): BacklogMeter => this.#meter(receiver);
+    for (let from = 0; from < found.length; from += actedAtOnce) {
+      const some = found.slice(from, from + actedAtOnce);
+      yield await this.#session.ask(async () => {
+        const acted = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
+        const step = new ActCount();
+        for (const one of await Promise.all(acted)) if (one !== null) step.add(one);
+        return step;
+      });
+    }
   }
 
-  discard(id: string, receiver?: string): Promise<void> {
-    return this.#session.ask(async ({ receivers }) => {
-      const found = await receivers.find(id, receiver);
-      if (found === null) throw notFound(id);
-      const { receiver: name } = found.jobState.stored;
-      await discard(receivers.look(name), this.#meter(name), found);
-    });
-  }
-
-  prune(now: Date): Promise<number> {
+  prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
+    const now = date.getTime();
     return this.#session.ask(async ({ connection, receivers }) => {
-      await receivers.registerAgain();
-      const { logger, place, retention } = this.#settings;
-      let pruned = 0;
+      const { logger, place } = this.#settings;
+      const retention = (await receivers.retention()) ?? this.#settings.retention;
+      const pruned = new PruneCount(retention);
+      const tellLost = (id: string): void =>
+        logger.warn({ inbox: place, id }, bullmqMessages.parkedLost);
+      if (!dryRun) await receivers.registerAgain();
       for (const queues of await receivers.some(undefined)) {
-        await connection.forget(queues.of("verify").name, now.getTime());
-        pruned += await prune(queues, retention, now.getTime(), (id) =>
-          logger.warn({ inbox: place, id }, bullmqMessages.parkedLost),
-        );
+        if (!dryRun) await connection.forget(queues.of("verify").name, now);
+        await (dryRun ? foresee : prune)(queues, { retention, now, pruned, tellLost });
       }
       return pruned;
     });

@@ -97,13 +97,13 @@ onEachServer((server) => {
   });
 
   it("a failed one waits for its next try among those to be handled", async () => {
-    const { put, consume, wait, inbox, verify, until, end } = await open();
+    const { act, put, consume, wait, inbox, verify, until, end } = await open();
     const id = await put();
     consume("verify", valid, { atOnce: async () => later(60_000) });
     await until(async () => (await inbox.get(id))?.attempts === 1, "it has failed");
     await wait(id, "verified");
     await until(async () => (await verify.count()) === 0, "it has left");
-    await inbox.release({ receiver: "a", retry: id, now: Date.now() });
+    await act("retry", id);
     consume("handle", handled);
     await wait(id, "handled");
     expect((await inbox.get(id))?.attempts).toBe(2);
@@ -154,13 +154,13 @@ onEachServer((server) => {
   });
 
   it("a release has it run again, and its copies are still told", async () => {
-    const { put, make, add, consume, wait, inbox, until, end } = await open();
+    const { act, put, make, add, consume, wait, inbox, until, end } = await open();
     const parts = { signature: "s", body: "{}" };
     const id = await put(parts);
     const handling = consume("handle", handled);
     consume("verify", valid, { atOnce: async () => handled });
     await wait(id, "handled");
-    await inbox.release({ receiver: "a", id, now: Date.now() });
+    await act("release", id);
     await until(() => handling.jobs.length === 1, "it runs again");
     await wait(id, "handled");
     expect(await inbox.counts("a")).toMatchObject({ received: 0, verified: 0, handled: 1 });

@@ -54,6 +54,7 @@ export type {
   IncomingHeaders,
 } from "./http/incoming.ts";
 export { checkReceiver, type Mountable } from "./http/mountable.ts";
+export type { Act, ActRecord } from "./inbox/act.ts";
 export type {
   Arrival,
   Attempt,
@@ -83,16 +84,23 @@ export type {
   Inbox,
   InboxHealth,
   InboxNotice,
-  InboxQuery,
   Minute,
   Processor,
-  ReleaseQuery,
+  Pruned,
   Summary,
   SummaryQuery,
 } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, memoryInbox } from "./inbox/memory/memory-inbox.ts";
-export type { ReceiverInbox } from "./inbox/receiver-inbox.ts";
+export type { ActOn, ActOptions, ReceiverInbox } from "./inbox/receiver-inbox.ts";
 export type { RetentionOptions } from "./inbox/retention.ts";
+export type {
+  ActQuery,
+  ActStep,
+  InboxFilters,
+  InboxQuery,
+  ReasonCounts,
+  Selection,
+} from "./inbox/selection.ts";
 export type { StopSignal } from "./lib/abort.ts";
 export type { Clock } from "./lib/clock.ts";
 export type { InboxClock } from "./lib/lived-clock.ts";

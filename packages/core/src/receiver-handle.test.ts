@@ -29,7 +29,7 @@ describe("handlers", () => {
   });
 
   it("run once more, and no more, when the hook that is told of the failure releases the delivery", async () => {
-    const releases: Promise<void>[] = [];
+    const releases: Promise<number>[] = [];
     const { receiver, send } = setUp({
       observe: { parked: ({ id }) => void releases.push(receiver.inbox.release(id)) },
     });

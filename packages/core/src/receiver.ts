@@ -122,7 +122,7 @@ function partsOf(settings: ReceiverSettings, registrations: readonly Registratio
     handle: new HandleStage({ ...settings, recognizer, instrumentation, registrations }),
   };
   tellSteps(settings);
-  const pruner = new Pruner(settings);
+  const pruner = new Pruner(settings, reporter);
   const firstAttempts = new FirstAttempts();
   const connections = new Connections(settings.clock);
   const working = { stages, reporter, firstAttempts, connections, pruner, status, watcher };

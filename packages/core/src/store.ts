@@ -1,6 +1,7 @@
 // "@reporthook/core/store": the parts of an inbox, so that every store makes the same decisions.
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
+export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
 export { backlogShareOf, noBacklog, sumOfBacklogs } from "./inbox/backlog.ts";
 export {
   isKeyRefused,
@@ -28,11 +29,13 @@ export {
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
 export {
   dayMs,
-  isOver,
   isUnsigned,
+  noticeMsOf,
+  PruneCount,
   type Retention,
   type RetentionOptions,
   retentionOf,
+  retentionStep,
 } from "./inbox/retention.ts";
 export { ShownChanges } from "./inbox/shown-changes.ts";
 export {
@@ -42,16 +45,16 @@ export {
   jobOf,
   newStoredDelivery,
   type StoredDelivery,
+  type StoredHistory,
 } from "./inbox/stored-delivery.ts";
 export {
   applyOutcome,
-  assertParked,
-  assertReleasable,
+  hasten,
+  isAttempt,
   type LivedMoment,
-  notFound,
-  notWaiting,
   reopen,
 } from "./inbox/transitions.ts";
+export { addCounts, sumOf } from "./lib/add-counts.ts";
 export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";

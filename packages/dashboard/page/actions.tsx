@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { CommonError } from "../src/deliveries/errors.ts";
-import { maxDiscarded, type WireDelivery } from "../src/deliveries/wire.ts";
+import type { WireDelivery } from "../src/deliveries/wire.ts";
 import { type Question, useConfirm } from "./confirm.tsx";
 import { count, deliveries, reasonHint, reasonName, reasonWithCode } from "./labels.ts";
 import { post } from "./live.ts";
@@ -20,6 +20,8 @@ interface OfReason {
   readonly receiver: string;
   readonly reason: string;
   readonly number: number;
+  /** When a parked one changed last, as they were counted. */
+  readonly changedAt: string | null;
   readonly errors: readonly CommonError[];
 }
 
@@ -56,10 +58,7 @@ function ReleaseAll(all: OfReason): JSX.Element {
           more: <Errors {...all} />,
           verb: `Release ${deliveries(number)}`,
           command: `release --reason ${reason} --receiver ${receiver}`,
-          run: async () => {
-            const done = await post(`api/release?${new URLSearchParams({ reason })}`);
-            return `${deliveries(done)} released.`;
-          },
+          run: () => runOnAll("release", "released", all),
         })
       }
     >
@@ -75,33 +74,49 @@ const allForGood = "Their bodies and histories can't be restored.";
 function DiscardAll(all: OfReason): JSX.Element {
   const { receiver, reason, number } = all;
   const ask = useConfirm();
-  const most = Math.min(number, maxDiscarded);
-  const which = most < number ? `the oldest ${count(most)}` : `all ${count(number)}`;
   return (
     <button
       type="button"
       onClick={() =>
         ask({
-          title: `Discard ${deliveries(most)}?`,
-          text: `This deletes ${number > 1 ? which : "the one"} parked with the reason ${reasonWithCode(reason)}. ${most > 1 ? allForGood : forGood}`,
+          title: `Discard ${deliveries(number)}?`,
+          text: `This deletes ${number > 1 ? `all ${count(number)}` : "the one"} parked with the reason ${reasonWithCode(reason)}. ${number > 1 ? allForGood : forGood}`,
           more: <Errors {...all} />,
-          verb: `Discard ${deliveries(most)}`,
+          verb: `Discard ${deliveries(number)}`,
           isFinal: true,
-          // The command would discard all.
-          ...(most === number && {
-            command: `discard --reason ${reason} --receiver ${receiver}`,
-          }),
-          run: async () => {
-            const query = new URLSearchParams({ reason, most: String(most) });
-            return `${deliveries(await post(`api/discard?${query}`))} discarded.`;
-          },
+          command: `discard --reason ${reason} --receiver ${receiver}`,
+          run: () => runOnAll("discard", "discarded", all),
         })
       }
     >
-      {number > 1 ? `Discard ${which}` : "Discard it"}
+      {number > 1 ? `Discard all ${count(number)}` : "Discard it"}
       <span class="unseen"> with the reason {reasonName(reason)}</span>
     </button>
   );
+}
+
+/** Acts on those that are still as they were shown, and says how many have changed. */
+async function runOnAll(
+  act: "release" | "discard",
+  past: string,
+  { reason, number, changedAt }: OfReason,
+): Promise<string> {
+  const shown = new URLSearchParams({ reason, ...(changedAt && { unchangedSince: changedAt }) });
+  const done = await post(`api/${act}?${shown}`);
+  const changed = number - done;
+  const have = changed === 1 ? "has" : "have";
+  const rest = changed > 0 ? ` ${count(changed)} ${have} changed meanwhile: left alone.` : "";
+  return `${deliveries(done)} ${past}.${rest}`;
+}
+
+/** Acts on one delivery, if it is still as it was shown. */
+async function runOnOne(
+  act: "release" | "retry" | "discard",
+  { id, state, reason, changedAt }: WireDelivery,
+): Promise<void> {
+  const shown = { state, unchangedSince: changedAt, ...(reason && { reason: reason.code }) };
+  const done = await post(`api/deliveries/${id}/${act}?${new URLSearchParams(shown)}`);
+  if (done === 0) throw new Error("It has changed meanwhile: look at it again.");
 }
 
 /** The actions on one delivery. */
@@ -164,26 +179,28 @@ function releaseQuestion({ receiver, delivery }: OfDelivery, title: string): Que
     verb: "Release 1 delivery",
     command: `release ${id} --receiver ${receiver}`,
     run: async () => {
-      await post(`api/deliveries/${id}/release`);
+      await runOnOne("release", delivery);
       return "1 delivery released.";
     },
   };
 }
 
-function retryQuestion({ receiver, delivery: { id } }: OfDelivery): Question {
+function retryQuestion({ receiver, delivery }: OfDelivery): Question {
+  const { id } = delivery;
   return {
     title: "Retry 1 delivery now?",
     text: "It is retried immediately. Its attempts continue to count.",
     verb: "Retry 1 delivery now",
     command: `retry ${id} --receiver ${receiver}`,
     run: async () => {
-      await post(`api/deliveries/${id}/retry`);
+      await runOnOne("retry", delivery);
       return "It is being retried.";
     },
   };
 }
 
-function discardQuestion({ receiver, delivery: { id } }: OfDelivery): Question {
+function discardQuestion({ receiver, delivery }: OfDelivery): Question {
+  const { id } = delivery;
   return {
     title: "Discard 1 delivery?",
     text: `This deletes it from the inbox. ${forGood}`,
@@ -191,7 +208,7 @@ function discardQuestion({ receiver, delivery: { id } }: OfDelivery): Question {
     command: `discard ${id} --receiver ${receiver}`,
     isFinal: true,
     run: async () => {
-      await post(`api/deliveries/${id}/discard`);
+      await runOnOne("discard", delivery);
       go({ screen: "overview" });
       return "1 delivery discarded.";
     },

@@ -84,6 +84,7 @@ function Found({
             receiver={list.receiver}
             reason={reason}
             number={list.total}
+            changedAt={list.parkedChangedAt}
             errors={list.errors}
           />
         )}

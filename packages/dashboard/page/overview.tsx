@@ -135,6 +135,7 @@ function Parked({ overview }: { readonly overview: WireOverview }): JSX.Element 
                 receiver={receiver}
                 reason={reason}
                 number={number}
+                changedAt={overview.parkedChangedAt}
                 errors={errors[reason as ReasonCode] ?? []}
               />
             )}

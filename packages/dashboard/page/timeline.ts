@@ -16,7 +16,9 @@ export interface TimelineStep {
   readonly until?: string;
 }
 
-type Attempt = WireDelivery["history"][number];
+type Item = WireDelivery["history"][number];
+type Attempt = Extract<Item, { readonly stage: string }>;
+type Act = Exclude<Item, Attempt>;
 
 /** The history of a delivery, in order, and its next step. */
 export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
@@ -36,12 +38,16 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
     steps.push({ ...plain, at: null, title: "Came without a signature: no verdict was asked for" });
   }
   const runs = runsOf(delivery);
-  runs.forEach((run, index) => {
-    if (index > 0) steps.push({ ...plain, at: null, title: "Released by a person" });
-    let number = index === runs.length - 1 ? triedBefore(run, delivery) : 0;
-    for (const [first, ...others] of alikeIn(run)) {
+  runs.forEach(({ release, items }, index) => {
+    if (index > 0) steps.push({ ...plain, ...actStep("Released", release) });
+    let number = index === runs.length - 1 ? triedBefore(items, delivery) : 0;
+    for (const [first, ...others] of alikeIn(items)) {
+      if ("act" in first) {
+        steps.push({ ...plain, ...actStep("Retried", first) });
+        continue;
+      }
       const before = number + 1;
-      const last = others.at(-1) ?? first;
+      const last = (others.at(-1) ?? first) as Attempt;
       number += isTry(first) ? others.length + 1 : 0;
       const name = others.length === 0 ? `Attempt ${number}` : `Attempts ${before} to ${number}`;
       const step = stepOf(last, name, delivery);
@@ -55,46 +61,61 @@ export function timelineOf(delivery: WireDelivery): readonly TimelineStep[] {
   return [...steps, ...nextOf(delivery)];
 }
 
-/** The attempts, a run each: between two of them a person released it. */
-function runsOf({ state, type, verification, history }: WireDelivery): readonly Attempt[][] {
+/** What was done until a person released it again. */
+interface Run {
+  /** The release with which it began; null if that is not recorded, and for the first. */
+  readonly release: Act | null;
+  readonly items: Item[];
+}
+
+function actStep(what: string, act: Act | null): Pick<TimelineStep, "at" | "title"> {
+  return { at: act?.at ?? null, title: `${what} by ${act?.by ?? "a person"}` };
+}
+
+/** The history, in runs: between two of them a person released it. */
+function runsOf({ state, type, verification, history }: WireDelivery): readonly Run[] {
   const isTest = type === "test_webhook_endpoint";
-  const wasAsked = history.some(({ stage }) => stage === "verify");
+  const wasAsked = history.some((item) => "stage" in item && item.stage === "verify");
   const wasHeldAtOnce =
     (verification === "unsigned" && !isTest) || (verification === "expired" && !wasAsked);
-  const runs: Attempt[][] = [[]];
+  const runs: Run[] = [{ release: null, items: [] }];
   let hasEnded = wasHeldAtOnce;
-  for (const attempt of history) {
-    if (hasEnded) runs.push([]);
-    runs.at(-1)?.push(attempt);
-    hasEnded = ends.has(attempt.outcome);
+  for (const item of history) {
+    const release = "act" in item && item.act === "release" ? item : null;
+    if (hasEnded || release !== null) runs.push({ release, items: [] });
+    if (release === null) runs.at(-1)?.items.push(item);
+    hasEnded = "outcome" in item && ends.has(item.outcome);
   }
-  if (hasEnded && (state === "received" || state === "verified")) runs.push([]);
+  const waits = state === "received" || state === "verified";
+  if (hasEnded && waits) runs.push({ release: null, items: [] });
   return runs;
 }
 
 const ends: ReadonlySet<Attempt["outcome"]> = new Set(["held", "dead", "handled"]);
 
 /** Attempts in a row with the same result and the same first line of the error: an outage may leave twenty. */
-function alikeIn(run: readonly Attempt[]): readonly [Attempt, ...Attempt[]][] {
-  const groups: [Attempt, ...Attempt[]][] = [];
-  const kind = ({ stage, outcome, error }: Attempt): string =>
-    `${stage} ${outcome} ${error?.split("\n", 1)}`;
-  for (const attempt of run) {
+function alikeIn(items: readonly Item[]): readonly [Item, ...Item[]][] {
+  const groups: [Item, ...Item[]][] = [];
+  const kind = (item: Item): string =>
+    "act" in item ? item.at : `${item.stage} ${item.outcome} ${item.error?.split("\n", 1)}`;
+  for (const item of items) {
     const group = groups.at(-1);
-    if (group !== undefined && kind(group[0]) === kind(attempt)) group.push(attempt);
-    else groups.push([attempt]);
+    if (group !== undefined && kind(group[0]) === kind(item)) group.push(item);
+    else groups.push([item]);
   }
   return groups;
 }
 
 /** Whether the handlers ran: an attempt cut off by a shutdown does not count. */
-function isTry({ stage, outcome, error }: Attempt): boolean {
-  return stage === "handle" && !(outcome === "retry" && error === "stopped");
+function isTry(item: Item): boolean {
+  if ("act" in item || item.stage !== "handle") return false;
+  return !(item.outcome === "retry" && item.error === "stopped");
 }
 
 /** The number of attempts of a run before the kept ones. */
-function triedBefore(run: readonly Attempt[], { attempts }: WireDelivery): number {
-  return run.at(-1)?.stage === "handle" ? Math.max(0, attempts - run.filter(isTry).length) : 0;
+function triedBefore(items: readonly Item[], { attempts }: WireDelivery): number {
+  const last = items.findLast((item) => "stage" in item);
+  return last?.stage === "handle" ? Math.max(0, attempts - items.filter(isTry).length) : 0;
 }
 
 function stepOf(

@@ -6,7 +6,9 @@ it("the dashboard answers 404 to a delivery that an inbox with another copy of c
   const inbox = memoryInbox();
   vi.resetModules();
   const copy = await import("../../core/src/errors.ts");
-  vi.spyOn(inbox, "release").mockRejectedValue(new copy.ReporthookError("not_found", "none"));
+  vi.spyOn(inbox, "act").mockImplementation(() => {
+    throw new copy.ReporthookError("not_found", "none");
+  });
   const receiver = createReceiver({ client: { authorize: async () => "valid" }, inbox });
   const page = dashboard(receiver, { authorize: () => ({ name: "Ada", may: "act" }) });
   const answer = await page(

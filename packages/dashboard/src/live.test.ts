@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
+import { actOn } from "@reporthook/core/store";
 import { afterEach, expect, it, vi } from "vitest";
 import { dashboard } from "./dashboard.ts";
 import { maxBodyLength, type WireOne } from "./deliveries/wire.ts";
@@ -95,7 +96,8 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
   // One a second, and one more for pages that come once the first look is over; ten times as many were each to look.
   expect(got.mock.calls.length).toBeLessThanOrEqual(15);
   expect(bodyRead()).toBe(1);
-  await inbox.discard(id);
+  const query = { act: "discard", id, now: Date.now(), by: null } as const;
+  expect((await actOn(inbox, query)).total).toBe(1);
   await vi.advanceTimersByTimeAsync(2_000);
   for (const events of told) {
     const [, first = "", second = ""] = events;

@@ -12,7 +12,7 @@ export const dashboardMessages = {
   releasedAll: "All deliveries parked for a reason were released.",
   /** (info) `by` deleted the parked delivery `id`. */
   discarded: "Delivery discarded.",
-  /** (info) `by` deleted deliveries parked for `reason`: `done` of them, the oldest first. */
+  /** (info) `by` deleted deliveries parked for `reason`: `done` of them. */
   discardedAll: "Deliveries parked for a reason were discarded.",
   /** (error) The inbox failed, or `authorize` threw, or returned neither a user nor null: see `error`. */
   failed: "Dashboard failed to answer.",

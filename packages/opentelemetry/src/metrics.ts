@@ -3,7 +3,7 @@ import type { Authorization, Instrument, Instrumentation } from "@reporthook/cor
 import { errorType, names } from "./names.ts";
 
 /** Measures the steps of one receiver: each method gets when the step began and its result, or null if it threw. */
-export interface Measured extends Pick<Instrumentation, "settled" | "end"> {
+export interface Measured extends Pick<Instrumentation, "settled" | "deleted" | "end"> {
   received(startedAt: number, outcome: string): void;
   verified(startedAt: number, answer: Authorization | null): void;
   handled(startedAt: number, failures: readonly unknown[] | null): void;
@@ -18,7 +18,8 @@ const seconds = {
 
 /** Creates the metrics of one receiver. */
 export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0]): Measured {
-  const { acknowledge, authorize, process, deliveries, waiting, oldest } = instrumentsOf(meter);
+  const { acknowledge, authorize, process, deliveries, deleted, waiting, oldest } =
+    instrumentsOf(meter);
   const base: Attributes = { [names.system]: "reporthook", [names.receiver]: receiver.name };
   const observed = [waiting, oldest];
 
@@ -67,6 +68,11 @@ export function createMetrics(meter: Meter, receiver: Parameters<Instrument>[0])
     settled(_job, { to }) {
       if (to !== "retry") count(to);
     },
+    deleted(parked) {
+      for (const [reason, times] of Object.entries(parked)) {
+        deleted.add(times, { ...base, [names.reason]: reason });
+      }
+    },
     end() {
       addCounted();
       meter.removeBatchObservableCallback(observe, observed);
@@ -93,6 +99,10 @@ function instrumentsOf(meter: Meter) {
     deliveries: meter.createCounter(
       "reporthook.deliveries",
       deliveryCount("Answers and state changes"),
+    ),
+    deleted: meter.createCounter(
+      "reporthook.deliveries.deleted",
+      deliveryCount("Parked deliveries deleted at the end of their retention"),
     ),
     waiting: meter.createObservableUpDownCounter(
       "reporthook.deliveries.waiting",

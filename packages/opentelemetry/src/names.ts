@@ -14,6 +14,8 @@ export const names = {
   /** `valid`, `invalid`, `expired`, or `none` if the service gave no verdict. */
   verdict: "reporthook.verdict",
   state: "reporthook.state",
+  /** Why a delivery was parked. */
+  reason: "reporthook.reason",
   /** From 1. */
   attempt: "reporthook.attempt",
 } as const;

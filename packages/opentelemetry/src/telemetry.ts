@@ -76,6 +76,9 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
         settled(job, outcome) {
           guarded(() => measured.settled(job, outcome));
         },
+        deleted(parked) {
+          guarded(() => measured.deleted(parked));
+        },
         end: measured.end,
       };
     },

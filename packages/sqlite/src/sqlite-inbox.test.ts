@@ -199,7 +199,9 @@ describe.concurrent("sqliteInbox", () => {
     const [app, tool] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(app), fixture(tool)];
     const held = { signature: null, arrival: arrivals["held"] as Arrival };
-    for (let count = 0; count < 3; count++) await tool.discard(await left.put(held), "a");
+    for (let count = 0; count < 3; count++) {
+      await right.act("discard", await left.put(held));
+    }
     const parts = { signature: "s", body: "{}" };
     const id = await left.put(parts);
     const again = fixture(sqliteInbox(pathOf(app)));
@@ -217,7 +219,7 @@ describe.concurrent("sqliteInbox", () => {
     await working.work("handle", endedAs("held", "no_handler"));
     const { jobs } = working.consume("handle", handled);
     await looking.until(async () => (await tool.get(id))?.state === "held", "it is held");
-    expect(await tool.release({ receiver: "a", id, now: working.clock.now() })).toBe(1);
+    expect(await looking.act("release", id)).toBe(1);
     await working.until(() => jobs.length === 1, "it is handed out");
     await working.until(async () => (await app.get(id))?.state === "handled", "it is handled");
     await looking.end();
@@ -246,24 +248,23 @@ describe.concurrent("sqliteInbox", () => {
   });
 
   it("a release of all for a reason runs each once, although they are parked again meanwhile", async () => {
-    const { inbox, clock, put, consume, end } = fixture(open());
+    const { inbox, act, put, consume, end } = fixture(open());
     const count = 1_200;
     const unsigned = { signature: null, arrival: arrivals["held"] as Arrival };
     await Promise.all(Array.from({ length: count }, () => put(unsigned)));
     const { jobs } = consume("handle", endedAs("held", "unsigned"), { concurrency: 16 });
-    const released = await inbox.release({ receiver: "a", reason: "unsigned", now: clock.now() });
-    expect(released).toBe(count);
+    expect(await act("release", { reason: "unsigned" })).toBe(count);
     await vi.waitUntil(async () => (await inbox.counts()).held === count, patienceMs);
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
     await end();
   });
 
   it("a release in the turn in which it is stored finds it, and hands it out as it is then", async () => {
-    const { inbox, clock, make, consume, until, end } = fixture(open());
+    const { inbox, act, make, consume, until, end } = fixture(open());
     const { jobs } = consume("handle", handled);
     const adding = inbox.add(await make({ signature: null }), arrivals["held"] as Arrival);
-    const all = { receiver: "a", reason: "unsigned", now: clock.now() } as const;
-    const [added, released] = await Promise.all([adding, inbox.release(all)]);
+    const releasing = act("release", { reason: "unsigned" });
+    const [added, released] = await Promise.all([adding, releasing]);
     expect(released).toBe(1);
     await until(() => jobs.length === 1, "it is handed out");
     expect(jobs).toMatchObject([{ id: added.id, released: true }]);
@@ -640,6 +641,57 @@ describe.concurrent("sqliteInbox", () => {
     ]);
   });
 
+  it("keeps the retention of the app in the file: a tool prunes by it, whatever it is told", async () => {
+    const path = join(folder, `${++files}.db`);
+    const app = fixture(sqliteInbox(path, { retention: { parkedMs: 90 * dayMs } }));
+    await app.put();
+    await app.work("verify", valid);
+    await app.work("handle", endedAs("dead", "do_not_retry"));
+    await app.end();
+    const tool = sqliteInbox(path, { migrate: false, retention: { parkedMs: 1 } });
+    const after = (days: number): Date => new Date(app.clock.now() + days * dayMs);
+    expect(await tool.prune(after(86))).toMatchObject({ announced: {}, noticeMs: 3 * dayMs });
+    expect(await tool.prune(after(88))).toMatchObject({ announced: { do_not_retry: 1 } });
+    await tool.close();
+    const again = sqliteInbox(path, { retention: { parkedMs: 100 * dayMs } });
+    expect((await again.prune(after(99))).deleted).toEqual({});
+    expect((await again.prune(after(101))).parked).toEqual({ do_not_retry: 1 });
+    await again.close();
+  });
+
+  it("keeps to the defaults in a file for which no app has said otherwise", async () => {
+    const { inbox, clock, put, work, end } = fixture(open());
+    await put();
+    await work("verify", valid);
+    await work("handle", handled);
+    await end();
+    const file = loadDriver().open(pathOf(inbox));
+    file.exec("DELETE FROM retention");
+    file.close();
+    const tool = sqliteInbox(pathOf(inbox), { migrate: false });
+    const now = clock.now();
+    expect((await tool.prune(new Date(now + 6.9 * dayMs))).deleted).toEqual({});
+    expect((await tool.prune(new Date(now + 7.1 * dayMs))).deleted).toEqual({ handled: 1 });
+    await tool.close();
+  });
+
+  it("takes a retention without an end", async () => {
+    const retention = { handledMs: Number.POSITIVE_INFINITY, parkedMs: Number.POSITIVE_INFINITY };
+    const { inbox, clock, put, work, end } = fixture(
+      sqliteInbox(join(folder, `${++files}.db`), { retention }),
+    );
+    await put();
+    await put();
+    await work("verify", valid, valid);
+    await work("handle", handled, endedAs("dead", "do_not_retry"));
+    const later = new Date(clock.now() + 1e6 * dayMs);
+    for (const dryRun of [true, false]) {
+      const { deleted, announced } = await inbox.prune(later, { dryRun });
+      expect({ deleted, announced }).toEqual({ deleted: {}, announced: {} });
+    }
+    await end();
+  });
+
   it("counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { lowPriority: true }), later(60_000)],
@@ -654,7 +706,7 @@ describe.concurrent("sqliteInbox", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
         const [inbox] = several(1) as [Inbox];
-        const { clock, put, work, end } = fixture(inbox);
+        const { act, clock, put, work, end } = fixture(inbox);
         const ids: string[] = [];
         for (const one of steps) {
           if ("add" in one) {
@@ -672,11 +724,7 @@ describe.concurrent("sqliteInbox", () => {
             await inbox.prune(new Date(clock.now()));
           } else {
             const id = ids[one.which % Math.max(1, ids.length)] ?? "none";
-            const touching =
-              one.touch === "discard"
-                ? inbox.discard(id)
-                : inbox.release({ receiver: "a", id, now: clock.now() });
-            await touching.catch(() => {});
+            await act(one.touch as "release" | "discard", id).catch(() => {});
           }
         }
         const entries = await inbox.list({ limit: 1_000 });

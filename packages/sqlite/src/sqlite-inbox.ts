@@ -1,5 +1,7 @@
 import { setTimeout } from "node:timers";
 import type {
+  ActQuery,
+  ActStep,
   AddResult,
   Arrival,
   Backlog,
@@ -13,25 +15,20 @@ import type {
   InboxQuery,
   NewDelivery,
   Processor,
-  ReleaseQuery,
+  Pruned,
   ReporthookError,
   Stage,
   Summary,
   SummaryQuery,
   TimeMark,
 } from "@reporthook/core";
-import { describe, ShownChanges } from "@reporthook/core/store";
+import { describe, PruneCount, ShownChanges } from "@reporthook/core/store";
 import { ConsumerGroup } from "./main-thread/consumer-group.ts";
 import { inboxFailed } from "./main-thread/inbox-failed.ts";
 import { type SqliteInboxOptions, storeOptionsOf } from "./main-thread/options.ts";
 import { ThreadClient } from "./main-thread/thread-client.ts";
 import { backlogOf, countsByState, type ReceiverCounts, sumOfCounts } from "./protocol/counts.ts";
-import {
-  type PruneStep,
-  type ReleaseStep,
-  rowsPerStep,
-  type StoreOptions,
-} from "./protocol/protocol.ts";
+import type { PruneStep, StepOfAct, StoreOptions } from "./protocol/protocol.ts";
 
 export type { SqliteInboxOptions } from "./main-thread/options.ts";
 
@@ -132,30 +129,26 @@ class SqliteInbox implements Inbox {
     return (await this.#connect().call({ ask: "oldestWaiting", receiver })) as Date | null;
   }
 
-  async release(given: ReleaseQuery): Promise<number> {
+  async *act(given: ActQuery): AsyncGenerator<ActStep> {
     const query = { ...given, now: this.#shown.after(given.now) };
-    let [all, after] = [0, ""];
     // A client that is closed meanwhile is not opened again for the rest.
     const client = this.#connect();
-    for (;;) {
-      const step = (await client.call({ ask: "release", query, after })) as ReleaseStep;
-      all += step.released;
+    for (let after: string | null = ""; after !== null; ) {
+      const step = (await client.call({ ask: "act", query, after })) as StepOfAct;
+      yield step;
       after = step.last;
-      if ("id" in query || step.released < rowsPerStep) return all;
     }
   }
 
-  async discard(id: string, receiver?: string): Promise<void> {
-    await this.#connect().call({ ask: "discard", id, receiver });
-  }
-
-  async prune(now: Date): Promise<number> {
-    let deleted = 0;
+  async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
+    const now = date.getTime();
     const client = this.#connect();
+    if (dryRun) return (await client.call({ ask: "prune", now, dryRun })) as Pruned;
+    const all = new PruneCount(this.#options.retention);
     for (;;) {
-      const step = (await client.call({ ask: "prune", now: now.getTime() })) as PruneStep;
-      deleted += step.pruned;
-      if (!step.more) return deleted;
+      const { pruned, more } = (await client.call({ ask: "prune", now, dryRun })) as PruneStep;
+      all.addStep(pruned);
+      if (!more) return all;
     }
   }
 

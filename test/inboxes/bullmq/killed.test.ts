@@ -60,7 +60,7 @@ onEachServer((server, { kind }) => {
     await kill(second);
     expect(told()).toEqual(["asked", "begun", "begun"]);
     const entry = await inbox.get(id);
-    expect(entry?.history.map(({ outcome }) => outcome)).toEqual(["verified", "handled"]);
+    expect(entry?.history).toMatchObject([{ outcome: "verified" }, { outcome: "handled" }]);
     expect((await inbox.counts("long")).handled).toBe(1);
     await end();
   });

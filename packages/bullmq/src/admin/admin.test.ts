@@ -1,7 +1,8 @@
+import type { Act } from "@reporthook/core";
 import { PostgresConnection } from "bullmq";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
-import { dayMs } from "../../../core/src/store.ts";
+import { dayMs, PruneCount, selectorOf } from "../../../core/src/store.ts";
 import {
   createInboxFixture,
   endedAs,
@@ -17,11 +18,22 @@ import { nextHop, removeFromQueue } from "../process/settle.ts";
 import { type DeliveryJob, type Found, ReceiverQueues } from "../queues/queues.ts";
 import { openConnection } from "../server/connection.ts";
 import { bullmqSettingsOf } from "../server/settings.ts";
-import { discard, release } from "./admin.ts";
+import { actOnOne } from "./act.ts";
+import { actOnFound } from "./admin.ts";
 import { prune } from "./prune.ts";
 
 const dead = endedAs("dead", "do_not_retry");
 let prefixes = 0;
+
+/** Acts on one of receiver `a` as another process does; resolves to whether it did. */
+async function acts(
+  act: Act,
+  { queues, meter }: Pick<Opened, "queues" | "meter">,
+  id: string,
+): Promise<boolean> {
+  const query = { act, receiver: "a", id, now: Date.now(), by: null };
+  return (await actOnOne(queues, () => meter, id, query)) !== null;
+}
 
 /** A fixture, and the queues of receiver `a` as another process has them. */
 async function openOn(address: string) {
@@ -50,7 +62,7 @@ onEachServer((server, { kind }) => {
 
   it("release() by a slow process does not delete what is parked again before it goes on", async () => {
     const opened = await open();
-    const { inbox, queues, meter, consume, end } = opened;
+    const { inbox, queues, consume, end } = opened;
     const id = await parked(opened);
     const { jobs } = consume("handle", dead);
     const shelf = queues.of("dead");
@@ -62,7 +74,7 @@ onEachServer((server, { kind }) => {
       await pause(300);
       return remove(name);
     };
-    await release(queues, meter, { receiver: "a", id, now: Date.now() });
+    await acts("release", opened, id);
     await opened.until(() => jobs.length === 1, "it is worked on again");
     await opened.until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
     expect((await inbox.counts("a")).dead).toBe(1);
@@ -71,15 +83,15 @@ onEachServer((server, { kind }) => {
 
   it("two that release() the same at once run it once, and lose nothing", async () => {
     const opened = await open();
-    const { inbox, queues, meter, consume, until, end } = opened;
+    const { inbox, act, consume, until, end } = opened;
     const id = await parked(opened);
     const { jobs } = consume("handle", dead);
-    const query = { receiver: "a", id, now: Date.now() };
-    const both = await Promise.allSettled([release(queues, meter, query), inbox.release(query)]);
+    const both = await Promise.all([
+      acts("release", opened, id),
+      act("release", { state: "dead" }).then((released) => released === 1),
+    ]);
     // The later one may find it on its way already.
-    const [refused, ...others] = both.filter((one) => one.status === "rejected");
-    if (refused) expect(refused.reason).toMatchObject({ code: "not_releasable" });
-    expect(others).toEqual([]);
+    expect(both).toContain(true);
     await until(() => jobs.length === 1, "it is worked on again");
     await until(async () => (await inbox.get(id))?.state === "dead", "it is parked again");
     expect(jobs.length).toBe(1);
@@ -88,7 +100,7 @@ onEachServer((server, { kind }) => {
 
   it("find() finds one that moved on while its places were asked", async () => {
     const opened = await open();
-    const { queues, meter, end } = opened;
+    const { queues, end } = opened;
     const id = await parked(opened);
     const { look } = queues;
     let isMoving = true;
@@ -97,7 +109,7 @@ onEachServer((server, { kind }) => {
       // Asked after it has left, where the other place was asked before it came.
       if (place === "dead") {
         isMoving = false;
-        await release(queues, meter, { receiver: "a", id, now: Date.now() });
+        await acts("release", opened, id);
       }
       return look.call(queues, place, asked);
     };
@@ -107,7 +119,7 @@ onEachServer((server, { kind }) => {
 
   it("release() of one that another has released says so, of a handled one as well", async () => {
     const opened = await open();
-    const { queues, meter, put, work, end } = opened;
+    const { queues, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
     await work("verify", valid);
     await work("handle", handled);
@@ -116,13 +128,8 @@ onEachServer((server, { kind }) => {
       const found = await queues.find(id);
       // As one that has looked before the other did anything.
       queues.find = async () => copyOf(found);
-      const query = { receiver: "a", id, now: Date.now() };
-      await release(queues, meter, query);
-      const again = release(queues, meter, query);
-      await expect(again).rejects.toMatchObject({
-        code: "not_releasable",
-        message: expect.stringMatching(/just been released by another/),
-      });
+      expect(await acts("release", opened, id)).toBe(true);
+      expect(await acts("release", opened, id)).toBe(false);
       queues.find = find;
     }
     await end();
@@ -135,7 +142,7 @@ onEachServer((server, { kind }) => {
     "release() of one that was only just parked waits until it leaves its queue, %s",
     async (_when, isJustThen) => {
       const opened = await open();
-      const { inbox, connection, queues, meter, put, work, consume, until, end } = opened;
+      const { inbox, connection, queues, put, work, consume, until, end } = opened;
       const id = await put();
       await work("verify", valid);
       const worker = connection.worker(queues.of("handle").name);
@@ -152,9 +159,9 @@ onEachServer((server, { kind }) => {
         isCleared = true;
         return added;
       };
-      const released = release(queues, meter, { receiver: "a", id, now: Date.now() });
+      const released = acts("release", opened, id);
       if (!isJustThen) await pause(200).then(clear);
-      expect(await released).toBe(1);
+      expect(await released).toBe(true);
       await worker.close(true);
       const { jobs } = consume("handle", handled);
       await until(async () => (await inbox.get(id))?.state === "handled", "it is handled");
@@ -165,17 +172,16 @@ onEachServer((server, { kind }) => {
 
   it("release() that comes too late undoes nothing of what has been recorded since", async () => {
     const opened = await open();
-    const { inbox, queues, meter, put, work, end } = opened;
+    const { inbox, queues, put, work, end } = opened;
     const id = await put();
     await work("verify", valid);
     await work("handle", handled);
     const found = await queues.find(id);
-    const query = { receiver: "a", id, now: Date.now() };
-    await release(queues, meter, query);
+    await acts("release", opened, id);
     await work("handle", later(60_000));
     const before = await inbox.get(id);
     queues.find = async () => found;
-    await expect(release(queues, meter, query)).rejects.toMatchObject({ code: "not_releasable" });
+    expect(await acts("release", opened, id)).toBe(false);
     expect(await inbox.get(id)).toEqual(before);
     expect(before?.attempts).toBe(1);
     await end();
@@ -183,7 +189,7 @@ onEachServer((server, { kind }) => {
 
   it("discard() of one that another has released meanwhile says so, and it is worked on", async () => {
     const opened = await open();
-    const { inbox, queues, meter, put, work, end } = opened;
+    const { inbox, queues, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
     await work("verify", endedAs("held", "not_verified"));
     for (const [id, state] of [
@@ -192,11 +198,9 @@ onEachServer((server, { kind }) => {
     ] as const) {
       const found = await queues.find(id);
       if (found === null) throw new Error("It is there");
-      await release(queues, meter, { receiver: "a", id, now: Date.now() });
-      await expect(discard(queues, meter, found)).rejects.toMatchObject({
-        code: "not_parked",
-        message: expect.stringMatching(`is ${state}:`),
-      });
+      await acts("release", opened, id);
+      expect(await discards(opened, found)).toBe(false);
+      expect((await inbox.get(id))?.state).toBe(state);
       if (state === "received") await work("verify", valid);
       await work("handle", handled);
       expect((await inbox.get(id))?.state).toBe("handled");
@@ -206,22 +210,21 @@ onEachServer((server, { kind }) => {
 
   it("retry() of one that another has had tried, or that has just come due, says so", async () => {
     const opened = await open();
-    const { put, queues, meter, work, end } = opened;
+    const { put, queues, work, end } = opened;
     const id = await put();
     await work("verify", later(60_000));
     const found = await queues.find(id);
     if (found === null) throw new Error("It is there");
     queues.find = async () => found;
     found.job.isDelayed = async () => true;
-    const query = { receiver: "a", retry: id, now: Date.now() };
-    await release(queues, meter, query);
-    await expect(release(queues, meter, query)).rejects.toMatchObject({ code: "not_releasable" });
+    expect(await acts("retry", opened, id)).toBe(true);
+    expect(await acts("retry", opened, id)).toBe(false);
     await end();
   });
 
   it("of those who release and discard one at the same moment, the one who releases it wins", async () => {
     const opened = await open();
-    const { queues, meter, put, work, end } = opened;
+    const { queues, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
     await work("verify", endedAs("held", "not_verified"));
     const answers: unknown[] = [];
@@ -232,14 +235,13 @@ onEachServer((server, { kind }) => {
       const remove = shelf.remove.bind(shelf);
       shelf.remove = async (name) => {
         shelf.remove = remove;
-        answers.push(await discard(queues, meter, found).catch(({ code }) => code));
+        answers.push(await discards(opened, found));
         return remove(name);
       };
-      const query = { receiver: "a", id, now: Date.now() };
-      answers.push(await release(queues, meter, query).catch(({ code }) => code));
+      answers.push(await acts("release", opened, id));
       answers.push((await queues.find(id))?.state);
     }
-    expect(answers).toEqual(["not_parked", 1, "verified", "not_parked", 1, "received"]);
+    expect(answers).toEqual([false, true, "verified", false, true, "received"]);
     await end();
   });
 
@@ -260,7 +262,7 @@ onEachServer((server, { kind }) => {
 
   it("retry of what is being worked on meanwhile brings nothing back", async () => {
     const opened = await open();
-    const { put, queues, meter, work, end } = opened;
+    const { put, queues, work, end } = opened;
     const secret = "a-signature-of-the-service";
     const id = await put({ signature: secret });
     await work("verify", later(60_000));
@@ -279,7 +281,7 @@ onEachServer((server, { kind }) => {
       }
       return job;
     };
-    await release(queues, meter, { receiver: "a", retry: id, now: Date.now() }).catch(() => {});
+    expect(await acts("retry", opened, id)).toBe(false);
     queue.getJob = getJob;
     expect(JSON.stringify(await queue.getJob(id))).not.toContain(secret);
     await end();
@@ -303,35 +305,37 @@ onEachServer((server, { kind }) => {
 
   it("prune() takes nothing for another that is gone since it asked", async () => {
     const opened = await open();
-    const { inbox, queues, put, work, end } = opened;
+    const { inbox, act, queues, put, work, end } = opened;
     const gone = await put({ signature: null, arrival: unsigned });
     const kept = await put();
     await work("verify", endedAs("held", "expired"));
     const held = queues.of("held");
     const getRanges = held.getRanges.bind(held);
     held.getRanges = async (...args) => {
-      await inbox.discard(gone);
+      await act("discard", gone);
       held.getRanges = getRanges;
       return getRanges(...args);
     };
     const retention = { handledMs: 7 * dayMs, parkedMs: 30 * dayMs };
     const lost: string[] = [];
-    const tell = (id: string): void => void lost.push(id);
-    expect(await prune(queues, retention, Date.now() + 25 * 3_600_000, tell)).toBe(0);
+    const tellLost = (id: string): void => void lost.push(id);
+    const pruned = new PruneCount(retention);
+    const pruning = { retention, pruned, tellLost };
+    await prune(queues, { ...pruning, now: Date.now() + 25 * 3_600_000 });
     expect((await inbox.get(kept))?.state).toBe("held");
     const getJob = held.getJob.bind(held);
     held.getJob = async (id) => {
-      if ((await getJob(id)) !== undefined) await inbox.discard(id);
+      if ((await getJob(id)) !== undefined) await act("discard", id).catch(() => {});
       return getJob(id);
     };
-    expect(await prune(queues, retention, Date.now() + 31 * dayMs, tell)).toBe(0);
-    expect(lost).toEqual([]);
+    await prune(queues, { ...pruning, now: Date.now() + 31 * dayMs });
+    expect([lost, pruned.deleted, pruned.announced]).toEqual([[], {}, {}]);
     await end();
   });
 
   it("discard() takes with it what a crash has left in the queue before", async () => {
     const opened = await open();
-    const { inbox, queues, put, work, consume, end } = opened;
+    const { inbox, act, queues, put, work, consume, end } = opened;
     const id = await put();
     await work("verify", valid);
     const left = await queues.find(id);
@@ -339,7 +343,7 @@ onEachServer((server, { kind }) => {
     left.jobState.stored.state = "dead";
     left.jobState.stored.reason = { code: "do_not_retry", message: "no" };
     await queues.add(nextHop(left.jobState));
-    await inbox.discard(id);
+    await act("discard", id);
     expect(await inbox.get(id)).toBeNull();
     const { jobs } = consume("handle", handled);
     await pause(300);
@@ -368,6 +372,17 @@ onEachServer((server, { kind }) => {
     await end();
   });
 });
+
+/** Discards one as it was found, whatever has become of it since. */
+function discards({ queues, meter }: Opened, found: Found): Promise<boolean> {
+  const query = {
+    act: "discard",
+    id: found.jobState.stored.id,
+    now: Date.now(),
+    by: null,
+  } as const;
+  return actOnFound({ queues, meter, found, isSelected: selectorOf(query) }, query);
+}
 
 /** Found again: who releases one changes what he has found. */
 function copyOf(found: Found | null): Found | null {

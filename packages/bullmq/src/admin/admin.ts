@@ -1,14 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { type ReasonCode, type ReleaseQuery, ReporthookError } from "@reporthook/core";
-import {
-  assertParked,
-  assertReleasable,
-  isParked,
-  notFound,
-  notWaiting,
-  reopen,
-} from "@reporthook/core/store";
+import type { ActQuery } from "@reporthook/core";
+import { hasten, isParked, reopen, type StoredDelivery } from "@reporthook/core/store";
 import { type BacklogMeter, backlogShareOf, noBacklog } from "../process/backlog.ts";
 import { isLost, nextHop } from "../process/settle.ts";
 import { dataOf, type JobState } from "../queues/job-state.ts";
@@ -16,62 +9,36 @@ import {
   type DeliveryJob,
   type Found,
   type Place,
-  parkedQueues,
   placeOf,
   type ReceiverQueues,
 } from "../queues/queues.ts";
-import { forget, idsFor } from "./parked.ts";
+import { forget } from "./parked.ts";
 
 /** Delay before the work on a released delivery; it ends early once the delivery is no longer parked. */
 const releaseMs = 5_000;
 /** A delivery may still be in its old queue right after it was parked: number of checks, and milliseconds between them. */
 const [maxLooks, lookMs] = [50, 20];
 
-/** Releases the deliveries of a query; resolves to their number. */
-export async function release(
-  queues: ReceiverQueues,
-  meter: BacklogMeter,
-  query: ReleaseQuery,
-): Promise<number> {
-  if ("reason" in query) return releaseAll(queues, meter, query.reason, query.now);
-  const id = "retry" in query ? query.retry : query.id;
-  const found = await queues.find(id);
-  if (found === null) throw notFound(id);
-  if ("retry" in query) await retry(found, query.now);
-  else if (!(await isRun(queues, meter, found, query.now))) throw releasedMeanwhile(id);
-  return 1;
+/** A delivery to act on, as it was found. */
+interface Acting {
+  readonly queues: ReceiverQueues;
+  readonly meter: BacklogMeter;
+  readonly found: Found;
+  readonly isSelected: (stored: StoredDelivery) => boolean;
 }
 
-async function releaseAll(
-  queues: ReceiverQueues,
-  meter: BacklogMeter,
-  reason: ReasonCode,
-  now: number,
-): Promise<number> {
-  let released = 0;
-  for (const place of parkedQueues) {
-    // All ids are collected first: a delivery that is parked again meanwhile does not run twice.
-    for (const id of await idsFor(queues, place, reason)) {
-      const found = await queues.find(id);
-      if (found?.place !== place || found.jobState.stored.reason?.code !== reason) continue;
-      if (await isRun(queues, meter, found, now)) released++;
-    }
-  }
-  return released;
+/** Carries out an act on one delivery; resolves to false if it has changed meanwhile. */
+export function actOnFound(acting: Acting, query: ActQuery): Promise<boolean> {
+  if (query.act === "release") return isReleased(acting, query);
+  return query.act === "retry" ? isHastened(acting, query) : isDiscarded(acting);
 }
 
-/** Releases one delivery; resolves to false if another process has meanwhile. */
-async function isRun(
-  queues: ReceiverQueues,
-  meter: BacklogMeter,
-  { jobState, job, place, state }: Found,
-  now: number,
-): Promise<boolean> {
+function isReleased({ queues, meter, found }: Acting, query: ActQuery): Promise<boolean> {
+  const { jobState, job, place, state } = found;
   const { stored } = jobState;
-  assertReleasable(stored);
   return meter.change(async (change) => {
     const before = backlogShareOf(stored);
-    reopen(stored, now);
+    reopen(stored, query);
     const isOurs = isParked(state)
       ? await isTakenOff(queues, place, jobState)
       : await isRetried(queues, place, job, jobState);
@@ -103,10 +70,6 @@ async function isRetried(
 /** Ignores that another process retried it, or has begun. */
 function unlessLost(error: unknown): void {
   if (!isLost(error)) throw error;
-}
-
-function releasedMeanwhile(id: string): ReporthookError {
-  return new ReporthookError("not_releasable", `Delivery ${id} has just been released by another`);
 }
 
 /**
@@ -141,34 +104,36 @@ async function isTakenOff(
   return true;
 }
 
-async function retry(found: Found, now: number): Promise<void> {
-  const { jobState, job } = found;
-  const { stored } = jobState;
-  if (stored.dueAt <= now || !(await job.isDelayed())) {
-    throw notWaiting(stored.id);
+/** Has a delivery that waits for its next try tried at once. */
+async function isHastened({ queues, found }: Acting, query: ActQuery): Promise<boolean> {
+  const { job, place } = found;
+  if (!(await job.isDelayed())) return false;
+  const began = performance.now();
+  try {
+    // Until it is promoted no worker takes it, and what is read of it now is the last that was recorded.
+    await job.changeDelay(releaseMs);
+    const there = await queues.look(place, job.id as string);
+    if (there !== null) hasten(there.jobState.stored, query);
+    if (there !== null && performance.now() - began < releaseMs / 2) {
+      await queues.of(place).backend.updateData(job, dataOf(there.jobState));
+    }
+    await job.promote();
+    return true;
+  } catch (error) {
+    unlessLost(error);
+    return false;
   }
-  await job.updateData(dataOf({ ...jobState, stored: { ...stored, dueAt: now } }, job.data.body));
-  await job.promote().catch((error: unknown) => {
-    throw isLost(error) ? notWaiting(stored.id) : error;
-  });
 }
 
 /** Deletes a parked delivery; if it is released and discarded at the same time, the release wins. */
-export async function discard(
-  queues: ReceiverQueues,
-  meter: BacklogMeter,
-  found: Found,
-): Promise<void> {
-  const { jobState, state } = found;
-  const { stored } = jobState;
-  assertParked({ id: stored.id, state });
-  await meter.change(async (change) => {
+function isDiscarded({ queues, meter, found, isSelected }: Acting): Promise<boolean> {
+  const { stored } = found.jobState;
+  return meter.change(async (change) => {
     const there = await queues.find(stored.id);
-    if (there === null) throw notFound(stored.id);
-    assertParked(there.jobState.stored);
-    await forget(queues, found);
-    const released = await queues.find(stored.id);
-    if (released !== null) assertParked(released.jobState.stored);
+    if (there === null || !isSelected(there.jobState.stored)) return false;
+    await forget(queues, there);
+    if ((await queues.find(stored.id)) !== null) return false;
     change(backlogShareOf(stored), noBacklog);
+    return true;
   });
 }

@@ -1,4 +1,10 @@
-import { type Entry, type InboxQuery, ReporthookError, type State } from "@reporthook/core";
+import {
+  type Entry,
+  type InboxFilters,
+  type InboxQuery,
+  ReporthookError,
+  type State,
+} from "@reporthook/core";
 import { entryOf, idRange, isChosen, states, timeOf } from "@reporthook/core/store";
 import { isId } from "../queues/lost-jobs.ts";
 import { handledAtOnce, type Place, type ReceiverQueues, unfinished } from "../queues/queues.ts";
@@ -62,6 +68,15 @@ export async function eachId(
   }
 }
 
+/** @throws ReporthookError `not_searchable` for an event or a report among states with many deliveries */
+export function assertSearchable({ type, reportId }: InboxFilters, asked: readonly State[]): void {
+  if ((type ?? reportId) === undefined || asked.every((one) => few.includes(one))) return;
+  throw new ReporthookError(
+    "not_searchable",
+    "BullMQ can't look for an event or a report among what waits or is handled: ask for state held, dead, rejected or parked, too",
+  );
+}
+
 /** The entries that a query finds, in its order. */
 export async function list(
   all: readonly ReceiverQueues[],
@@ -74,12 +89,7 @@ export async function list(
   const asked = states.filter(
     (state) => isChosen(state, query.state) && (reason === undefined || few.includes(state)),
   );
-  if ((type !== undefined || reportId !== undefined) && !asked.every((one) => few.includes(one))) {
-    throw new ReporthookError(
-      "not_searchable",
-      "BullMQ can't look for an event or a report among what waits or is handled: ask for state held, dead, rejected or parked, too",
-    );
-  }
+  assertSearchable(query, asked);
   const where = new Map<string, ReceiverQueues>();
   const sorted = (): string[] => {
     const ids = [...where.keys()].sort();

@@ -2,6 +2,7 @@ import type { Counts, Minute, ReasonCode, State, Summary, SummaryQuery } from "@
 import { idRange, minuteMs, minuteOf, states, timeOf, zeroCounts } from "@reporthook/core/store";
 import { parkedPriorities } from "../queues/priority.ts";
 import { parkedQueues, type ReceiverQueues } from "../queues/queues.ts";
+import { idsFor } from "./parked.ts";
 import { eachId, oldestOf } from "./query.ts";
 
 const samples = 30;
@@ -17,6 +18,7 @@ export async function summary(
   query: SummaryQuery,
 ): Promise<Summary> {
   const parked: Partial<Record<ReasonCode, number>> = {};
+  const newest: number[] = [];
   const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
     State,
     Date | null
@@ -24,7 +26,7 @@ export async function summary(
   const minutes = new Map<number, Counting>();
   const { first, below } = idRange({ from: query.from, until: query.until });
   for (const queues of all) {
-    await addParked(queues, parked);
+    newest.push(...(await addParked(queues, parked)));
     for (const state of states) {
       const id = await oldestOf(queues, state);
       const date = id === null ? null : new Date(timeOf(id));
@@ -44,21 +46,29 @@ export async function summary(
   const inOrder = [...minutes].sort(([one], [other]) => one - other);
   const shown: Minute[] = [];
   for (const [at, { counts, ids }] of inOrder) shown.push(await minuteWith(at, counts, ids));
-  return { parked, oldest, minutes: shown };
+  const parkedChangedAt = newest.length === 0 ? null : new Date(Math.max(...newest));
+  return { parked, parkedChangedAt, oldest, minutes: shown };
 }
 
+/** Counts the parked ones; resolves to when the newest for each reason changed. */
 async function addParked(
   queues: ReceiverQueues,
   parked: Partial<Record<ReasonCode, number>>,
-): Promise<void> {
+): Promise<number[]> {
   const priorities = [...parkedPriorities.values()];
+  const newest: number[] = [];
   for (const place of parkedQueues) {
     const counts = await queues.of(place).getCountsPerPriority(priorities);
     for (const [code, priority] of parkedPriorities) {
       const count = counts[priority] ?? 0;
-      if (count > 0) parked[code] = (parked[code] ?? 0) + count;
+      if (count === 0) continue;
+      parked[code] = (parked[code] ?? 0) + count;
+      const [last] = await idsFor(queues, place, code, count - 1, 1);
+      const found = last === undefined ? null : await queues.look(place, last);
+      if (found !== null) newest.push(found.jobState.stored.changedAt);
     }
   }
+  return newest;
 }
 
 async function minuteWith(at: number, counts: Counts, ids: Counting["ids"]): Promise<Minute> {

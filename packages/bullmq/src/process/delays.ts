@@ -1,5 +1,5 @@
 import type { InboxClock, Stage } from "@reporthook/core";
-import type { StoredDelivery } from "@reporthook/core/store";
+import { isAttempt, type StoredDelivery } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import { foundIn } from "../queues/queues.ts";
 import { isLost } from "./settle.ts";
@@ -17,7 +17,8 @@ const hastenedMs = 10_000;
 export function missedDelay(stored: StoredDelivery, clock: InboxClock): number | null {
   const last = stored.history.at(-1);
   if (last === undefined) return null;
-  const wallOffset = last.at.getTime() + last.ms - stored.changedAt;
+  const ms = isAttempt(last) ? last.ms : 0;
+  const wallOffset = last.at.getTime() + ms - stored.changedAt;
   if (Math.abs(wallOffset - clock.wallOffset) <= slackMs) return null;
   return Math.max(0, stored.dueAt - clock.now());
 }

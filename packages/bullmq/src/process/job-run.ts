@@ -209,13 +209,10 @@ export class JobRun implements RunningJob {
 
   /** Whether a try has succeeded whose answer was lost, and with it the lock. */
   async #isRecorded(): Promise<boolean> {
-    const own = this.held.jobState.stored.history.at(-1);
+    const own = JSON.stringify(this.held.jobState.stored.history.at(-1));
     const found = await this.#queues.find(this.held.job.id as string).catch(() => null);
     const history = found?.jobState.stored.history ?? [];
-    return history.some(
-      ({ stage, at, outcome }) =>
-        stage === own?.stage && Number(at) === Number(own.at) && outcome === own.outcome,
-    );
+    return history.some((one) => JSON.stringify(one) === own);
   }
 
   #tell({ job, outcome }: Settled): void {

@@ -38,6 +38,6 @@ describe("The data of a job", () => {
 
   it("is read with the history that an older version wrote", () => {
     const data = JSON.stringify(dataOf(retried())).replace('"retry"', '"again"');
-    expect(jobStateOf(JSON.parse(data))?.stored.history[0]?.outcome).toBe("retry");
+    expect(jobStateOf(JSON.parse(data))?.stored.history[0]).toMatchObject({ outcome: "retry" });
   });
 });

@@ -1,4 +1,4 @@
-import type { Attempt } from "@reporthook/core";
+import type { ActRecord, Attempt } from "@reporthook/core";
 import { attemptOutcome, type StoredDelivery, states } from "@reporthook/core/store";
 
 /** The state of a delivery in a job. */
@@ -24,7 +24,7 @@ export interface JobData {
 /** The format in the store. Its names stay: another version of this package may share the queues. */
 type Written = Omit<StoredDelivery, "body" | "history" | "slot" | "lowPriority" | "retryState"> &
   Pick<JobState, "key" | "nonce"> & {
-    readonly history: readonly WrittenAttempt[];
+    readonly history: readonly (WrittenAttempt | WrittenAct)[];
     readonly place: number;
     readonly giveWay: boolean;
     readonly memo: string | null;
@@ -35,6 +35,7 @@ type WrittenAttempt = Omit<Attempt, "at" | "outcome"> & {
   readonly at: number;
   readonly outcome: string;
 };
+type WrittenAct = Omit<ActRecord, "at"> & { readonly at: number };
 
 /** The result of a completed job, stored together with the completion. */
 export type HandledResult = Pick<
@@ -75,9 +76,9 @@ export function dataOf(
 /** Reads the state of a job; `result` is that of a completed one. Null if it is no delivery as this version writes it. */
 export function jobStateOf(data: unknown, result: unknown = null): JobState | null {
   const { delivery, body } = partsOf(data);
-  const read = { ...partsOf(delivery), ...partsOf(result) };
-  if (!isWritten(read) || !isBody(body)) return null;
-  const { key, nonce, step, losses, place, giveWay, memo, history, ...rest } = read;
+  const whole = { announcedAt: null, ...partsOf(delivery), ...partsOf(result) };
+  if (!isWritten(whole) || !isBody(body)) return null;
+  const { key, nonce, step, losses, place, giveWay, memo, history, ...rest } = whole;
   const bytes =
     typeof body === "object" && body !== null ? Buffer.from(body.base64, "base64") : body;
   const stored: StoredDelivery = {
@@ -85,12 +86,8 @@ export function jobStateOf(data: unknown, result: unknown = null): JobState | nu
     slot: place,
     lowPriority: giveWay,
     retryState: memo,
-    history: history.map(({ at, outcome, ...attempt }) => ({
-      ...attempt,
-      at: new Date(at),
-      outcome: attemptOutcome(outcome),
-    })),
     ...rest,
+    history: history.map(read),
   };
   return { stored, key, hop: step, stalls: losses, nonce };
 }
@@ -101,8 +98,13 @@ export function resultOf(stored: StoredDelivery): HandledResult | string {
   return safe({ type, reportId, attempts, lastError, changedAt, history: history.map(written) });
 }
 
-function written({ at, ...attempt }: Attempt): WrittenAttempt {
-  return { ...attempt, at: at.getTime() };
+function written(item: Attempt | ActRecord): WrittenAttempt | WrittenAct {
+  return { ...item, at: item.at.getTime() };
+}
+
+function read(item: WrittenAttempt | WrittenAct): Attempt | ActRecord {
+  const at = new Date(item.at);
+  return "act" in item ? { ...item, at } : { ...item, at, outcome: attemptOutcome(item.outcome) };
 }
 
 function safe<T extends object>(value: T): T | string {
@@ -147,7 +149,7 @@ const shape: Readonly<Record<keyof Written, Is>> = {
   ...{ type: orNone(isText), reportId: orNone(isText), verification: orNone(isText) },
   ...{ released: isFlag, attempts: isNumber, dueAt: isTime, giveWay: isFlag },
   ...{ memo: orNone(isText), sameSignatureAs: orNone(isText), lastError: orNone(isText) },
-  changedAt: isTime,
+  ...{ changedAt: isTime, announcedAt: orNone(isTime) },
   history: (value) => all((one) => isObject(one) && isTime(one["at"]), value),
   ...{ key: orNone(isText), step: isNumber, losses: isNumber, nonce: orNone(isText) },
 };

@@ -1,5 +1,5 @@
 import type { TimeMark } from "@reporthook/core";
-import { laterMark, noMark } from "@reporthook/core/store";
+import { laterMark, noMark, type Retention } from "@reporthook/core/store";
 import type { Queue } from "bullmq";
 import type { Connection } from "../server/connection.ts";
 import { type Found, ReceiverQueues } from "./queues.ts";
@@ -62,6 +62,26 @@ export class Receivers {
   async #register(receiver: string): Promise<void> {
     // A job's id must not be a number, which a receiver's name may be.
     await this.#names.add("receiver", { receiver }, { jobId: `name-${receiver}` });
+  }
+
+  /** Writes how long entries are kept, for tools: of several apps the last to open the queues decides. */
+  async keepRetention(retention: Retention): Promise<void> {
+    const stored = await this.#names.getJob("retention");
+    // With a priority it is not among the names. Compared as JSON, where Infinity is null.
+    if (stored === undefined) {
+      await this.#names.add("retention", retention, { jobId: "retention", priority: 1 });
+    } else if (JSON.stringify(stored.data) !== JSON.stringify(retention)) {
+      await stored.updateData(retention);
+    }
+  }
+
+  /** How long entries are kept, as an app has written it; null if none has. */
+  async retention(): Promise<Retention | null> {
+    const stored = await this.#names.getJob("retention");
+    if (stored === undefined) return null;
+    const { handledMs, parkedMs } = stored.data as { [Name in keyof Retention]: number | null };
+    const { POSITIVE_INFINITY } = Number;
+    return { handledMs: handledMs ?? POSITIVE_INFINITY, parkedMs: parkedMs ?? POSITIVE_INFINITY };
   }
 
   /** The queues of a receiver, without registering it. */

@@ -1,24 +1,10 @@
 import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
-import {
-  type DiscardOptions,
-  type ManyOptions,
-  type ReleaseOptions,
-  runDiscard,
-  runRelease,
-  runRetry,
-} from "../inbox/actions.ts";
+import { type ActingOptions, runAct } from "../inbox/actions.ts";
 import { type ExportOptions, exportFixture } from "../inbox/export.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
-import {
-  type ListOptions,
-  type OfOne,
-  type PruneOptions,
-  runList,
-  runPrune,
-  runShow,
-  runStats,
-} from "../inbox/look.ts";
+import { type ListOptions, type OfOne, runList, runShow, runStats } from "../inbox/look.ts";
+import { type PruneOptions, runPrune } from "../inbox/prune.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
 import { runWatch, type WatchOptions } from "../inbox/watch.ts";
 import {
@@ -49,8 +35,8 @@ const scripted: Example = [
   "reporthook inbox release --reason schema_mismatch --yes --db inbox.db",
 ];
 
-const stateOption = (): Option =>
-  choiceOption("--state <state>", "only this state; parked is held or dead", listed);
+const stateOption = (what: string, states = listed): Option =>
+  choiceOption("--state <state>", what, states);
 
 const ofReceiver = "only deliveries of this receiver";
 const theirs = "the receiver of the deliveries";
@@ -110,37 +96,38 @@ function addShow(add: Add, terminal: Terminal): void {
 function addRelease(add: Add, terminal: Terminal): void {
   const what = "Run held, dead or handled deliveries again; attempts start from zero.";
   const two: Example = ["two of them", "reporthook inbox release 01m7qk2v 01m8 --db inbox.db"];
-  const states = [...parkedStates, "handled"];
   const command = add("release [ids...]", what, [two, releasedAll, scripted])
     .addOption(reasonOption("all deliveries"))
-    .addOption(choiceOption("--state <state>", "all in this state (default: parked)", states));
-  forMany(command)
+    .addOption(stateOption("all in this state (default: parked)", [...parkedStates, "handled"]));
+  forMany(command, "every parked delivery that somebody vouches for")
     .option("--receiver <name>", theirs, receiverName, usualReceiver)
-    .action((ids: string[], options: ReleaseOptions) => runRelease(terminal, ids, options));
+    .action((ids: string[], options: ActingOptions) => runAct(terminal, "release", ids, options));
 }
 
 function addRetry(add: Add, terminal: Terminal): void {
   const command = add("retry [ids...]", "Retry waiting deliveries immediately.", [
     ["the service is back", "reporthook inbox retry --all"],
     ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
-  ]);
-  forMany(command)
+  ]).addOption(stateOption("all in this state", ["received", "verified"]));
+  forMany(command, "every waiting delivery")
     .option("--receiver <name>", theirs, receiverName, usualReceiver)
-    .action((ids: string[], options: ManyOptions) => runRetry(terminal, ids, options));
+    .action((ids: string[], options: ActingOptions) => runAct(terminal, "retry", ids, options));
 }
 
 function addDiscard(add: Add, terminal: Terminal): void {
   const command = add("discard [ids...]", "Delete held or dead deliveries.", [
     ["a useless one", "reporthook inbox discard 01m7qk2v"],
     ["all of a kind", "reporthook inbox discard --reason unsigned"],
-  ]).addOption(reasonOption("all deliveries"));
-  forMany(command)
+  ])
+    .addOption(reasonOption("all deliveries"))
+    .addOption(stateOption("all in this state (default: parked)", parkedStates));
+  forMany(command, "every parked delivery")
     .option(
       "--receiver <name>",
       `${theirs} (default: ${usualReceiver}; of an id: any)`,
       receiverName,
     )
-    .action((ids: string[], options: DiscardOptions) => runDiscard(terminal, ids, options));
+    .action((ids: string[], options: ActingOptions) => runAct(terminal, "discard", ids, options));
 }
 
 function addWatch(add: Add, terminal: Terminal): void {
@@ -172,19 +159,19 @@ function addStats(add: Add, terminal: Terminal): void {
 }
 
 function addPrune(add: Add, terminal: Terminal): void {
-  const line = "reporthook inbox prune --handled-days 1 --db inbox.db";
-  add("prune", "Delete expired deliveries; a running app does this by itself.", [
-    ["also deliveries handled over a day ago", line],
+  add("prune", "Delete deliveries whose retention is over; a running app does this by itself.", [
+    ["what it would delete", "reporthook inbox prune --dry-run --db inbox.db"],
+    ["in a script, without a question", "reporthook inbox prune --yes --db inbox.db"],
   ])
-    .option("--handled-days <days>", "how long to keep handled ones", integer(1, 36_500), 7)
-    .option("--parked-days <days>", "how long to keep held and dead ones", integer(1, 36_500), 30)
+    .option("--dry-run", "say how many it would delete, and delete nothing")
+    .option("--yes", "do not ask")
     .action((options: PruneOptions) => runPrune(terminal, options));
 }
 
 /** Adds the options that choose what a list shows. */
 function forList(command: Command): Command {
   const chosen = command
-    .addOption(stateOption())
+    .addOption(stateOption("only this state; parked is held or dead"))
     .addOption(reasonOption("only deliveries", "invalid_signature"));
   return withFilters(chosen, "only deliveries").option(
     "--receiver <name>",
@@ -194,8 +181,6 @@ function forList(command: Command): Command {
 }
 
 /** Adds the options that choose many deliveries to act on. */
-function forMany(command: Command): Command {
-  return withFilters(command, "all deliveries")
-    .option("--all", "every delivery that allows it")
-    .option("--yes", "do not ask");
+function forMany(command: Command, all: string): Command {
+  return withFilters(command, "all deliveries").option("--all", all).option("--yes", "do not ask");
 }

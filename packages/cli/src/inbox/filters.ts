@@ -1,14 +1,16 @@
-import type { EventType, InboxQuery, ReasonCode } from "@reporthook/core";
+import type { EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
 import { parkedReasons } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { choiceOption } from "../lib/suggest.ts";
 
 /** Filters for deliveries. */
 export interface FilterOptions {
+  readonly state?: State | "parked";
   readonly reason?: ReasonCode;
   readonly type?: EventType;
   readonly reportId?: string;
   readonly since?: Date;
+  readonly until?: Date;
 }
 
 const types: readonly EventType[] = [
@@ -31,7 +33,8 @@ export function withFilters(command: Command, only: string): Command {
   return command
     .addOption(choiceOption("--type <event>", `${only} of this event`, types))
     .option("--report-id <id>", `${only} of this report`)
-    .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment);
+    .option("--since <when>", `${only} received since: 30min, 2h, 7d or a date`, moment)
+    .option("--until <when>", `${only} received before: a time span ago, or a date`, moment);
 }
 
 /** The option for a reason why deliveries are parked, and for more reasons. */
@@ -41,8 +44,9 @@ export function reasonOption(only: string, ...more: readonly ReasonCode[]): Opti
 }
 
 /** The query of an inbox for filters. */
-export function queryOf({ reason, type, reportId, since }: FilterOptions): InboxQuery {
-  return { reason, type, reportId, from: since };
+export function queryOf(filters: FilterOptions): InboxQuery {
+  const { state, reason, type, reportId, since, until } = filters;
+  return { state, reason, type, reportId, from: since, until };
 }
 
 /** Whether anything is filtered. */

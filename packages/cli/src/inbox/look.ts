@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { Entry, Inbox, InboxQuery, State } from "@reporthook/core";
+import type { Entry, Inbox, InboxQuery } from "@reporthook/core";
 import { isParked } from "@reporthook/core/store";
 import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -10,7 +10,6 @@ import { printRefusedKey, refusedWaitMs } from "./refused-key.ts";
 import {
   fileSize,
   type InboxSource,
-  livedTimeOf,
   noSuch,
   tellOfOthers,
   warnOfOthers,
@@ -18,7 +17,6 @@ import {
 } from "./source.ts";
 import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
 
-const dayMs = 86_400_000;
 /** The number of parked deliveries that `inbox stats` reads for their errors. */
 const whyMax = 1_000;
 
@@ -29,7 +27,6 @@ export interface OfOne extends InboxSource {
 
 /** Options of `inbox list`. */
 export interface ListOptions extends OfOne, FilterOptions {
-  readonly state?: State | "parked";
   readonly limit: number;
   readonly after?: string;
   readonly newestFirst?: true;
@@ -38,9 +35,9 @@ export interface ListOptions extends OfOne, FilterOptions {
 /** Runs `inbox list`: prints a line for each delivery, and commands for the parked ones. */
 export async function runList(terminal: Terminal, options: ListOptions): Promise<void> {
   await withInbox(terminal, options, "Reading the inbox", async (inbox, source) => {
-    const { limit, state, receiver, newestFirst } = options;
+    const { limit, receiver, newestFirst } = options;
     const after = options.after && (await findId(inbox, options.after, source));
-    const query = { ...queryOf(options), state, receiver, newestFirst, after };
+    const query = { ...queryOf(options), receiver, newestFirst, after };
     const found = await inbox.list({ ...query, limit: limit + 1 });
     const entries = found.slice(0, limit);
     const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
@@ -96,27 +93,6 @@ export async function runStats(terminal: Terminal, options: OfOne): Promise<void
     await tellParked(terminal, inbox, { entries, query }, { ...source, receiver });
     await warnIfNamed(terminal, inbox, source, receiver);
   });
-}
-
-/** Options of `inbox prune`. */
-export interface PruneOptions extends OfOne {
-  readonly handledDays: number;
-  readonly parkedDays: number;
-}
-
-/** Runs `inbox prune`: deletes expired deliveries. */
-export async function runPrune(
-  terminal: Terminal,
-  { handledDays, parkedDays, ...source }: PruneOptions,
-): Promise<void> {
-  const retention = { handledMs: handledDays * dayMs, parkedMs: parkedDays * dayMs };
-  const work = async (inbox: Inbox): Promise<void> => {
-    const { retentionNow } = await livedTimeOf(inbox);
-    const pruned = await inbox.prune(new Date(retentionNow));
-    terminal.emit({ pruned });
-    terminal.print(`Deleted ${pruned}.`);
-  };
-  await withInbox(terminal, source, "Deleting expired deliveries", work, retention);
 }
 
 /** Tells why entries are parked, and the commands for them; those without --receiver act on the usual one's only. */

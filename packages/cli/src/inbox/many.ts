@@ -1,9 +1,18 @@
-import type { Entry, Inbox, InboxQuery } from "@reporthook/core";
+import type { ActQuery, Inbox, ReasonCounts } from "@reporthook/core";
+import {
+  ActCount,
+  actOn,
+  addCounts,
+  isParked,
+  statesOf,
+  unvouchedReasons,
+} from "@reporthook/core/store";
 import { ask, canAsk } from "../lib/ask.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { interruptible } from "../lib/interrupt.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-/** An action on deliveries, in the words of messages. */
+/** An act on deliveries, in the words of messages. */
 export interface Verb {
   readonly verb: "release" | "retry" | "discard";
   readonly doing: string;
@@ -12,76 +21,123 @@ export interface Verb {
   readonly note?: string;
 }
 
-const pageSize = 1_000;
-const atOnce = 100;
-const maxToldFailed = 10;
-
-/** Lists all entries that queries find, page by page. */
-export async function allOf(inbox: Inbox, ...queries: readonly InboxQuery[]): Promise<Entry[]> {
-  const found: Entry[] = [];
-  for (const query of queries) {
-    for (let after: string | undefined; ; ) {
-      const page = await inbox.list({ ...query, limit: pageSize, after });
-      found.push(...page);
-      after = page.at(-1)?.id;
-      if (page.length < pageSize) break;
-    }
-  }
-  return found;
+/** The deliveries to act on, and whether that is confirmed. */
+interface Many {
+  readonly query: ActQuery;
+  readonly yes: boolean;
 }
 
 /**
- * Applies an action to many deliveries, after `--yes` or a confirmation of their number.
+ * Acts on all deliveries of a query, after `--yes` or a confirmation of their number: then on those alone that are as they were
+ * shown. Resolves to how many were found.
  *
- * @throws UsageError when it would discard without a terminal to ask on; Failure `not_confirmed` after a no, `not_…` if one failed
+ * @throws UsageError without `--yes` and a terminal to ask on; CommandFailed `not_confirmed` after a no, `interrupted` after
+ * Ctrl-C
  */
-export async function onMany(
+export async function actOnMany(
   terminal: Terminal,
+  inbox: Inbox,
   { verb, doing, done, note }: Verb,
-  { entries, yes }: { readonly entries: readonly Entry[]; readonly yes: boolean },
-  act: (id: string) => Promise<unknown>,
-): Promise<void> {
-  const count = entries.length;
-  const asks = canAsk(terminal);
-  // A script that releases loses nothing.
-  if (count > 0 && !yes && (asks || verb === "discard")) {
-    const many = `${count} ${count === 1 ? "delivery" : "deliveries"}${kindsOf(entries)}`;
-    if (!asks) {
+  { query, yes }: Many,
+): Promise<number> {
+  const leftOut = await terminal.during("Looking", () => leftOutOf(inbox, query));
+  const hasLeft = Object.keys(leftOut).length > 0;
+  if (hasLeft) tellLeftOut(terminal, leftOut);
+  const result = hasLeft ? { leftOut } : {};
+  if (yes) {
+    const { total } = await carryOut(terminal, inbox, query, { doing, done });
+    report(terminal, done, total, 0, result);
+    return total;
+  }
+  const shown = await terminal.during("Looking", () => actOn(inbox, { ...query, dryRun: true }));
+  if (shown.total > 0) {
+    const many = `${numberOf(shown.total)} (${kindsOf(shown.counts)})`;
+    if (!canAsk(terminal)) {
       throw new UsageError(`${many} would be ${done}: add --yes, or confirm on a terminal`);
     }
-    const question = `${verb[0]?.toUpperCase()}${verb.slice(1)} ${many}?`;
+    const question = `${capital(verb)} ${many}?`;
     if (!(await ask(terminal.clean(note === undefined ? question : `${question} ${note}`)))) {
       throw new CommandFailed("not_confirmed", `Nothing is ${done}`);
     }
   }
-  const failed: { id: string; message: string }[] = [];
-  await terminal.during(`${doing} ${count}`, async (say) => {
-    for (let from = 0; from < count; from += atOnce) {
-      const some = entries.slice(from, from + atOnce);
-      const settled = await Promise.allSettled(some.map(({ id }) => act(id)));
-      for (const [index, one] of settled.entries()) {
-        const id = some[index]?.id ?? "";
-        if (one.status === "rejected") failed.push({ id, message: (one.reason as Error).message });
-      }
-      say(`${doing}: ${from + some.length} of ${count}`);
-    }
-  });
-  const succeeded = count - failed.length;
-  terminal.print(`${done[0]?.toUpperCase()}${done.slice(1)} ${succeeded}.`);
-  if (failed.length === 0) return terminal.emit({ [done]: succeeded });
-  const told = failed.slice(0, maxToldFailed).map(({ message }) => message);
-  const message = `${failed.length} failed: ${told.join("; ")}${told.length < failed.length ? "; …" : ""}`;
-  throw new CommandFailed(`not_${done}`, message, { [done]: succeeded, failed });
+  const confirmed = { ...query, unchangedSince: shown.changedAt ?? undefined };
+  const { total } = await carryOut(terminal, inbox, confirmed, { doing, done, of: shown.total });
+  report(terminal, done, total, shown.total - total, result);
+  return shown.total;
 }
 
-/** The number of each reason, else of each event, in brackets. */
-function kindsOf(entries: readonly Entry[]): string {
-  const counts = new Map<string, number>();
-  for (const { reason, type, state } of entries) {
-    const kind = reason?.code ?? type ?? state;
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+/** Carries out the steps of an act, until Ctrl-C. */
+async function carryOut(
+  terminal: Terminal,
+  inbox: Inbox,
+  query: ActQuery,
+  { doing, done, of }: Pick<Verb, "doing" | "done"> & { readonly of?: number },
+): Promise<ActCount> {
+  const count = new ActCount();
+  const told = of === undefined ? "" : ` of ${of}`;
+  const soFar = (): string => `${count.total} ${done}, the rest is as it was`;
+  await terminal.during(`${doing}${told}`, (say) =>
+    interruptible(async (status) => {
+      try {
+        for await (const step of inbox.act(query)) {
+          count.addStep(step);
+          say(`${doing}: ${count.total}${told}`);
+          if (status.interrupted) break;
+        }
+      } catch (error) {
+        const { code = "unexpected", message } = error as { code?: string; message: string };
+        throw new CommandFailed(code, `${message}. ${soFar()}`, { [done]: count.total });
+      }
+      if (!status.interrupted) return;
+      throw new CommandFailed("interrupted", `Interrupted: ${soFar()}`, { [done]: count.total });
+    }),
+  );
+  return count;
+}
+
+function report(
+  terminal: Terminal,
+  done: Verb["done"],
+  total: number,
+  changed: number,
+  rest: object,
+): void {
+  const have = changed === 1 ? "has" : "have";
+  const left = changed > 0 ? `; ${changed} ${have} changed meanwhile: left alone` : "";
+  terminal.print(`${capital(done)} ${total}${left}.`);
+  terminal.emit({ [done]: total, ...(changed > 0 && { changed }), ...rest });
+}
+
+/** The deliveries that a release without a reason leaves out, by reason. */
+async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
+  const counts: Record<string, number> = {};
+  const { act, reason } = query;
+  if (act !== "release" || reason !== undefined || !statesOf(query).some(isParked)) return counts;
+  for (const one of unvouchedReasons) {
+    addCounts(counts, (await actOn(inbox, { ...query, reason: one, dryRun: true })).counts);
   }
-  const [first] = [...counts.keys()];
-  if (counts.size === 1) return ` (${first})`;
-  return ` (${[...counts].map(([kind, count]) => `${count} ${kind}`).join(", ")})`;
+  return counts;
+}
+
+function tellLeftOut(terminal: Terminal, leftOut: ReasonCounts): void {
+  const total = Object.values(leftOut).reduce((sum, count) => sum + count, 0);
+  terminal.tell(
+    `Left out: ${numberOf(total)} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
+  );
+}
+
+/** The number of deliveries of each kind; the kind alone if there is only one. */
+export function kindsOf(counts: Readonly<Partial<Record<string, number>>>): string {
+  const kinds = Object.entries(counts);
+  if (kinds.length === 1) return kinds[0]?.[0] ?? "";
+  return kinds.map(([kind, count]) => `${count} ${kind}`).join(", ");
+}
+
+/** 1 delivery, 2 deliveries */
+export function numberOf(count: number): string {
+  return `${count} ${count === 1 ? "delivery" : "deliveries"}`;
+}
+
+function capital(text: string): string {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }

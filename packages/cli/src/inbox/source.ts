@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Counts, Inbox } from "@reporthook/core";
-import { LivedClock, type Retention, systemClock, Timekeeper } from "@reporthook/core/store";
+import { LivedClock, systemClock, Timekeeper } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile } from "../lib/environment.ts";
@@ -60,8 +60,8 @@ function fromEnvironment(): string | undefined {
  * @throws UsageError if none or two are named; Failure `no_inbox` if it does not exist, `not_installed` if its package is
  * missing; ReporthookError `inbox_failed` if it can't be opened
  */
-export async function openInbox(source: InboxSource, retention?: Retention): Promise<Inbox> {
-  const inbox = await made(source, retention === undefined ? {} : { retention });
+export async function openInbox(source: InboxSource): Promise<Inbox> {
+  const inbox = await made(source);
   try {
     // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
@@ -80,10 +80,7 @@ export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
   return time;
 }
 
-async function made(
-  { db, prefix, ...named }: InboxSource,
-  options: { readonly retention?: Retention },
-): Promise<Inbox> {
+async function made({ db, prefix, ...named }: InboxSource): Promise<Inbox> {
   const inbox = named.inbox ?? (db === undefined ? fromEnvironment() : undefined);
   if ((db === undefined) === (inbox === undefined)) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
@@ -100,7 +97,7 @@ async function made(
     const isRedis = inbox.startsWith("redis");
     const connection = isRedis ? inbox : { connectionString: inbox, migrate: false };
     try {
-      return bullmqInbox({ connection, logger: false, ...begins, ...options });
+      return bullmqInbox({ connection, logger: false, ...begins });
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       throw new UsageError(error.message.replace("bullmqInbox: ", "--"));
@@ -112,7 +109,7 @@ async function made(
       `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: name the file that the app opens with sqliteInbox`,
     );
   }
-  return sqliteInbox(db, { ...options, migrate: false });
+  return sqliteInbox(db, { migrate: false });
 }
 
 async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqInbox> {
@@ -136,10 +133,9 @@ export async function withInbox(
   given: InboxSource,
   what: string,
   work: InboxWork,
-  retention?: Retention,
 ): Promise<void> {
   const source = sourceMeant(terminal, given);
-  await terminal.during(what, () => openedFor(work, source, retention));
+  await terminal.during(what, () => openedFor(work, source));
 }
 
 /** Does the same as {@link withInbox}, for work that shows its own progress. */
@@ -151,12 +147,8 @@ export async function withOpenInbox(
   await openedFor(work, sourceMeant(terminal, given));
 }
 
-async function openedFor(
-  work: InboxWork,
-  source: InboxSource,
-  retention?: Retention,
-): Promise<void> {
-  const inbox = await openInbox(source, retention);
+async function openedFor(work: InboxWork, source: InboxSource): Promise<void> {
+  const inbox = await openInbox(source);
   try {
     await work(inbox, source);
   } finally {

@@ -1,5 +1,5 @@
 import type { Attempt, Counts, Entry, EntryDetails } from "@reporthook/core";
-import { isKeyRefused, isParked } from "@reporthook/core/store";
+import { isAttempt, isKeyRefused, isParked } from "@reporthook/core/store";
 import { type Column, duration, hang, milliseconds, pairs, table } from "../lib/layout.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 
@@ -78,9 +78,9 @@ function traceLines(trace: string, terminal: Terminal): string[] {
   });
 }
 
-/** The attempts, with those alike in a row on one line: an outage may leave twenty. */
-function attemptLines(history: readonly Attempt[], terminal: Terminal): string[] {
-  const runs: { readonly first: Attempt; last: Attempt; count: number }[] = [];
+/** The attempts and the acts of people, with attempts alike in a row on one line: an outage may leave twenty. */
+function attemptLines(history: EntryDetails["history"], terminal: Terminal): string[] {
+  const runs: { readonly first: Item; last: Item; count: number }[] = [];
   for (const attempt of history) {
     const run = runs.at(-1);
     if (run === undefined || !isAlike(run.first, attempt)) {
@@ -92,12 +92,16 @@ function attemptLines(history: readonly Attempt[], terminal: Terminal): string[]
   }
   return runs.flatMap(({ first, last, count }) => {
     const others = count === 1 ? "" : ` (${count} alike until ${last.at.toISOString()})`;
-    const lead = `${first.at.toISOString()}  ${first.stage}  `;
-    return hang(lead, `${attemptText(first)}${others}`, terminal);
+    const lead = `${first.at.toISOString()}  ${isAttempt(first) ? first.stage : first.act}  `;
+    const text = isAttempt(first) ? attemptText(first) : `by ${first.by ?? "a person"}`;
+    return hang(lead, `${text}${others}`, terminal);
   });
 }
 
-function isAlike(one: Attempt, other: Attempt): boolean {
+type Item = EntryDetails["history"][number];
+
+function isAlike(one: Item, other: Item): boolean {
+  if (!isAttempt(one) || !isAttempt(other)) return false;
   const what = ({ stage, outcome, error }: Attempt) => `${stage} ${outcome} ${headlineOf(error)}`;
   return what(one) === what(other);
 }

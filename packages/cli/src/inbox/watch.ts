@@ -28,7 +28,7 @@ const most = 500;
 export async function runWatch(terminal: Terminal, options: WatchOptions): Promise<void> {
   const { state, receiver } = options;
   await withOpenInbox(terminal, options, async (inbox, source) => {
-    const look = watcher(inbox, { ...queryOf(options), receiver });
+    const look = watcher(inbox, { ...queryOf(options), state: undefined, receiver });
     await look();
     const ending = new AbortController();
     // Before anybody knows that there is something to end.

@@ -157,7 +157,7 @@ async function withDeadline<T>(
     };
   });
   const onAbort = () => end(caller?.reason);
-  let timer: ReturnType<typeof setTimeout>;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const arm = (ms: number): void => {
     const since = performance.now();
     timer = setTimeout(() => (isOverdue(since, ms) ? arm(graceMs) : end(timedOut())), ms);
@@ -167,7 +167,7 @@ async function withDeadline<T>(
   try {
     return await Promise.race([work(controller.signal, () => controller.abort()), ended]);
   } finally {
-    clearTimeout(timer!);
+    clearTimeout(timer);
     caller?.removeEventListener("abort", onAbort);
   }
 }

@@ -1,4 +1,5 @@
 import type { EventType, Verification } from "../events/events.ts";
+import type { ActRecord } from "./act.ts";
 
 /** The state of a delivery. `held` and `dead` are parked: a person releases or discards them. */
 export type State = "received" | "verified" | "handled" | "held" | "rejected" | "dead";
@@ -170,8 +171,8 @@ export interface EntryDetails extends Entry {
   readonly body: string | null;
   readonly headers: KeptHeaders;
   readonly verification: Verification | null;
-  /** The last 20 attempts of each stage, oldest first. */
-  readonly history: readonly Attempt[];
+  /** The last 20 attempts of each stage and the last 20 acts of people, oldest first. */
+  readonly history: readonly (Attempt | ActRecord)[];
 }
 
 /** A delivery, as a stage gets it. */

@@ -1,4 +1,3 @@
-import type { EventType } from "../events/events.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import type { InboxClock } from "../lib/lived-clock.ts";
 import type { TimeMark } from "../lib/timekeeper.ts";
@@ -13,6 +12,7 @@ import type {
   Stage,
   State,
 } from "./delivery.ts";
+import type { ActQuery, ActStep, InboxQuery, ReasonCounts } from "./selection.ts";
 
 /** The result of {@link Inbox.add}. */
 export type AddResult =
@@ -98,32 +98,6 @@ export interface Backlog {
   readonly withoutToken: number;
 }
 
-/** The filters and the order of a list. */
-export interface InboxQuery {
-  /** Of this receiver; of all when left out. */
-  readonly receiver?: string | undefined;
-  /** In this state; `parked` is held or dead. */
-  readonly state?: State | "parked" | undefined;
-  /** With this event type, known once it is verified. */
-  readonly type?: EventType | undefined;
-  /** Of this report. */
-  readonly reportId?: string | undefined;
-  /** Parked or rejected for this reason. */
-  readonly reason?: ReasonCode | undefined;
-  /** Received at this moment or later, by the time in their ids. */
-  readonly from?: Date | undefined;
-  /** Received before this moment, by the time in their ids. */
-  readonly until?: Date | undefined;
-  /** Only entries whose id begins with this text. */
-  readonly idPrefix?: string | undefined;
-  /** Oldest first when left out. */
-  readonly newestFirst?: boolean | undefined;
-  /** At most this many; 100 when left out. */
-  readonly limit?: number | undefined;
-  /** Only entries after this id, in the order of the list. */
-  readonly after?: string | undefined;
-}
-
 /** The span of time of a summary. */
 export interface SummaryQuery {
   readonly receiver?: string | undefined;
@@ -135,6 +109,8 @@ export interface SummaryQuery {
 export interface Summary {
   /** The number of parked entries by reason, without zeros. */
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
+  /** The newest `changedAt` of a parked entry, or null. */
+  readonly parkedChangedAt: Date | null;
   /** The time of receipt of the oldest entry in each state, or null. */
   readonly oldest: Readonly<Record<State, Date | null>>;
   /** The minutes in which something was received, oldest first. */
@@ -151,14 +127,18 @@ export interface Minute {
   readonly ackMs: { readonly p50: number; readonly p99: number };
 }
 
-/**
- * The entries to run: a parked or handled one by `id`; all parked for a `reason`; or a waiting one by `retry`, which becomes due
- * and keeps its count of attempts.
- */
-export type ReleaseQuery =
-  | { readonly receiver: string; readonly id: string; readonly now: number }
-  | { readonly receiver: string; readonly reason: ReasonCode; readonly now: number }
-  | { readonly receiver: string; readonly retry: string; readonly now: number };
+/** The result of {@link Inbox.prune}, or of a step of it. */
+export interface Pruned {
+  /** The number of deleted entries by state. */
+  readonly deleted: Readonly<Partial<Counts>>;
+  /** The deleted ones that were announced, by reason. */
+  readonly parked: ReasonCounts;
+  /** The parked ones that were announced now, by reason: they are deleted `noticeMs` milliseconds later at the earliest. */
+  readonly announced: ReasonCounts;
+  readonly noticeMs: number;
+  /** The parked ones that made room since the last call, by reason: only an inbox with a limit in bytes has these. */
+  readonly madeRoom: ReasonCounts;
+}
 
 /** Whether an inbox can store at this moment. */
 export interface InboxHealth {
@@ -215,14 +195,15 @@ export interface Inbox {
   /** When the oldest waiting delivery arrived, by lived time, or null. */
   oldestWaiting(receiver: string): Promise<Date | null>;
   /**
-   * Runs entries again, with attempts from zero unless it is a retry; resolves to their number. Rejects `not_found`,
-   * `not_releasable` for an id.
+   * Releases, retries or discards entries, in steps that leave time for other work. A step compares each entry with the query
+   * as it changes it. No entry is met twice. The act ends when no further step is asked for.
    */
-  release(query: ReleaseQuery): Promise<number>;
-  /** Deletes a parked entry. Rejects `not_found`, `not_parked`. */
-  discard(id: string, receiver?: string): Promise<void>;
-  /** Deletes entries whose retention is over at `now`, a lived time; resolves to their number. */
-  prune(now: Date): Promise<number>;
+  act(query: ActQuery): AsyncIterable<ActStep>;
+  /**
+   * Deletes the entries whose retention is over at `now`, a lived time. Parked ones are announced first, and deleted after the notice. With
+   * `dryRun` nothing changes.
+   */
+  prune(now: Date, options?: { readonly dryRun?: boolean | undefined }): Promise<Pruned>;
   health(): Promise<InboxHealth>;
   /**
    * Keeps lived time for the next process, if the store outlives one: stores `mark` unless its own is later in `livedAt`, and the

@@ -1,6 +1,7 @@
 import { isParked, type ReasonCode, type State, states } from "./delivery.ts";
 import { idAt } from "./id.ts";
-import type { Counts, InboxQuery, Minute, Summary, SummaryQuery } from "./inbox.ts";
+import type { Counts, Minute, Summary, SummaryQuery } from "./inbox.ts";
+import type { InboxQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** A minute in milliseconds. */
@@ -21,21 +22,24 @@ export function isChosen(state: State, asked: InboxQuery["state"]): boolean {
   return asked === undefined || asked === state || (asked === "parked" && isParked(state));
 }
 
+/** Makes the comparison of deliveries with the filters of a query. */
+export function filterOf(query: InboxQuery): (stored: StoredDelivery) => boolean {
+  const { receiver, state, type, reportId, reason } = query;
+  const { first, below } = idRange(query);
+  return (stored) =>
+    isChosen(stored.state, state) &&
+    (receiver === undefined || receiver === stored.receiver) &&
+    (type === undefined || type === stored.type) &&
+    (reportId === undefined || reportId === stored.reportId) &&
+    (reason === undefined || reason === stored.reason?.code) &&
+    stored.id >= first &&
+    stored.id < below;
+}
+
 /** The deliveries that a query finds, in its order. */
 export function filterEntries(all: Iterable<StoredDelivery>, query: InboxQuery): StoredDelivery[] {
-  const { receiver, state, type, reportId, reason, newestFirst = false, limit = 100 } = query;
-  const { first, below } = idRange(query);
-  const found: StoredDelivery[] = [];
-  for (const stored of all) {
-    const fits =
-      isChosen(stored.state, state) &&
-      (receiver === undefined || receiver === stored.receiver) &&
-      (type === undefined || type === stored.type) &&
-      (reportId === undefined || reportId === stored.reportId) &&
-      (reason === undefined || reason === stored.reason?.code);
-    if (!fits || stored.id < first || stored.id >= below) continue;
-    found.push(stored);
-  }
+  const { newestFirst = false, limit = 100 } = query;
+  const found = [...all].filter(filterOf(query));
   // Nearly always they are in order already: that costs no more than to have looked.
   found.sort((one, other) => (one.id < other.id ? -1 : 1));
   return newestFirst ? found.reverse().slice(0, limit) : found.slice(0, limit);
@@ -47,15 +51,19 @@ export function summarize(
   { receiver, from, until }: SummaryQuery,
 ): Summary {
   const parked: Partial<Record<ReasonCode, number>> = {};
+  let parkedChangedAt = Number.NEGATIVE_INFINITY;
   const oldest = Object.fromEntries(states.map((state) => [state, null])) as Record<
     State,
     Date | null
   >;
   const minutes = new Map<number, { counts: Record<State, number>; ackMs: number[] }>();
   const { first, below } = idRange({ from, until });
-  for (const { receiver: of, id, state, reason, receivedAt, ackMs } of all) {
+  for (const { receiver: of, id, state, reason, receivedAt, changedAt, ackMs } of all) {
     if (receiver !== undefined && receiver !== of) continue;
-    if (isParked(state) && reason !== null) parked[reason.code] = (parked[reason.code] ?? 0) + 1;
+    if (isParked(state) && reason !== null) {
+      parked[reason.code] = (parked[reason.code] ?? 0) + 1;
+      parkedChangedAt = Math.max(parkedChangedAt, changedAt);
+    }
     if (receivedAt < (oldest[state]?.getTime() ?? Number.POSITIVE_INFINITY)) {
       oldest[state] = new Date(receivedAt);
     }
@@ -69,6 +77,7 @@ export function summarize(
   const inOrder = [...minutes].sort(([one], [other]) => one - other);
   return {
     ...{ parked, oldest },
+    parkedChangedAt: Number.isFinite(parkedChangedAt) ? new Date(parkedChangedAt) : null,
     minutes: inOrder.map(([at, { counts, ackMs }]) => minuteOf(at, counts, ackMs)),
   };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { setUp, standStill } from "../../test-support/receiver-setup.ts";
-import type { ReasonCode } from "./delivery.ts";
+import { ReporthookError } from "../errors.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
+import type { ActQuery } from "./selection.ts";
 
 describe("inbox", () => {
   it("looks at its own receiver only, and after what is no longer kept is gone", async () => {
@@ -23,8 +24,11 @@ describe("inbox", () => {
     expect((await view.summary(hour)).parked).toEqual({ unsigned: 1 });
     await expect(view.release("none")).rejects.toMatchObject({ code: "not_found" });
     await expect(view.retry(body.id)).rejects.toMatchObject({ code: "not_releasable" });
-    expect(await view.releaseAll("poison")).toBe(0);
-    await view.discard(body.id);
+    expect(await view.release({ reason: "poison" })).toBe(0);
+    expect(await view.release({ state: "held" })).toBe(0);
+    expect(await view.release({ reason: "unsigned" }, { dryRun: true })).toEqual({ unsigned: 1 });
+    expect(await view.discard(body.id, { dryRun: true })).toEqual({ unsigned: 1 });
+    expect(await view.discard(body.id, { by: "ada" })).toBe(1);
     expect(await view.get(body.id)).toBeNull();
     expect((await other.receiver.inbox.list()).length).toBe(1);
   });
@@ -52,11 +56,12 @@ describe("inbox", () => {
 
   it("refuses an id that is no text, and a summary without its dates", async () => {
     const { inbox } = setUp().receiver;
-    const all = inbox.releaseAll(7 as unknown as ReasonCode);
-    await expect(all).rejects.toThrow("releaseAll: reason must be a string, not 7");
-    for (const call of ["get", "release", "retry", "discard"] as const) {
+    const getting = inbox.get(undefined as unknown as string);
+    await expect(getting).rejects.toThrow("get: id must be a string, not undefined");
+    for (const call of ["release", "retry", "discard"] as const) {
       const calling = inbox[call](undefined as unknown as string);
-      await expect(calling).rejects.toThrow(`${call}: id must be a string, not undefined`);
+      const message = `${call}: the first argument must be an id or a selection, not undefined`;
+      await expect(calling).rejects.toThrow(message);
     }
     const refused = (query: object, message: string) =>
       expect(inbox.summary(query as never)).rejects.toThrow(message);
@@ -64,6 +69,50 @@ describe("inbox", () => {
     await refused({ from }, "summary: until must be a valid Date, not undefined");
     await refused({ until: from, from: null }, "summary: from must be a valid Date, not null");
     await refused({ from, until: from, state: "held" }, "summary: state is no option");
+  });
+
+  it.each([
+    ["give at least one filter of state, type, ", {}, {}],
+    ["give at least one filter of state, type, ", { reason: undefined }, {}],
+    ["give at least one filter of state, type, ", { idPrefix: "" }, {}],
+    ["give at least one filter of state, type, ", { unchangedSince: new Date() }, {}],
+    ["reason must be a string, not 7", { reason: 7 }, {}],
+    ["state must be parked or one of received, ", { state: "lost" }, {}],
+    [
+      'unchangedSince must be a valid Date, not "now"',
+      { state: "held", unchangedSince: "now" },
+      {},
+    ],
+    ["limit is no option; these are: state, type, ", { state: "held", limit: 1 }, {}],
+    ["by must be a string, not 7", "an id", { by: 7 }],
+    ['dryRun must be true or false, not "yes"', "an id", { dryRun: "yes" }],
+    ["force is no option; these are: by, dryRun", "an id", { force: true }],
+  ])("refuses to act: %s", async (message, which, options) => {
+    const { receiver } = setUp();
+    for (const act of ["release", "retry", "discard"] as const) {
+      const acting = receiver.inbox[act](which as never, options as never);
+      await expect(acting).rejects.toThrow(TypeError);
+      await expect(acting).rejects.toThrow(`${act}: ${message}`);
+    }
+  });
+
+  it("tells how many were done before the inbox failed", async () => {
+    const inbox = memoryInbox();
+    const { act } = inbox;
+    const failing = Object.assign(inbox, {
+      async *act(query: ActQuery) {
+        yield* act(query);
+        throw new ReporthookError("inbox_failed", "The disk is full");
+      },
+    });
+    const { receiver, post } = setUp({ inbox: failing });
+    const headers = { "content-type": "application/json" };
+    for (const body of ['{"a":1}', '{"a":2}']) await post({ body, headers });
+    await expect(receiver.inbox.discard({ state: "held" })).rejects.toMatchObject({
+      code: "inbox_failed",
+      message: "The disk is full. Before that 2 were discarded; the rest is as it was",
+    });
+    expect(await receiver.inbox.counts()).toMatchObject({ held: 0 });
   });
 
   it("takes all that a query may hold, left out or not", async () => {

@@ -3,8 +3,25 @@ import type { Clock } from "../lib/clock.ts";
 import { LivedClock } from "../lib/lived-clock.ts";
 import { Timekeeper } from "../lib/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
-import { type Entry, type EntryDetails, type ReasonCode, states } from "./delivery.ts";
-import type { Counts, Inbox, InboxQuery, Summary, SummaryQuery } from "./inbox.ts";
+import type { Act } from "./act.ts";
+import { type ActCount, actOn } from "./acting.ts";
+import { type Entry, type EntryDetails, states } from "./delivery.ts";
+import type { Counts, Inbox, Summary, SummaryQuery } from "./inbox.ts";
+import type { InboxFilters, InboxQuery, ReasonCounts, Selection } from "./selection.ts";
+
+/** The options of an act. */
+export interface ActOptions {
+  /** The person who acts, for the history of the entries. */
+  readonly by?: string | undefined;
+  /** Counts by reason, and changes nothing. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** Acts on an entry by its id, or on a selection; resolves to how many, or with `dryRun` to how many by reason. */
+export interface ActOn {
+  (which: string | Selection, options: ActOptions & { dryRun: true }): Promise<ReasonCounts>;
+  (which: string | Selection, options?: ActOptions & { dryRun?: false }): Promise<number>;
+}
 
 /** A receiver's deliveries, for the person who looks after them. Rejects with a TypeError for an id that is no text. */
 export interface ReceiverInbox {
@@ -19,14 +36,16 @@ export interface ReceiverInbox {
    * without its two dates.
    */
   summary(query: Omit<SummaryQuery, "receiver">): Promise<Summary>;
-  /** Runs a held, dead or handled one, attempts from zero. Rejects `not_found` or `not_releasable`. */
-  release(id: string): Promise<void>;
-  /** Runs all that are parked for a reason; resolves to how many. */
-  releaseAll(reason: ReasonCode): Promise<number>;
-  /** Retries a waiting delivery immediately. Rejects `not_found` or `not_releasable`. */
-  retry(id: string): Promise<void>;
-  /** Deletes a parked one. Rejects `not_found` or `not_parked`. */
-  discard(id: string): Promise<void>;
+  /**
+   * Runs entries again, attempts from zero: held and dead ones; handled ones by id or with `state: "handled"`. A selection
+   * without a reason leaves out what nobody vouches for: `unsigned`, `expired`, `not_verified`, `reused_signature`, `no_token`.
+   * Rejects `not_found` or `not_releasable` for an id, and with a TypeError for a selection without a filter.
+   */
+  readonly release: ActOn;
+  /** Retries waiting entries immediately; attempts continue to count. Rejects `not_found` or `not_releasable` for an id. */
+  readonly retry: ActOn;
+  /** Deletes parked entries. Rejects `not_found` or `not_parked` for an id. */
+  readonly discard: ActOn;
 }
 
 /** The part of a receiver, or of a tool without one, that looks into its inbox. */
@@ -48,6 +67,19 @@ export function receiverInbox(
     if (!status.closed) return time.join().then(query);
     throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
   };
+  const acting = (act: Act): ActOn => {
+    const carryOut = async (which: string | Selection, options: ActOptions = {}) => {
+      checkAct(act, which, options);
+      const { by = null, dryRun } = options;
+      const selection = typeof which === "string" ? { id: which } : which;
+      const now = time.clock.now();
+      const { wallOffset } = time.clock;
+      const query = { ...selection, act, receiver: name, now, wallOffset, by, dryRun };
+      const { counts, total }: ActCount = await ask(() => actOn(inbox, query));
+      return dryRun === true ? counts : total;
+    };
+    return carryOut as ActOn;
+  };
   const afterPrune = <T>(query: () => Promise<T>): Promise<T> => ask(() => prune().then(query));
   return {
     list: async (query = {}) => {
@@ -65,45 +97,50 @@ export function receiverInbox(
       checkDate("summary: until", query.until);
       return afterPrune(() => inbox.summary({ ...query, receiver: name }));
     },
-    release: async (id) => {
-      checkText("release: id", id);
-      await ask(() => inbox.release({ receiver: name, id, now: time.clock.now() }));
-    },
-    releaseAll: async (reason) => {
-      checkText("releaseAll: reason", reason);
-      return ask(() => inbox.release({ receiver: name, reason, now: time.clock.now() }));
-    },
-    retry: async (id) => {
-      checkText("retry: id", id);
-      await ask(() => inbox.release({ receiver: name, retry: id, now: time.clock.now() }));
-    },
-    discard: async (id) => {
-      checkText("discard: id", id);
-      await ask(() => inbox.discard(id, name));
-    },
+    release: acting("release"),
+    retry: acting("retry"),
+    discard: acting("discard"),
   };
 }
 
-const asked: readonly string[] = [
-  ...["state", "type", "reportId", "reason", "from", "until", "idPrefix", "newestFirst"],
-  ...["limit", "after"],
-];
+const filters = ["state", "type", "reportId", "reason", "from", "until", "idPrefix"] as const;
+const asked: readonly string[] = [...filters, "newestFirst", "limit", "after"];
 
 function checkList(query: Omit<InboxQuery, "receiver">): void {
   assertKnownKeys("list", query, asked);
-  const { state = "parked", limit = 1 } = query;
-  const isState = state === "parked" || states.includes(state);
-  assertOption("list: state", `parked or one of ${states.join(", ")}`, state, isState);
+  checkFilters("list", query);
+  const { limit = 1, newestFirst = false, after = "" } = query;
   const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
   assertOption("list: limit", "an integer from 1, or Infinity", limit, isCount && limit >= 1);
+  checkChoice("list: newestFirst", newestFirst);
+  checkText("list: after", after);
+}
+
+function checkAct(act: Act, which: string | Selection, options: ActOptions): void {
+  assertKnownKeys(act, options, ["by", "dryRun"]);
+  checkText(`${act}: by`, options.by ?? "");
+  checkChoice(`${act}: dryRun`, options.dryRun ?? false);
+  if (typeof which === "string") return;
+  const isSelection = typeof which === "object" && which !== null;
+  assertOption(`${act}: the first argument`, "an id or a selection", which, isSelection);
+  assertKnownKeys(act, which, [...filters, "unchangedSince"]);
+  checkFilters(act, which);
+  if (which.unchangedSince !== undefined) checkDate(`${act}: unchangedSince`, which.unchangedSince);
+  if (filters.some((name) => which[name] !== undefined && which[name] !== "")) return;
+  throw new TypeError(
+    `${act}: give at least one filter of ${filters.join(", ")}; state: "parked" means all parked ones`,
+  );
+}
+
+function checkFilters(whose: string, query: InboxFilters): void {
+  const { state = "parked" } = query;
+  const isState = state === "parked" || states.includes(state);
+  assertOption(`${whose}: state`, `parked or one of ${states.join(", ")}`, state, isState);
   for (const date of ["from", "until"] as const) {
-    if (query[date] !== undefined) checkDate(`list: ${date}`, query[date]);
+    if (query[date] !== undefined) checkDate(`${whose}: ${date}`, query[date]);
   }
-  const { newestFirst = false } = query;
-  const isChoice = typeof newestFirst === "boolean";
-  assertOption("list: newestFirst", "true or false", newestFirst, isChoice);
-  for (const text of ["type", "reportId", "reason", "idPrefix", "after"] as const) {
-    checkText(`list: ${text}`, query[text] ?? "");
+  for (const text of ["type", "reportId", "reason", "idPrefix"] as const) {
+    checkText(`${whose}: ${text}`, query[text] ?? "");
   }
 }
 
@@ -111,6 +148,10 @@ function checkDate(name: string, date: unknown): void {
   // Not by instanceof: it may be of another realm, as in Jest.
   const isDate = Object.prototype.toString.call(date) === "[object Date]";
   assertOption(name, "a valid Date", date, isDate && Number.isFinite(Number(date)));
+}
+
+function checkChoice(name: string, given: unknown): void {
+  assertOption(name, "true or false", given, typeof given === "boolean");
 }
 
 function checkText(name: string, given: unknown): void {

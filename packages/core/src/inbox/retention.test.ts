@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { retentionOf } from "./retention.ts";
+import { noticeMsOf, retentionOf, retentionStep } from "./retention.ts";
+import { newStoredDelivery } from "./stored-delivery.ts";
 
 describe("retentionOf()", () => {
   const dayMs = 86_400_000;
@@ -30,5 +31,53 @@ describe("retentionOf()", () => {
     expect(() => retentionOf("anInbox", given as object)).toThrow(
       new TypeError(`anInbox: ${message}`),
     );
+  });
+});
+
+describe("retentionStep()", () => {
+  const hourMs = 3_600_000;
+  const reason = { code: "no_handler", message: "!" } as const;
+  const delivery = {
+    ...{
+      id: "a",
+      receiver: "reports",
+      receivedAt: 0,
+      arrivedAt: 0,
+      key: null,
+      signature: "s",
+      url: "/",
+    },
+    ...{ context: null, headers: {}, body: new Uint8Array(), ackMs: 1 },
+  };
+
+  it.each([
+    [30 * 24, 72],
+    [6 * 24, 72],
+    [10, 5],
+    [Number.POSITIVE_INFINITY, 72],
+  ])(
+    "a parked one that is kept %i hours is announced half of that before, at most 3 days",
+    (kept, notice) => {
+      const retention = retentionOf("anInbox", { parkedMs: kept * hourMs });
+      expect(noticeMsOf(retention)).toBe(notice * hourMs);
+      const stored = newStoredDelivery(delivery, { to: "held", reason }, null);
+      const after = (hours: number) => retentionStep(stored, retention, hours * hourMs + 1);
+      expect(after(kept - notice - 1)).toBe("keep");
+      if (!Number.isFinite(kept)) return expect(after(1e9)).toBe("keep");
+      expect(after(kept - notice)).toBe("announce");
+      expect(after(10 * kept)).toBe("announce");
+      stored.announcedAt = kept * hourMs;
+      expect(after(kept)).toBe("keep");
+      expect(after(kept + notice - 1)).toBe("keep");
+      return expect(after(kept + notice)).toBe("delete");
+    },
+  );
+
+  it("deletes one without a signature after a day, without an announcement", () => {
+    const arrival = { to: "held", reason, verification: "unsigned" } as const;
+    const stored = newStoredDelivery(delivery, arrival, null);
+    const retention = retentionOf("anInbox");
+    expect(retentionStep(stored, retention, 24 * hourMs)).toBe("keep");
+    expect(retentionStep(stored, retention, 24 * hourMs + 1)).toBe("delete");
   });
 });

@@ -1,5 +1,7 @@
+import { addCounts } from "../lib/add-counts.ts";
 import { assertKnownKeys, assertPositive } from "../lib/validate.ts";
-import { isWaiting } from "./delivery.ts";
+import { isParked, isWaiting, type ReasonCode, type State } from "./delivery.ts";
+import type { Pruned } from "./inbox.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
 /** The option `retention` of every inbox: how long entries are kept, in milliseconds. */
@@ -37,16 +39,64 @@ export interface Retention {
   readonly parkedMs: number;
 }
 
-/** Whether a delivery is kept no longer. */
-export function isOver(
+/** How long before its end, in milliseconds, a parked delivery is announced: 3 days, or half of a shorter retention. */
+export function noticeMsOf({ parkedMs }: Retention): number {
+  return Math.min(3 * dayMs, parkedMs / 2);
+}
+
+/** The next step of retention with a delivery. An unsigned one is deleted without an announcement, after a day. */
+export function retentionStep(
   stored: StoredDelivery,
-  { handledMs, parkedMs }: Retention,
+  retention: Retention,
   now: number,
-): boolean {
-  const { state, changedAt } = stored;
-  if (isWaiting(state)) return false;
-  const short = state === "rejected" || isUnsigned(stored);
-  return now - changedAt > (short ? dayMs : state === "handled" ? handledMs : parkedMs);
+): "keep" | "announce" | "delete" {
+  const { state, changedAt, announcedAt } = stored;
+  if (isWaiting(state)) return "keep";
+  const { handledMs, parkedMs } = retention;
+  const age = now - changedAt;
+  if (!isParked(state) || isUnsigned(stored)) {
+    const isShort = state === "rejected" || isUnsigned(stored);
+    return age > (isShort ? dayMs : handledMs) ? "delete" : "keep";
+  }
+  const noticeMs = noticeMsOf(retention);
+  if (announcedAt === null) return age > parkedMs - noticeMs ? "announce" : "keep";
+  return age > parkedMs && now - announcedAt >= noticeMs ? "delete" : "keep";
+}
+
+/** The parts of a delivery by which it is counted. */
+interface Counted {
+  readonly state: State;
+  readonly reason: { readonly code: ReasonCode } | null;
+}
+
+/** Adds up what a call of `prune` does. */
+export class PruneCount implements Pruned {
+  readonly deleted: Partial<Record<State, number>> = {};
+  readonly parked: Partial<Record<ReasonCode | State, number>> = {};
+  readonly announced: Partial<Record<ReasonCode | State, number>> = {};
+  readonly madeRoom: Partial<Record<ReasonCode | State, number>> = {};
+  noticeMs: number;
+
+  constructor(retention: Retention) {
+    this.noticeMs = noticeMsOf(retention);
+  }
+
+  delete({ state, reason }: Counted, isAnnounced: boolean, number = 1): void {
+    addCounts(this.deleted, { [state]: number });
+    if (isAnnounced) addCounts(this.parked, { [reason?.code ?? state]: number });
+  }
+
+  announce({ state, reason }: Counted, number = 1): void {
+    addCounts(this.announced, { [reason?.code ?? state]: number });
+  }
+
+  addStep({ deleted, parked, announced, madeRoom, noticeMs }: Pruned): void {
+    this.noticeMs = noticeMs;
+    addCounts(this.deleted, deleted);
+    addCounts(this.parked, parked);
+    addCounts(this.announced, announced);
+    addCounts(this.madeRoom, madeRoom);
+  }
 }
 
 /** A day in milliseconds. */

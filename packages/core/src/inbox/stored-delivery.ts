@@ -39,11 +39,16 @@ export interface StoredDelivery {
   sameSignatureAs: string | null;
   lastError: string | null;
   changedAt: number;
-  history: readonly Attempt[];
+  /** When its end was announced: null until then, and for an inbox that keeps this elsewhere. */
+  announcedAt: number | null;
+  history: StoredHistory;
 }
 
+/** The attempts and the acts of people, oldest first. */
+export type StoredHistory = EntryDetails["history"];
+
 const emptyBytes = new Uint8Array();
-const noAttempts: readonly Attempt[] = [];
+const noHistory: StoredHistory = [];
 
 /** Makes the stored form of a new delivery. */
 export function newStoredDelivery(
@@ -80,7 +85,8 @@ export function newStoredDelivery(
     sameSignatureAs,
     lastError: null,
     changedAt: arrivedAt,
-    history: noAttempts,
+    announcedAt: null,
+    history: noHistory,
   };
 }
 

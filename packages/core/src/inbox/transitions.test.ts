@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Arrival, type NewDelivery, type State, states } from "./delivery.ts";
+import type { Arrival, NewDelivery, State } from "./delivery.ts";
 import { newStoredDelivery } from "./stored-delivery.ts";
-import { applyOutcome, assertParked, assertReleasable, reopen } from "./transitions.ts";
+import { applyOutcome, hasten, reopen } from "./transitions.ts";
 
 const body = new TextEncoder().encode("{}");
 const delivery: NewDelivery = {
@@ -41,21 +41,6 @@ describe("applyOutcome()", () => {
 });
 
 describe("a state", () => {
-  const allowed = (check: (one: { id: string; state: State }) => void): State[] =>
-    states.filter((state) => {
-      try {
-        check({ id: "a", state });
-        return true;
-      } catch {
-        return false;
-      }
-    });
-
-  it("is left by release and by discard as the head of the file says", () => {
-    expect(allowed(assertReleasable)).toEqual(["handled", "held", "dead"]);
-    expect(allowed(assertParked)).toEqual(["held", "dead"]);
-  });
-
   it.each<[string, Arrival, State]>([
     ["received, while its signature has no verdict", { to: "held", reason }, "received"],
     [
@@ -65,13 +50,25 @@ describe("a state", () => {
     ],
   ])("is %s after reopen()", (_what, arrival, state) => {
     const stored = newStoredDelivery(delivery, arrival, null);
-    reopen(stored, 5_000);
+    reopen(stored, { now: 5_000, by: "ada" });
     expect(stored).toMatchObject({
       state,
       released: true,
       reason: null,
       attempts: 0,
       dueAt: 5_000,
+      history: [{ at: new Date(5_000), act: "release", by: "ada" }],
     });
+  });
+
+  it("has the last 20 acts of people in its history, beside the attempts", () => {
+    const stored = newStoredDelivery(delivery, { to: "received" }, null);
+    const retry = { to: "retry", afterMs: 9, error: "no", countsAsAttempt: true } as const;
+    for (let at = 0; at < 25; at++) {
+      applyOutcome(stored, retry, at, { now: at, wallOffset: 0 });
+      hasten(stored, { now: at, by: null });
+    }
+    const times = stored.history.map(({ at }) => Number(at));
+    expect(times).toEqual(Array.from({ length: 20 }, (_, index) => [index + 5, index + 5]).flat());
   });
 });

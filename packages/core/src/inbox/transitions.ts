@@ -9,18 +9,22 @@
 //
 // A delivery begins as received, as verified (verify: "before-ack", unsigned tests) or as held (unsigned).
 // Retention deletes handled, held, dead and rejected ones.
-import { ReporthookError } from "../errors.ts";
-import { type Attempt, isParked, type Outcome, type State } from "./delivery.ts";
+import type { ActRecord } from "./act.ts";
+import type { Attempt, Outcome } from "./delivery.ts";
 import { isUnsigned } from "./retention.ts";
+import type { ActQuery } from "./selection.ts";
 import type { StoredDelivery } from "./stored-delivery.ts";
 
-const historyOfStage = 20;
+const historyOfKind = 20;
 
 /** Now, by lived time in milliseconds, and what to add to it for people. */
 export interface LivedMoment {
   readonly now: number;
   readonly wallOffset: number;
 }
+
+/** When a person acts, and who. */
+type ActMoment = Pick<ActQuery, "now" | "wallOffset" | "by">;
 
 /**
  * Applies the outcome of an attempt that began at `startedAt` of lived time. A rejected delivery, and an unsigned one that was handled, keep neither body nor path.
@@ -62,8 +66,9 @@ export function applyOutcome(
   }
 }
 
-/** Reopens a delivery: to be verified while its signature is kept and has no verdict, else to be handled. */
-export function reopen(stored: StoredDelivery, now: number): void {
+/** Reopens a delivery for a person: to be verified while its signature is kept and has no verdict, else to be handled. */
+export function reopen(stored: StoredDelivery, moment: ActMoment): void {
+  const { now } = moment;
   const unverified = stored.verification === null && stored.signature !== null;
   stored.state = unverified ? "received" : "verified";
   stored.stage = unverified ? "verify" : "handle";
@@ -72,61 +77,37 @@ export function reopen(stored: StoredDelivery, now: number): void {
   stored.attempts = 0;
   stored.dueAt = now;
   stored.changedAt = now;
+  stored.announcedAt = null;
   stored.lowPriority = false;
   stored.retryState = null;
+  remember(stored, recordOf("release", moment));
 }
 
-function withRoomFor({ stage }: Attempt, history: StoredDelivery["history"]): readonly Attempt[] {
-  if (history.length < historyOfStage) return history;
-  const ofStage = history.filter((one) => one.stage === stage);
-  return ofStage.length < historyOfStage ? history : history.filter((one) => one !== ofStage[0]);
+/** Makes a waiting delivery due now, for a person. Its attempts continue to count. */
+export function hasten(stored: StoredDelivery, moment: ActMoment): void {
+  stored.dueAt = moment.now;
+  stored.changedAt = moment.now;
+  remember(stored, recordOf("retry", moment));
 }
 
-function remember(stored: StoredDelivery, attempt: Attempt): void {
-  stored.history = [...withRoomFor(attempt, stored.history), attempt];
+function recordOf(act: ActRecord["act"], { now, wallOffset = 0, by }: ActMoment): ActRecord {
+  return { at: new Date(now + wallOffset), act, by };
 }
 
-/** A delivery to release, retry or discard. */
-interface Decided {
-  readonly id: string;
-  readonly state: State;
-  /** Null when it is no longer kept. */
-  readonly body?: Uint8Array | null;
+/** Adds to the history; the oldest of its kind, a stage or the acts of people, makes room. */
+function remember(stored: StoredDelivery, item: Attempt | ActRecord): void {
+  const { history } = stored;
+  const alike = history.length < historyOfKind ? [] : history.filter(isAlike(item));
+  const kept = alike.length < historyOfKind ? history : history.filter((one) => one !== alike[0]);
+  stored.history = [...kept, item];
 }
 
-/** @throws ReporthookError `not_releasable` unless it is held, dead, or handled and its body is kept */
-export function assertReleasable({ id, state, body }: Decided): void {
-  if (state === "handled" && body === null) {
-    throw new ReporthookError(
-      "not_releasable",
-      `Delivery ${id} came without a signature: once it was handled its body is not kept. Send the test again`,
-    );
-  }
-  if (isParked(state) || state === "handled") return;
-  throw new ReporthookError(
-    "not_releasable",
-    `Delivery ${id} is ${state}: only held, dead and handled ones can be released`,
-  );
+function isAlike(item: Attempt | ActRecord): (other: Attempt | ActRecord) => boolean {
+  const kindOf = (one: Attempt | ActRecord): string => (isAttempt(one) ? one.stage : "act");
+  return (other) => kindOf(other) === kindOf(item);
 }
 
-/** @throws ReporthookError `not_parked` unless it is held or dead */
-export function assertParked({ id, state }: Decided): void {
-  if (isParked(state)) return;
-  throw new ReporthookError(
-    "not_parked",
-    `Delivery ${id} is ${state}: only held and dead ones can be discarded`,
-  );
-}
-
-/** The error `not_releasable` of a retry of a delivery that does not wait for one. */
-export function notWaiting(id: string): ReporthookError {
-  return new ReporthookError(
-    "not_releasable",
-    `Delivery ${id} is not waiting for a retry: only waiting deliveries can be retried`,
-  );
-}
-
-/** The error `not_found`. */
-export function notFound(id: string): ReporthookError {
-  return new ReporthookError("not_found", `No delivery with the id ${id}`);
+/** Whether an item of a history is an attempt, not the act of a person. */
+export function isAttempt(item: Attempt | ActRecord): item is Attempt {
+  return "stage" in item;
 }

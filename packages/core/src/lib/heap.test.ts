@@ -54,4 +54,21 @@ describe("Heap", () => {
       }),
     );
   });
+
+  it("removeAll() takes these out, and leaves the others in their order", () => {
+    const ranks = fc.array(fc.integer({ min: 0, max: 9 }));
+    fc.assert(
+      fc.property(ranks, fc.array(fc.nat({ max: 20 })), (all, picks) => {
+        const heap = new Heap<number>();
+        for (const [index, rank] of all.entries()) heap.push(rank, index);
+        const chosen = new Set(picks);
+        const inside = [...all.keys()].filter((index) => chosen.has(index));
+        expect(heap.removeAll(chosen).sort((a, b) => a - b)).toEqual(inside);
+        expect(heap.removeAll(chosen)).toEqual([]);
+        const others = [...all.keys()].filter((index) => !chosen.has(index));
+        const sorted = others.sort((a, b) => (all[a] ?? 0) - (all[b] ?? 0));
+        expect(others.map(() => heap.pop())).toEqual(sorted);
+      }),
+    );
+  });
 });

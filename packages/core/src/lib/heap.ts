@@ -30,6 +30,19 @@ export class Heap<T> {
     return at !== -1;
   }
 
+  /** Takes all of these out in one pass; returns those that were in here. */
+  removeAll(values: ReadonlySet<T>): T[] {
+    const all = this.#values.splice(0);
+    const [ranks, orders] = [this.#ranks.splice(0), this.#orders.splice(0)];
+    return all.filter((value, at) => {
+      if (values.has(value)) return true;
+      this.#ranks.push(ranks[at] ?? 0);
+      this.#orders.push(orders[at] ?? 0);
+      this.#up(this.#values.push(value) - 1);
+      return false;
+    });
+  }
+
   pop(): T | undefined {
     const first = this.#values[0];
     if (this.size > 0) this.#takeOut(0);

@@ -52,6 +52,8 @@ export class ParkedFor {
   fresh = 0;
   /** How many were parked in all. */
   added = 0;
+  /** How many retention has deleted since the alert began. */
+  deleted = 0;
 
   constructor(windowMs: number, threshold: number) {
     this.#windowMs = windowMs;
@@ -87,7 +89,10 @@ export class ParkedFor {
 
   sent(due: Exclude<Due, null>, now: number, count: number): void {
     this.#told = due === "firing";
-    if (!this.#told) return;
+    if (!this.#told) {
+      this.deleted = 0;
+      return;
+    }
     this.#toldAt = now;
     this.fresh -= count;
   }

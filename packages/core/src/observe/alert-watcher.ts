@@ -1,5 +1,6 @@
 import type { Outcome, ReasonCode } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
+import type { ReasonCounts } from "../inbox/selection.ts";
 import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
@@ -85,6 +86,10 @@ export class AlertWatcher implements Watcher {
     this.#lookIn(soonMs);
   }
 
+  deleted(parked: ReasonCounts): void {
+    for (const [reason, topic] of this.#parked) topic.deleted += parked[reason] ?? 0;
+  }
+
   async end(): Promise<void> {
     const { clock } = this.#watched;
     this.#ended = true;
@@ -148,8 +153,9 @@ export class AlertWatcher implements Watcher {
   #tell(): Promise<void> {
     this.#telling = this.#telling.then(async () => {
       for (const [reason, topic] of this.#parked) {
-        const { fresh, since } = topic;
-        await this.#tellOf("parked", reason, since, fresh, topic);
+        const { deleted, fresh, since } = topic;
+        const count = topic.due(this.#watched.clock.now()) === "resolved" ? deleted : fresh;
+        await this.#tellOf("parked", reason, since, count, topic);
       }
       for (const [kind, topic] of this.#ended ? [] : this.#lasting) {
         await this.#tellOf(kind, null, topic.since, this.#seen.count, topic);

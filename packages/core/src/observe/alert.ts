@@ -24,7 +24,7 @@ export interface Alert {
 export interface AlertFacts extends Pick<Alert, "kind" | "state" | "receiver" | "reason"> {
   readonly since: number;
   readonly now: number;
-  /** How many deliveries were parked, or wait. */
+  /** How many deliveries were parked, or wait; at the end of `parked`, how many retention has deleted. */
   readonly count: number;
   /** Age of the oldest waiting delivery, in milliseconds. */
   readonly oldestMs: number;
@@ -36,7 +36,9 @@ export interface AlertFacts extends Pick<Alert, "kind" | "state" | "receiver" | 
 export function alertOf(told: AlertFacts): Alert {
   const { kind, state, receiver, reason, since, now } = told;
   const [first, second] = state === "firing" ? firing(told) : [over(told), ""];
-  const after = state === "firing" ? "" : `resolved after ${duration(now - since)}: `;
+  const isDeleted = kind === "parked" && state === "resolved" && told.count > 0;
+  const end = isDeleted ? "deleted" : "resolved";
+  const after = state === "firing" ? "" : `${end} after ${duration(now - since)}: `;
   const title = `${receiver}: ${after}${first}.`;
   const text = second === "" ? title : `${title} ${second}`;
   return { kind, state, receiver, reason, since: new Date(since), title, text };
@@ -60,6 +62,9 @@ function firing({ kind, reason, count, oldestMs, error }: AlertFacts): [string, 
 }
 
 function over({ kind, reason, count }: AlertFacts): string {
+  if (kind === "parked" && count > 0) {
+    return `${deliveries(count, "was", "were")} parked as ${reason} until the end of the retention`;
+  }
   if (kind === "parked") return `no delivery is parked as ${reason} any more`;
   if (kind === "refused") return "the service accepts the API key again";
   if (kind === "backlog") return deliveries(count, "waits", "wait");

@@ -75,6 +75,24 @@ describe("alerts() about what is parked", () => {
     expect(sent.length).toBe(2);
   });
 
+  it("alerts() tells what retention has deleted as deleted, not as resolved", async () => {
+    const inbox = memoryInbox({ retention: { parkedMs: 10 * minute } });
+    const { sent, park, pass, receiver } = watched({}, { inbox });
+    for (let count = 0; count < 3; count++) await park();
+    await pass(minute);
+    expect(sent).toHaveLength(1);
+    await receiver.inbox.discard({ state: "parked", idPrefix: await park() });
+    for (let passed = 0; passed < 16; passed++) {
+      await pass(minute);
+      await receiver.inbox.counts();
+    }
+    await pass(minute);
+    expect(sent.at(-1)).toMatchObject({ kind: "parked", state: "resolved" });
+    expect(sent.at(-1)?.text).toMatch(
+      /^reports: deleted after \d+ min: 3 deliveries were parked as do_not_retry until the end of the retention\.$/,
+    );
+  });
+
   it("alerts() counts what is parked within a window, and tells it at the end", async () => {
     const { sent, park, pass } = watched({ windowMs: 10 * minute });
     await park();

@@ -3,6 +3,7 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
+import type { ReasonCounts } from "../inbox/selection.ts";
 
 /** The key under which `createReceiver` takes an {@link Instrument}: for telemetry, no option of apps. */
 export const instrumentation: unique symbol = Symbol.for("reporthook.instrumentation");
@@ -29,6 +30,8 @@ export interface Instrumentation {
   handle(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
   /** Called with the outcome of a stage. */
   settled(job: Job, outcome: Outcome): void;
+  /** Called with the number of parked deliveries that retention has deleted, by reason. */
+  deleted(parked: ReasonCounts): void;
   /** The receiver is closed. */
   end(): void;
 }

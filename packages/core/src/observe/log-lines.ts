@@ -1,5 +1,7 @@
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
+import type { Pruned } from "../inbox/inbox.ts";
+import { sumOf } from "../lib/add-counts.ts";
 import type { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../lib/log.ts";
 import { errField } from "../lib/thrown.ts";
@@ -41,6 +43,23 @@ export function logOutcome(logger: Logger, keeps: boolean, job: Job, outcome: Ou
     const { code: reason, message: why } = outcome.reason;
     const fields = { id, reason, why, attempt, ...errorFields(outcome) };
     logger.warn(fields, outcome.to === "held" ? messages.held : messages.dead);
+  }
+}
+
+/** Writes the lines of what retention did at `now` with parked deliveries. */
+export function logPruned(logger: Logger, pruned: Pruned, now: number): void {
+  const { announced, parked, madeRoom, noticeMs } = pruned;
+  if (sumOf(announced) > 0) {
+    const deletedFrom = new Date(now + noticeMs).toISOString();
+    const look = "npx reporthook inbox list --state parked";
+    const fields = { count: sumOf(announced), reasons: announced, deletedFrom, look };
+    logger.warn(fields, messages.parkedExpiring);
+  }
+  if (sumOf(parked) > 0) {
+    logger.warn({ count: sumOf(parked), reasons: parked }, messages.parkedDeleted);
+  }
+  if (sumOf(madeRoom) > 0) {
+    logger.error({ count: sumOf(madeRoom), reasons: madeRoom }, messages.parkedMadeRoom);
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Arrival, Entry, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import type { Pruned } from "../inbox/inbox.ts";
 import { entryOf, jobAt, newStoredDelivery } from "../inbox/stored-delivery.ts";
+import { sumOf } from "../lib/add-counts.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
 import { callHook, notifyHooks, type Observe } from "./hooks.ts";
 import type { Instrumentation } from "./instrumentation.ts";
-import { logOutcome } from "./log-lines.ts";
+import { logOutcome, logPruned } from "./log-lines.ts";
 import type { Watched, Watcher } from "./watcher.ts";
 
 /** The options of {@link Reporter}. */
@@ -55,6 +57,14 @@ export class Reporter {
     notifyHooks(this.#hooks, job, outcome, clock, this.unexpected);
     logOutcome(logger, ack === "stored", job, outcome);
     this.#ended(job, outcome);
+  }
+
+  /** Reports what retention did at `now`. */
+  pruned(pruned: Pruned, now: number): void {
+    logPruned(this.#options.logger, pruned, now);
+    if (sumOf(pruned.parked) === 0) return;
+    this.#instrumentation?.deleted(pruned.parked);
+    this.#watcher?.deleted(pruned.parked);
   }
 
   #ended(job: Job, outcome: Outcome): void {

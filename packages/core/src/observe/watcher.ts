@@ -1,6 +1,7 @@
 import type { Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import type { ReasonCounts } from "../inbox/selection.ts";
 import type { ReceiverClock } from "../lib/lived-clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
@@ -31,6 +32,8 @@ export interface Watcher {
   begin(): void;
   /** Called with the outcome of a stage. */
   settled(outcome: Outcome): void;
+  /** Called with the number of parked deliveries that retention has deleted, by reason. */
+  deleted(parked: ReasonCounts): void;
   /** Called when the work has ended; resolves when the last messages are sent, or after 2 seconds. */
   end(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { actOn } from "../inbox/acting.ts";
 import type { Job, Outcome } from "../inbox/delivery.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
@@ -50,6 +51,7 @@ export class LastAttempts {
     this.#hurried.add(id);
     const { clock, inbox, name } = this.#settings;
     // It may have begun in the meantime, or be gone.
-    await inbox.release({ receiver: name, retry: id, now: clock.now() }).catch(() => {});
+    const query = { act: "retry", id, receiver: name, now: clock.now(), by: null } as const;
+    await actOn(inbox, query).catch(() => {});
   }
 }

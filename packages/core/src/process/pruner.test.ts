@@ -1,12 +1,16 @@
 import { expect, it, vi } from "vitest";
+import type { Pruned } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { Pruner } from "./pruner.ts";
 
+const retention = { handledMs: 1, parkedMs: 6 };
+
 function make(
   ack: "stored" | "handled" = "stored",
-  prune = async (_now: Date): Promise<number> => 0,
+  prune = async (_now: Date): Promise<Pruned> => new PruneCount(retention),
 ) {
   const clock = manualClock();
   const pruned: number[] = [];
@@ -19,8 +23,9 @@ function make(
   const logger = { warn: vi.fn(), error: vi.fn() };
   const time = { isYoung: false, retentionNow: 5 };
   const redact = (text: string): string => text.replaceAll("canary", "[api key]");
-  const pruner = new Pruner({ ack, redact, clock, time, inbox, logger });
-  return { pruner, clock, time, pruned, logger };
+  const reporter = { pruned: vi.fn() };
+  const pruner = new Pruner({ ack, redact, clock, time, inbox, logger }, reporter);
+  return { pruner, clock, time, pruned, reporter, logger };
 }
 
 it("prunes by lived time, at most once a minute, or as often as it is told", async () => {
@@ -74,4 +79,11 @@ it("logs a failure without the key, once a minute, and none once it is stopped",
   });
   await late.pruner.prune();
   expect(late.logger.error).not.toHaveBeenCalled();
+});
+
+it("reports what retention did", async () => {
+  const result = new PruneCount(retention);
+  const { pruner, reporter, time } = make("stored", async () => result);
+  await pruner.prune();
+  expect(reporter.pruned.mock.calls).toEqual([[result, time.retentionNow]]);
 });

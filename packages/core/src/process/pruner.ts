@@ -2,6 +2,7 @@ import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Timekeeper } from "../lib/timekeeper.ts";
 import { messages } from "../log-messages.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of {@link Pruner}. */
@@ -13,12 +14,14 @@ interface PrunerOptions
 /** Prunes the inbox. */
 export class Pruner {
   readonly #settings: PrunerOptions;
+  readonly #reporter: Pick<Reporter, "pruned">;
   readonly #failed: Logger["error"];
   #prunedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  constructor(settings: PrunerOptions) {
+  constructor(settings: PrunerOptions, reporter: Pick<Reporter, "pruned">) {
     this.#settings = settings;
+    this.#reporter = reporter;
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
   }
 
@@ -36,7 +39,7 @@ export class Pruner {
   async #prune(now: number): Promise<void> {
     const { redact, inbox } = this.#settings;
     try {
-      await inbox.prune(new Date(now));
+      this.#reporter.pruned(await inbox.prune(new Date(now)), now);
     } catch (error) {
       if (this.#stopped) return;
       const fields = { error: describe(error, redact) };

@@ -3,16 +3,18 @@ import { gate, setUp, turns, turnUntil } from "../../test-support/receiver-setup
 import { DoNotRetry } from "../errors.ts";
 import type { ConsumeOptions, Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 
+const nothing = new PruneCount({ handledMs: 1, parkedMs: 1 });
 const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), methods);
 
 const hourMs = 3_600_000;
 
 describe("pruning", () => {
   it("is done an hour after the start, and then once a minute at most, when something is going on", async () => {
-    const prune = vi.fn(async (_now: Date) => 0);
+    const prune = vi.fn(async (_now: Date) => nothing);
     const clock = manualClock();
     const { receiver, send } = setUp({ inbox: inboxWith({ prune }), clock });
     const began = clock.now();
@@ -37,7 +39,7 @@ describe("pruning", () => {
   });
 
   it("is not done before the inbox is open, nor once the receiver is closed", async () => {
-    const prune = vi.fn(async () => 0);
+    const prune = vi.fn(async () => nothing);
     const opened = gate();
     const inbox = inboxWith({ prune, open: () => opened.opened });
     const { receiver, send, emulator } = setUp({ inbox });
@@ -293,7 +295,7 @@ describe("start() by hand", () => {
 
 describe('ack: "handled"', () => {
   it("opens no inbox, and parks nothing", async () => {
-    const prune = vi.fn(async () => 0);
+    const prune = vi.fn(async () => nothing);
     const inbox = inboxWith({ prune });
     const { receiver, send, observed, lines } = setUp({ ack: "handled", inbox });
     receiver.on("*", () => {

@@ -1,5 +1,12 @@
-import type { EntryDetails, EventType, InboxQuery, ReasonCode, State } from "@reporthook/core";
-import { states } from "@reporthook/core/store";
+import type {
+  EntryDetails,
+  EventType,
+  InboxQuery,
+  ReasonCode,
+  State,
+  Summary,
+} from "@reporthook/core";
+import { isAttempt, states } from "@reporthook/core/store";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
 import type { Source } from "./source.ts";
@@ -43,7 +50,7 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
   const summed = throttle(() =>
     inbox.summary({ from: new Date(Date.now() - hourMs), until: new Date() }),
   );
-  const parkedNow = throttle(async () => (await inbox.summary(noTime)).parked);
+  const parkedNow = throttle(() => inbox.summary(noTime));
   const totalOf = createTotals(inbox, parkedNow);
   const told = (view: object): string => JSON.stringify({ receiver, ...view });
   const errorsNow = throttle(async () => {
@@ -58,7 +65,7 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
     async overview() {
       const { ready, inbox: state, service, counts } = await health();
       if (!state.ok) return told({ ...nothing, inbox: state, service });
-      const [{ parked, oldest, minutes }, errors, stuck, ...waiting] = await Promise.all([
+      const [sum, errors, stuck, ...waiting] = await Promise.all([
         summed(),
         errorsNow(),
         inbox.list({ state: "parked", newestFirst: true, limit: stuckLength }),
@@ -69,7 +76,7 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
         some.filter(({ lastError }) => lastError !== null).slice(0, stuckLength),
       );
       const shown = [...stuck, ...failing];
-      const numbers = { ready, inbox: state, service, counts, oldest, parked, errors, minutes };
+      const numbers = { ready, inbox: state, service, counts, ...sum, errors };
       return told({ ...numbers, stuck: shown.map(redactEntry) });
     },
     list(query) {
@@ -78,11 +85,12 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
       return async () => {
         const found = await inbox.list({ ...asked, newestFirst: true, limit: length + 1 });
         const total = await totalOf(asked);
+        const { parkedChangedAt } = await parkedNow();
         const { reason } = asked;
         const isCounted = reason !== undefined && total !== null;
         const errors = isCounted ? ((await errorsNow())[reason] ?? []) : [];
         const entries = found.slice(0, length).map(redactEntry);
-        return told({ entries, more: found.length > length, total, errors });
+        return told({ entries, more: found.length > length, total, parkedChangedAt, errors });
       };
     },
     one(id) {
@@ -106,12 +114,14 @@ export function createViews({ inbox, health, name: receiver = "reports" }: Sourc
 /** Makes what tells how many fit a query; null where the inbox does not count that. */
 function createTotals(
   inbox: Source["inbox"],
-  parkedNow: () => Promise<WireOverview["parked"]>,
+  parkedNow: () => Promise<Summary>,
 ): (query: ListQuery) => Promise<number | null> {
   const countsNow = throttle(() => inbox.counts());
   return async ({ state, reason, ...others }) => {
     if (Object.keys(others).length > 0) return null;
-    if (reason !== undefined) return state === "parked" ? ((await parkedNow())[reason] ?? 0) : null;
+    if (reason !== undefined) {
+      return state === "parked" ? ((await parkedNow()).parked[reason] ?? 0) : null;
+    }
     const counts = await countsNow();
     if (state === "parked") return counts.held + counts.dead;
     if (state !== undefined) return counts[state];
@@ -124,6 +134,7 @@ const nothing: Omit<WireOverview, "viewer" | "receiver" | "inbox" | "service"> =
   counts: { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 },
   oldest: { received: null, verified: null, handled: null, held: null, rejected: null, dead: null },
   parked: {},
+  parkedChangedAt: null,
   errors: {},
   stuck: [],
   minutes: [],
@@ -174,7 +185,9 @@ function deliveryOf(details: EntryDetails, body: WireDelivery["body"]): unknown 
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, redactText(value)]),
     ),
-    history: history.map((attempt) => ({ ...attempt, error: redactError(attempt.error) })),
+    history: history.map((item) =>
+      isAttempt(item) ? { ...item, error: redactError(item.error) } : item,
+    ),
     body,
   };
 }

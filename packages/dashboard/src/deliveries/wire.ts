@@ -54,6 +54,8 @@ export interface WireList extends WireView {
   readonly more: boolean;
   /** How many fit; null where the inbox does not count that. */
   readonly total: number | null;
+  /** When a parked one changed last, as they were counted; null without any. */
+  readonly parkedChangedAt: string | null;
   /** The three most frequent errors of all that are parked for the reason asked for. */
   readonly errors: readonly CommonError[];
 }
@@ -72,6 +74,8 @@ export interface WireOverview extends WireView {
   readonly counts: Counts;
   readonly oldest: Readonly<Record<State, string | null>>;
   readonly parked: Readonly<Partial<Record<ReasonCode, number>>>;
+  /** When a parked one changed last, as they were counted; null without any. */
+  readonly parkedChangedAt: string | null;
   /** The three most frequent errors of each reason, among the newest that are parked for it. */
   readonly errors: Readonly<Partial<Record<ReasonCode, readonly CommonError[]>>>;
   /** The newest that are parked, and the oldest of those whose last try failed. */
@@ -84,11 +88,8 @@ export interface WireOverview extends WireView {
   }[];
 }
 
-/** The maximum number of deliveries discarded at a time. */
-export const maxDiscarded = 1_000;
-
 /** The answer to an action. */
 export interface WireDone {
-  /** The number of deliveries that were released, discarded or retried. */
+  /** The number of deliveries that were released, discarded or retried: those that were as they had been shown. */
   readonly done: number;
 }

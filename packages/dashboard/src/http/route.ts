@@ -1,3 +1,5 @@
+import type { Act } from "@reporthook/core";
+
 /** The target of a request. Only the end of the path counts: it may begin with anything. */
 export type RouteMatch =
   | { readonly page: true }
@@ -9,8 +11,8 @@ export type RouteMatch =
   | { readonly view: "list"; readonly query: URLSearchParams }
   | { readonly view: "one"; readonly id: string }
   | { readonly bodyOf: string }
-  | { readonly action: "release" | "retry" | "discard"; readonly id: string }
-  | { readonly action: "release" | "discard"; readonly reason: string; readonly most: number };
+  /** On one delivery by its id, or on all that are parked for a reason; `query` says how they were shown. */
+  | { readonly action: Act; readonly id: string | null; readonly query: URLSearchParams };
 
 const one = /\/api\/deliveries\/([^/]+)$/;
 const body = /\/api\/deliveries\/([0-9a-z]{1,64})\/body$/;
@@ -30,12 +32,9 @@ export function matchRoute(request: Request): RouteMatch | null {
   const bodyOf = body.exec(pathname)?.[1];
   if (bodyOf !== undefined) return { bodyOf };
   const [, to, what] = action.exec(pathname) ?? [];
-  if (to !== undefined) return { action: what as "release" | "retry" | "discard", id: to };
-  const all = ofReason.exec(pathname)?.[1] as "release" | "discard" | undefined;
-  if (all !== undefined) {
-    const most = Math.floor(Number(query.get("most"))) || 0;
-    return { action: all, reason: query.get("reason") ?? "", most };
-  }
+  if (to !== undefined) return { action: what as Act, id: to, query };
+  const all = ofReason.exec(pathname)?.[1];
+  if (all !== undefined) return { action: all as Act, id: null, query };
   if (pathname.endsWith("/")) return { page: true };
   const last = pathname.slice(pathname.lastIndexOf("/") + 1);
   return last.includes(".") ? null : { moved: `./${last}/${search}` };

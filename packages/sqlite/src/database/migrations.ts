@@ -113,6 +113,14 @@ export const migrations: readonly string[] = [
   `,
   // The number and the host of its process, for people.
   "ALTER TABLE owner ADD COLUMN process TEXT",
+  // When the end of a parked delivery was announced: only read in the class 6 of kept_as. How long the app keeps deliveries.
+  `
+  ALTER TABLE delivery ADD COLUMN announced_at INTEGER;
+  CREATE TABLE retention (
+    handled_ms REAL NOT NULL,
+    parked_ms REAL NOT NULL
+  );
+  `,
 ];
 
 /**

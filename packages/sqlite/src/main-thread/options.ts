@@ -11,9 +11,12 @@ export interface SqliteInboxOptions {
    * A module with SQLite: `"node:sqlite"`, `"libsql"` or `"better-sqlite3"`. Default: the first available one of the first two.
    */
   readonly driver?: string | undefined;
-  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
+  /**
+   * How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. It is written into the file, where tools
+   * find it; of several apps the last to open the file decides.
+   */
   readonly retention?: RetentionOptions | undefined;
-  /** Whether a file may be created or migrated: true. A tool that only reads passes false. */
+  /** Whether a file may be created or migrated: true. A tool passes false: it then keeps to the retention in the file. */
   readonly migrate?: boolean | undefined;
 }
 

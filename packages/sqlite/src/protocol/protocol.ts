@@ -1,4 +1,12 @@
-import type { InboxQuery, ReleaseQuery, Stage, SummaryQuery, TimeMark } from "@reporthook/core";
+import type {
+  ActQuery,
+  ActStep,
+  InboxQuery,
+  Pruned,
+  Stage,
+  SummaryQuery,
+  TimeMark,
+} from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
 import type { Changes } from "./row.ts";
@@ -7,7 +15,7 @@ import type { Changes } from "./row.ts";
 export const leaseLostAfterMs: number = 5_000;
 /** The time between two heartbeats of a worker that holds leases, in milliseconds. */
 export const heartbeatMs: number = 1_000;
-/** The maximum number of deliveries that one call releases or prunes: its transaction blocks all others. */
+/** The maximum number of deliveries that one call acts on or prunes: its transaction blocks all others. */
 export const rowsPerStep: number = 500;
 
 /** The options of an inbox, checked. */
@@ -16,6 +24,7 @@ export interface StoreOptions {
   /** The file of its module, which only the main thread looks for, or the name of a built-in one. */
   readonly driver: string;
   readonly migrate: boolean;
+  /** Written into the file, unless it may not be changed. */
   readonly retention: Retention;
 }
 
@@ -91,10 +100,9 @@ export type ThreadCall =
   | { readonly ask: "list"; readonly query: InboxQuery }
   | { readonly ask: "summary"; readonly query: SummaryQuery }
   | { readonly ask: "oldestWaiting"; readonly receiver: string }
-  /** Releases one step of those parked for a reason, with ids beyond `after`. */
-  | { readonly ask: "release"; readonly query: ReleaseQuery; readonly after: string }
-  | { readonly ask: "discard"; readonly id: string; readonly receiver: string | undefined }
-  | { readonly ask: "prune"; readonly now: number }
+  /** One step of an act, on entries with ids beyond `after`. */
+  | { readonly ask: "act"; readonly query: ActQuery; readonly after: string }
+  | { readonly ask: "prune"; readonly now: number; readonly dryRun: boolean }
   | { readonly ask: "keepTime"; readonly mark: TimeMark };
 
 /** A message to the thread: everything requested in one tick. */
@@ -126,14 +134,13 @@ export type CompletionResult = boolean | ThreadFailure;
 
 /** The result of one step of pruning. */
 export interface PruneStep {
-  readonly pruned: number;
+  readonly pruned: Pruned;
   readonly more: boolean;
 }
 
-/** The result of one step of a release, with the last id that it released. */
-export interface ReleaseStep {
-  readonly released: number;
-  readonly last: string;
+/** The result of one step of an act, with the last id that it looked at; null at the end. */
+export interface StepOfAct extends ActStep {
+  readonly last: string | null;
 }
 
 /** The result of a call. */

@@ -1,4 +1,5 @@
 import type {
+  ActRecord,
   Attempt,
   Entry,
   KeptHeaders,
@@ -9,8 +10,10 @@ import type {
 } from "@reporthook/core";
 import {
   attemptOutcome,
+  isAttempt,
   isUnsigned,
   type StoredDelivery,
+  type StoredHistory,
   states,
   timeOf,
 } from "@reporthook/core/store";
@@ -82,7 +85,10 @@ export function dropsBody(changes: Changes): boolean {
   return stored === retentionClass.rejected || stored === retentionClass.unsignedHandled;
 }
 
-/** The retention of a delivery at the end of its way: an index of the times in maintenance.ts. `unsigned` is held. */
+/**
+ * The retention of a delivery at the end of its way. `unsigned` is held; `announced` is a parked one whose end was announced: a
+ * change of the delivery ends that.
+ */
 export const retentionClass = {
   rejected: 0,
   unsigned: 1,
@@ -90,14 +96,18 @@ export const retentionClass = {
   parked: 3,
   unsignedHandled: 4,
   unsignedDead: 5,
+  announced: 6,
 } as const;
 
 type StoredAttempt = [Attempt["stage"], at: number, ms: number, outcome: string, Attempt["error"]];
+type StoredAct = [ActRecord["act"], at: number, ActRecord["by"]];
 
-function historyText(history: StoredDelivery["history"]): string | null {
-  const stored = history.map(
-    ({ stage, at, ms, outcome, error }): StoredAttempt => [stage, at.getTime(), ms, outcome, error],
-  );
+function historyText(history: StoredHistory): string | null {
+  const stored = history.map((item): StoredAttempt | StoredAct => {
+    const at = item.at.getTime();
+    if (!isAttempt(item)) return [item.act, at, item.by];
+    return [item.stage, at, item.ms, item.outcome, item.error];
+  });
   return stored.length === 0 ? null : JSON.stringify(stored);
 }
 
@@ -153,6 +163,7 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
     changedAt: Number(row["changed_at"] ?? row["arrived_at"]),
+    announcedAt: null,
     history: historyOf(text("history")),
   };
 }
@@ -162,11 +173,15 @@ function reasonOf(row: Row): Reason | null {
   return code === null ? null : { code, message: String(row["reason_message"]) };
 }
 
-function historyOf(json: string | null): StoredDelivery["history"] {
-  const attempts = parsed(json);
-  if (!Array.isArray(attempts)) return [];
-  return attempts.filter(Array.isArray).map((attempt) => {
-    const [stage, at, ms, outcome, error] = attempt as StoredAttempt;
+function historyOf(json: string | null): StoredHistory {
+  const items = parsed(json);
+  if (!Array.isArray(items)) return [];
+  return items.filter(Array.isArray).map((item) => {
+    if (item.length === 3) {
+      const [act, at, by] = item as StoredAct;
+      return { at: new Date(at), act, by };
+    }
+    const [stage, at, ms, outcome, error] = item as StoredAttempt;
     return { stage, at: new Date(at), ms, outcome: attemptOutcome(outcome), error };
   });
 }

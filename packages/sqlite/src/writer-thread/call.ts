@@ -28,13 +28,11 @@ export function carryOut(call: ThreadCall, callees: Callees): unknown {
       return query.summary(call.query);
     case "oldestWaiting":
       return query.oldestWaiting(call.receiver);
-    case "release":
+    case "act":
       claimer.invalidate();
-      return admin.release(call.query, call.after);
-    case "discard":
-      return admin.discard(call.id, call.receiver);
+      return admin.act(call.query, call.after);
     case "prune":
-      return maintenance.prune(call.now);
+      return call.dryRun ? maintenance.foresee(call.now) : maintenance.prune(call.now);
     case "keepTime":
       return callees.lived.keep(call.mark);
     case "health":

@@ -48,7 +48,7 @@ function open(
   const writer = new Writer(
     database,
     new FileGuard(path, null, undefined, stat),
-    { path, retention, pulse },
+    { path, retention, migrate: true, pulse, descriptor: null },
     () => time.ms,
   );
   const nothing = {
@@ -302,7 +302,8 @@ describe("Writer", () => {
     expect(writer.counts.get("a")).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
 
     // Released, it has five starts again.
-    commit({ calls: [{ ask: "release", query: { receiver: "a", id: "1", now }, after: "" }] });
+    const query = { act: "release", receiver: "a", id: "1", now, by: null } as const;
+    commit({ calls: [{ ask: "act", query, after: "" }] });
     expect(idsOf(commit({ consumers: [consumer(1)] }))).toEqual(["1"]);
     const later = { ms: 0 };
     const next = open(path, later);

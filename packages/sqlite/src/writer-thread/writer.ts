@@ -55,7 +55,7 @@ export class Writer {
   constructor(
     database: Database,
     file: FileGuard,
-    { path, retention, pulse }: Pick<ThreadOptions, "path" | "retention" | "pulse">,
+    { path, retention, migrate, pulse }: Omit<ThreadOptions, "driver">,
     monotonic: () => number = () => performance.now(),
   ) {
     this.#database = database;
@@ -65,13 +65,14 @@ export class Writer {
     this.#pulse = new MainThreadPulse(pulse);
     const leases = new Leases(database, this.#pulse, monotonic);
     const claimer = new Claimer(new Queue(database), leases, deliveries.tables.receivers);
-    const maintenance = new Maintenance(deliveries, retention);
+    const maintenance = new Maintenance(deliveries, migrate ? retention : null);
     this.#deliveries = deliveries;
     this.#leases = leases;
     this.#claimer = claimer;
     this.#maintenance = maintenance;
     const lived = new Lived(database);
-    const [admin, query] = [new Admin(deliveries, lived), new Query(deliveries, lived)];
+    const query = new Query(deliveries, lived);
+    const admin = new Admin(deliveries, query, lived);
     const probe = (): void => this.#probe();
     this.#callees = { admin, query, maintenance, claimer, lived, probe };
     this.#transactions = new Transactions(deliveries, leases, file, () =>

@@ -45,6 +45,24 @@ describe("memoryInbox", () => {
     expect(await inbox.get(second)).toBeNull();
   });
 
+  it("parked ones take at most half of maxBytes: the oldest make room, and prune() tells how many", async () => {
+    const { inbox, clock, put, work } = fixture({ maxBytes: 200 });
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count++) {
+      ids.push(await put({ body: "x".repeat(40) }));
+      await work("verify", valid);
+      await work("handle", endedAs("dead", count < 1 ? "attempts_used_up" : "do_not_retry"));
+    }
+    expect((await inbox.list()).map(({ id }) => id)).toEqual(ids.slice(2));
+    const told = { attempts_used_up: 1, do_not_retry: 1 };
+    const now = new Date(clock.now());
+    expect(await inbox.prune(now)).toMatchObject({ deleted: {}, madeRoom: told });
+    expect(await inbox.prune(now)).toMatchObject({ madeRoom: {} });
+    await put({ body: "x".repeat(100) });
+    await expect(put({ body: "x".repeat(40) })).rejects.toMatchObject({ code: "overloaded" });
+    expect((await inbox.counts()).dead).toBe(2);
+  });
+
   it("add() counts long addresses, signatures and headers, and rejected ones keep none of them", async () => {
     const { inbox, make, add, work } = fixture({ maxBytes: 10_000 });
     const long = (number: number) =>
@@ -243,7 +261,7 @@ describe("memoryInbox", () => {
     const maxBytes = 300;
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
-        const { inbox, clock, make, add, consume, end } = fixture({ maxBytes });
+        const { inbox, act, clock, make, add, consume, end } = fixture({ maxBytes });
         const errors: unknown[] = [];
         const tolerated = (error: { code?: unknown }): void => void errors.push(error.code);
         const run = async (stage: "verify" | "handle", step: Step, stop: "stop" | "abort") => {
@@ -284,13 +302,11 @@ describe("memoryInbox", () => {
           else if (operation.do === "abort") {
             await run(operation.stage, () => new Promise<Outcome>(() => {}), "abort");
           } else if (operation.do === "release") {
-            await inbox
-              .release({ receiver: "a", id: chosen(operation.pick), now })
-              .catch(tolerated);
+            await act("release", chosen(operation.pick)).catch(tolerated);
           } else if (operation.do === "discard") {
-            await inbox.discard(chosen(operation.pick)).catch(tolerated);
+            await act("discard", chosen(operation.pick)).catch(tolerated);
           } else if (operation.do === "releaseAll") {
-            await inbox.release({ receiver: "a", reason: "no_handler", now });
+            await act("release", { reason: "no_handler" });
           } else if (operation.do === "wait") clock.advance(operation.ms);
           else await inbox.prune(new Date(now));
 
@@ -309,6 +325,9 @@ describe("memoryInbox", () => {
           });
           const bytes = details.reduce((sum, one) => sum + (one?.body?.length ?? 0), 0);
           expect(bytes).toBeLessThanOrEqual(maxBytes);
+          const parked = details.filter((one) => one?.state === "held" || one?.state === "dead");
+          const parkedBytes = parked.reduce((sum, one) => sum + (one?.body?.length ?? 0), 0);
+          expect(parkedBytes).toBeLessThanOrEqual(maxBytes / 2);
         }
         expect(errors.every((code) => typeof code === "string")).toBe(true);
         await end();

@@ -1,14 +1,24 @@
 import { ReporthookError } from "../../errors.ts";
+import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/end-of-tick.ts";
 import { laterMark, noMark } from "../../lib/timekeeper.ts";
 import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
+import { ActCount, selectorOf } from "../acting.ts";
 import { isParked, isWaiting } from "../delivery.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
-import { isOver, type Retention, type RetentionOptions, retentionOf } from "../retention.ts";
+import {
+  isUnsigned,
+  PruneCount,
+  type Retention,
+  type RetentionOptions,
+  retentionOf,
+  retentionStep,
+} from "../retention.ts";
+import type { ActQuery, ActStep, ReasonCounts } from "../selection.ts";
 import { ShownChanges } from "../shown-changes.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
-import { assertParked, assertReleasable, notFound, notWaiting, reopen } from "../transitions.ts";
+import { hasten, reopen } from "../transitions.ts";
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
@@ -56,6 +66,8 @@ class MemoryInbox implements Inbox {
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   #time = noMark;
+  /** The parked ones that made room since the last `prune`, by reason. */
+  #madeRoom: { -readonly [Kind in keyof ReasonCounts]: number } = {};
 
   constructor(options: MemoryInboxOptions) {
     assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
@@ -104,7 +116,7 @@ class MemoryInbox implements Inbox {
   };
 
   readonly consume: Inbox["consume"] = (stage, work, policy) => {
-    const queue = this.#waiting.of(policy.receiver)[stage];
+    const queue = this.#waiting.queue(policy.receiver, stage);
     // Nobody knows how much of a delay has passed between two receivers.
     if (stage === "verify") queue.hasten(policy.clock.now() + hastenedMs);
     const deliveries: DeliveryChanges<Slot> = {
@@ -117,8 +129,10 @@ class MemoryInbox implements Inbox {
   };
 
   readonly get: Inbox["get"] = async (id, receiver) => {
-    const stored = this.#find(id, receiver);
-    return stored === undefined ? null : this.#shown.show(detailsOf(stored, this.#wallOffset));
+    const stored = this.#stored.get(id);
+    const isTheirs = receiver === undefined || stored?.receiver === receiver;
+    if (stored === undefined || !isTheirs) return null;
+    return this.#shown.show(detailsOf(stored, this.#wallOffset));
   };
 
   readonly list: Inbox["list"] = async (query = {}) =>
@@ -126,7 +140,7 @@ class MemoryInbox implements Inbox {
       this.#shown.show(entryOf(stored, this.#wallOffset)),
     );
   readonly summary: Inbox["summary"] = async (query) => summarize(this.#stored.values(), query);
-  readonly backlog: Inbox["backlog"] = (receiver) => this.#waiting.of(receiver).load;
+  readonly backlog: Inbox["backlog"] = (receiver) => this.#waiting.backlog(receiver);
 
   readonly counts: Inbox["counts"] = async (receiver) => {
     const counts = zeroCounts();
@@ -142,51 +156,45 @@ class MemoryInbox implements Inbox {
     return Number.isFinite(oldest) ? new Date(oldest) : null;
   };
 
-  readonly release: Inbox["release"] = async (query) => {
-    const { receiver, now } = query;
-    if ("reason" in query) {
-      const parked = [...this.#of(receiver)].filter(
-        ({ state, reason }) => isParked(state) && reason?.code === query.reason,
-      );
-      for (const stored of parked) this.#reopen(stored, now);
-      return parked.length;
-    }
-    const stored = this.#mustFind("id" in query ? query.id : query.retry, receiver);
-    if ("id" in query) {
-      assertReleasable(stored);
-      this.#reopen(stored, now);
-      return 1;
-    }
-    const isLater = isWaiting(stored.state) && stored.dueAt > now;
-    if (!isLater || !this.#waiting.of(receiver)[stored.stage].remove(stored))
-      throw notWaiting(stored.id);
-    stored.dueAt = now;
-    this.#place(stored, now);
-    return 1;
-  };
+  readonly act: Inbox["act"] = (query) => this.#act(query);
 
-  readonly discard: Inbox["discard"] = async (id, receiver) => {
-    const stored = this.#mustFind(id, receiver);
-    assertParked(stored);
-    this.#delete(stored);
-  };
+  async *#act(query: ActQuery): AsyncGenerator<ActStep> {
+    const { act, now, dryRun = false } = query;
+    const found = new Set([...this.#stored.values()].filter(selectorOf(query)));
+    // One that is worked on is in no queue.
+    const chosen = act === "retry" && !dryRun ? this.#waiting.takeLater(found) : found;
+    const step = new ActCount();
+    for (const stored of chosen) {
+      step.add(stored);
+      if (dryRun) continue;
+      if (act === "discard") this.#delete(stored);
+      else this.#change(stored, () => (act === "release" ? reopen : hasten)(stored, query));
+      if (act !== "discard") this.#place(stored, now);
+    }
+    yield step;
+  }
 
-  readonly prune: Inbox["prune"] = async (now) => {
-    const before = this.#stored.size;
-    this.#window.prune(now.getTime());
+  readonly prune: Inbox["prune"] = async (date, { dryRun = false } = {}) => {
+    const now = date.getTime();
+    const pruned = new PruneCount(this.#retention);
+    if (!dryRun) this.#window.prune(now);
     for (const stored of this.#stored.values()) {
-      if (isOver(stored, this.#retention, now.getTime())) this.#delete(stored);
+      const step = retentionStep(stored, this.#retention, now);
+      if (step === "announce") {
+        pruned.announce(stored);
+        if (!dryRun) stored.announcedAt = now;
+      } else if (step === "delete") {
+        pruned.delete(stored, stored.announcedAt !== null);
+        if (!dryRun) this.#delete(stored);
+      }
     }
-    return before - this.#stored.size;
+    addCounts(pruned.madeRoom, this.#madeRoom);
+    if (!dryRun) this.#madeRoom = {};
+    return pruned;
   };
 
   get #wallOffset(): number {
     return this.#time.wallAt - this.#time.livedAt;
-  }
-
-  #reopen(stored: Slot, now: number): void {
-    this.#change(stored, () => reopen(stored, now));
-    this.#place(stored, now);
   }
 
   #change(stored: Slot, change: () => void): void {
@@ -199,8 +207,19 @@ class MemoryInbox implements Inbox {
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
   #place(stored: Slot, now: number): void {
-    if (isWaiting(stored.state)) this.#waiting.of(stored.receiver)[stored.stage].push(stored, now);
-    else this.#ended.add(stored, (oldest) => this.#delete(oldest));
+    if (isWaiting(stored.state))
+      this.#waiting.queue(stored.receiver, stored.stage).push(stored, now);
+    else this.#ended.add(stored, (oldest) => this.#drop(oldest));
+    if (this.#waiting.parkedBytes > this.#maxBytes / 2) this.#makeRoomForParked();
+  }
+
+  /** Deletes one to make room. The latest of the dead unsigned ones are kept: only these are not told. */
+  #drop(stored: Slot): void {
+    const { state, reason } = stored;
+    if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
+      addCounts(this.#madeRoom, { [reason?.code ?? state]: 1 });
+    }
+    this.#delete(stored);
   }
 
   #delete(stored: Slot): void {
@@ -214,28 +233,25 @@ class MemoryInbox implements Inbox {
   #makeRoom(bytes: number): void {
     const fits = (): boolean => this.#waiting.bytes + bytes <= this.#maxBytes;
     if (fits()) return;
-    for (const stored of this.#ended.oldest()) {
-      this.#delete(stored);
+    for (const stored of this.#ended.oldest("new")) {
+      this.#drop(stored);
       if (fits()) return;
     }
     const message = `The deliveries waiting in memory are over maxBytes (${this.#maxBytes})`;
     throw new ReporthookError("overloaded", message);
   }
 
+  /** Parked deliveries take at most half of the bytes, so that new ones have room. */
+  #makeRoomForParked(): void {
+    for (const stored of this.#ended.oldest("parked")) {
+      this.#drop(stored);
+      if (this.#waiting.parkedBytes <= this.#maxBytes / 2) return;
+    }
+  }
+
   *#of(receiver: string | undefined): Generator<Slot> {
     for (const stored of this.#stored.values()) {
       if (receiver === undefined || stored.receiver === receiver) yield stored;
     }
-  }
-
-  #find(id: string, receiver: string | undefined): Slot | undefined {
-    const stored = this.#stored.get(id);
-    return receiver === undefined || stored?.receiver === receiver ? stored : undefined;
-  }
-
-  #mustFind(id: string, receiver: string | undefined): Slot {
-    const stored = this.#find(id, receiver);
-    if (stored !== undefined) return stored;
-    throw notFound(id);
   }
 }

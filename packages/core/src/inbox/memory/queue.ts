@@ -24,9 +24,9 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | 
     for (const wake of this.listeners) wake();
   }
 
-  /** Removes a delivery that is not due yet; false if it is not here. */
-  remove(value: T): boolean {
-    return this.#later.remove(value);
+  /** Removes those of the deliveries that are not due yet; returns these. */
+  removeLater(values: ReadonlySet<T>): T[] {
+    return this.#later.removeAll(values);
   }
 
   /** Has all come due at this moment at the latest. */

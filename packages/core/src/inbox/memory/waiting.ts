@@ -1,36 +1,57 @@
 import { backlogShareOf, noBacklog, sumOfBacklogs } from "../backlog.ts";
+import { isParked, type Stage } from "../delivery.ts";
 import type { Backlog } from "../inbox.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";
 
-/** The deliveries of one receiver that wait, and their numbers. */
+/** The deliveries of one receiver that wait, by stage, and their numbers. */
 interface OfReceiver<T extends StoredDelivery> {
-  readonly verify: MemoryQueue<T>;
-  readonly handle: MemoryQueue<T>;
-  load: Backlog;
+  readonly queues: Readonly<Record<Stage, MemoryQueue<T>>>;
+  backlog: Backlog;
 }
 
 /** The queues of all receivers, and the numbers that limits are compared with. */
 export class WaitingDeliveries<T extends StoredDelivery> {
-  /** The bytes of all deliveries. */
+  /** The bytes of all deliveries, also of those that wait no longer. */
   bytes = 0;
+  /** The bytes of parked ones. */
+  parkedBytes = 0;
   readonly #receivers = new Map<string, OfReceiver<T>>();
 
-  of(receiver: string): OfReceiver<T> {
-    let waiting = this.#receivers.get(receiver);
-    if (waiting === undefined) {
-      const [verify, handle] = [new MemoryQueue<T>("verify"), new MemoryQueue<T>("handle")];
-      waiting = { verify, handle, load: noBacklog };
-      this.#receivers.set(receiver, waiting);
-    }
-    return waiting;
+  queue(receiver: string, stage: Stage): MemoryQueue<T> {
+    return this.#of(receiver).queues[stage];
+  }
+
+  backlog(receiver: string): Backlog {
+    return this.#of(receiver).backlog;
+  }
+
+  /** Takes those that are not due yet from their queues; returns these. */
+  takeLater(stored: ReadonlySet<T>): T[] {
+    return [...this.#receivers.values()].flatMap(({ queues: { verify, handle } }) => [
+      ...verify.removeLater(stored),
+      ...handle.removeLater(stored),
+    ]);
   }
 
   /** Adds a delivery to the numbers, or takes it out. */
   count(stored: T, by: 1 | -1): void {
-    const waiting = this.of(stored.receiver);
-    waiting.load = sumOfBacklogs(waiting.load, backlogShareOf(stored), by);
-    this.bytes += by * bytesOf(stored);
+    const of = this.#of(stored.receiver);
+    of.backlog = sumOfBacklogs(of.backlog, backlogShareOf(stored), by);
+    const bytes = by * bytesOf(stored);
+    this.bytes += bytes;
+    if (isParked(stored.state)) this.parkedBytes += bytes;
+  }
+
+  #of(receiver: string): OfReceiver<T> {
+    const known = this.#receivers.get(receiver);
+    if (known !== undefined) return known;
+    const made: OfReceiver<T> = {
+      queues: { verify: new MemoryQueue("verify"), handle: new MemoryQueue("handle") },
+      backlog: noBacklog,
+    };
+    this.#receivers.set(receiver, made);
+    return made;
   }
 }

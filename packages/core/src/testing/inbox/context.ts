@@ -1,4 +1,5 @@
 import { DoNotRetry } from "../../errors.ts";
+import { isAttempt } from "../../inbox/transitions.ts";
 import { createReceiver } from "../../receiver.ts";
 import type { Receiver } from "../../receiver-type.ts";
 import { same, truly } from "../assert.ts";
@@ -70,7 +71,7 @@ export const context: readonly InboxCase[] = [
       same(entry?.lastError?.split("\n")[0], "DoNotRetry: seen", "the first line that is kept");
       for (const part of ["failing", "caused by RangeError: below"]) {
         truly(entry?.lastError?.includes(part) === true, `${part} is kept with the entry`);
-        const attempt = entry?.history.at(-1)?.error;
+        const attempt = entry?.history.filter(isAttempt).at(-1)?.error;
         truly(attempt?.includes(part) === true, `${part} is kept with the attempt`);
       }
     },

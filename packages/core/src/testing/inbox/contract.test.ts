@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
 import { memoryInbox } from "../../inbox/memory/memory-inbox.ts";
+import { PruneCount } from "../../inbox/retention.ts";
 import { eventually, patiently, rejects, same, truly } from "../assert.ts";
 import { manualClock } from "../manual-clock.ts";
 import { inboxContract } from "./contract.ts";
@@ -66,9 +67,10 @@ describe("inboxContract", () => {
   });
 
   it("inboxContract() rejects for a store that answers wrongly, or never", async () => {
+    const wrong = new PruneCount({ handledMs: 1, parkedMs: 1 });
     expect(await failures({ get: async () => null })).not.toEqual([]);
     expect(
-      await failures({ list: () => new Promise(() => {}), prune: async () => -1 }),
+      await failures({ list: () => new Promise(() => {}), prune: async () => wrong }),
     ).not.toEqual([]);
     // Nothing hangs: each comes to its end, in which it looks for what is left.
     expect(await failures({ close: async () => {} }, 10_000)).toEqual(

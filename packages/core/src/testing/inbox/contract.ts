@@ -1,6 +1,8 @@
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
 import { patiently, same } from "../assert.ts";
+import { acting } from "./acting.ts";
 import { adding } from "./adding.ts";
+import { announcing } from "./announcing.ts";
 import { claiming } from "./claiming.ts";
 import { closing } from "./closing.ts";
 import { context } from "./context.ts";
@@ -47,7 +49,9 @@ const cases = [
   ...handlingAtOnce,
   ...closing,
   ...releasing,
+  ...acting,
   ...retaining,
+  ...announcing,
   ...querying,
   ...damaged,
   ...context,

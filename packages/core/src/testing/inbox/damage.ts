@@ -24,7 +24,7 @@ export const damaged: readonly InboxCase[] = [
     name: "list(), release() and prune() go on with all others when a parked or handled record is lost or can't be read",
     needs: ["damage"],
     async run(fixture) {
-      const { inbox, clock, damage, put, work } = fixture;
+      const { inbox, act, clock, damage, put, work } = fixture;
       const parked = [await put(), await put(), await put()];
       await work("verify", ...parked.map(() => endedAs("held", "not_verified")));
       const done = [await put(), await put()];
@@ -34,10 +34,10 @@ export const damaged: readonly InboxCase[] = [
       await damage(done[0] ?? "");
       await allLooks(fixture, [...parked.slice(1), done[1] ?? ""]);
       await inbox.prune(new Date(clock.now()));
-      await inbox.discard(parked[0] ?? "").catch(unlessNotFound);
+      await act("discard", parked[0] ?? "").catch(unlessNotFound);
       same(await inbox.get(parked[0] ?? ""), null, "The lost one when it is discarded");
-      const all = { receiver: "a", reason: "not_verified", now: clock.now() } as const;
-      same(await inbox.release(all), 2, "How many of the others are released");
+      const released = await act("release", { reason: "not_verified" });
+      same(released, 2, "How many of the others are released");
       await inbox.prune(new Date(clock.now() + 366 * 86_400_000));
       await allEnd(fixture, parked.slice(1));
     },

@@ -126,15 +126,15 @@ export const duplicates: readonly InboxCase[] = [
   {
     name: "add() names those with the same signature that are left, once the first is discarded",
     needs: ["reuse"],
-    async run({ inbox, make, add, put, work }) {
+    async run({ act, make, add, put, work }) {
       const first = await put({ signature: "s", body: "1" });
       const second = await put({ signature: "s", body: "2" });
       await work("verify", endedAs("held", "expired"), endedAs("held", "expired"));
-      await inbox.discard(first);
+      await act("discard", first);
       const third = await make({ signature: "s", body: "3" });
       const expected = { status: "added", id: third.id, sameSignatureAs: second };
       same(await add(third), expected, "The third one");
-      await inbox.discard(second);
+      await act("discard", second);
       const copy = await make({ signature: "s", body: "1" });
       same(
         await add(copy),
@@ -146,7 +146,7 @@ export const duplicates: readonly InboxCase[] = [
   {
     name: "consume() tells work of the earlier one with the same signature, as long as that is kept",
     needs: ["reuse"],
-    async run({ inbox, make, add, put, work }) {
+    async run({ act, make, add, put, work }) {
       const id = await put({ signature: "s", body: "1" });
       const jobs = [...(await work("verify", valid))];
       await add(await make({ signature: "s", body: "2" }));
@@ -155,7 +155,7 @@ export const duplicates: readonly InboxCase[] = [
       same(told, [null, id], "What the work was told");
       const [, job] = await work("handle", { to: "handled" }, endedAs("held", "reused_signature"));
       same(job?.sameSignatureAs, id, "What the handle stage was told");
-      await inbox.discard(job?.id ?? "");
+      await act("discard", job?.id ?? "");
       const third = await add(await make({ signature: "s", body: "3" }));
       same("sameSignatureAs" in third, true, "Whether the next one names the first");
     },

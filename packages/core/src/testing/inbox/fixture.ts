@@ -1,7 +1,11 @@
+import type { Act } from "../../inbox/act.ts";
+import { actOn } from "../../inbox/acting.ts";
 import { dedupeKey } from "../../inbox/dedupe-key.ts";
 import type { Arrival, Job, NewDelivery, Outcome, Parked, Stage } from "../../inbox/delivery.ts";
 import { idAt, newId } from "../../inbox/id.ts";
 import type { AddResult, Consumer, Inbox, InboxNotice } from "../../inbox/inbox.ts";
+import type { ActOptions } from "../../inbox/receiver-inbox.ts";
+import type { Selection } from "../../inbox/selection.ts";
 import type { StopSignal } from "../../lib/abort.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { eventually, patiently, same } from "../assert.ts";
@@ -31,6 +35,8 @@ export interface InboxFixture {
   work(stage: Stage, ...steps: readonly Step[]): Promise<readonly Job[]>;
   /** Consumes until it is stopped or the case ends. */
   consume(stage: Stage, step: Step, options?: FixtureConsumeOptions): Consuming;
+  /** Acts on an entry by its id, or on a selection, of receiver `a` unless told; resolves to how many. */
+  act(act: Act, which: string | Selection, options?: FixtureActOptions): Promise<number>;
   until(check: () => boolean | Promise<boolean>, what: string): Promise<void>;
   patiently<T>(promise: Promise<T>, what: string): Promise<T>;
   /** Makes what the store has of one unreadable, or has it lost. */
@@ -39,6 +45,11 @@ export interface InboxFixture {
   standStill(): Promise<StandingProcess>;
   /** Closes the inbox; fails when something is left running. */
   end(): Promise<void>;
+}
+
+/** The receiver whose entries are meant, and the options of an act. */
+export interface FixtureActOptions extends ActOptions {
+  readonly receiver?: string;
 }
 
 /** The parts of a delivery; the others differ from delivery to delivery. */
@@ -189,18 +200,34 @@ export function createInboxFixture(
       return consuming.jobs;
     },
     consume,
+    act: (act, which, options) => actAt(inbox, clock.now(), act, which, options),
     until: (check, what) => eventually(check, what, patienceMs),
     patiently: (promise, what) => patiently(promise, what, patienceMs),
     damage: (id) => damage(inbox, id),
     standStill: () => standStill(inbox),
     async end() {
       await fixture.patiently(inbox.close(), "close()");
-      const running = consumers.reduce((sum, consumer) => sum + consumer.running, 0);
-      same(running, 0, "Work still running after close()");
+      same(runningOf(consumers), 0, "Work still running after close()");
       same(clock.pending, 0, "Timers still set after close()");
     },
   };
   return fixture;
+}
+
+function runningOf(consumers: readonly Consumer[]): number {
+  return consumers.reduce((sum, { running }) => sum + running, 0);
+}
+
+async function actAt(
+  inbox: Inbox,
+  now: number,
+  act: Act,
+  which: string | Selection,
+  { receiver = "a", by, dryRun }: FixtureActOptions = {},
+): Promise<number> {
+  const selection = typeof which === "string" ? { id: which } : which;
+  const query = { ...selection, act, receiver, now, by: by ?? null, dryRun };
+  return (await actOn(inbox, query)).total;
 }
 
 /** Makes deliveries with ids in the order of making; `now` gives their time of receipt. */

@@ -1,12 +1,12 @@
 import type { NewDelivery } from "../../inbox/delivery.ts";
-import type { InboxQuery } from "../../inbox/inbox.ts";
+import type { InboxQuery } from "../../inbox/selection.ts";
 import { rejects, same } from "../assert.ts";
 import { endedAs, handled, type InboxCase, type InboxFixture, later, valid } from "./fixture.ts";
 import { oneInEachState } from "./retaining.ts";
 
 const minute = 60_000;
 
-/** The promises of `list`, `summary` and of a release that retries. */
+/** The promises of `list`, `summary` and of a retry. */
 export const querying: readonly InboxCase[] = [
   {
     name: "list() goes page by page from the newest, when told",
@@ -91,7 +91,8 @@ export const querying: readonly InboxCase[] = [
           null,
         ]),
       );
-      same(await inbox.summary(query), { parked: {}, oldest: nothing, minutes: [] }, "Of nothing");
+      const empty = { parked: {}, parkedChangedAt: null, oldest: nothing, minutes: [] };
+      same(await inbox.summary(query), empty, "Of nothing");
       const { handled: done } = await oneInEachState(fixture);
       const rest = [await put(), await put(), await put()];
       await work(
@@ -102,7 +103,11 @@ export const querying: readonly InboxCase[] = [
         valid,
       );
       await work("handle", endedAs("dead", "do_not_retry"), endedAs("dead", "do_not_retry"));
-      const { parked, oldest } = await inbox.summary(query);
+      const { parked, parkedChangedAt, oldest } = await inbox.summary(query);
+      const times = (await inbox.list({ state: "parked" })).map(({ changedAt }) =>
+        Number(changedAt),
+      );
+      same(parkedChangedAt, new Date(Math.max(...times)), "When one changed last");
       same(
         parked,
         { expired: 1, no_handler: 1, do_not_retry: 3 },
@@ -152,12 +157,11 @@ export const querying: readonly InboxCase[] = [
     },
   },
   {
-    name: "release() has what waits for its next try tried at once, its attempts counted on",
+    name: "a retry has what waits for its next try tried at once, its attempts counted on",
     async run(fixture) {
-      const { inbox, clock, put, work, consume, until } = fixture;
+      const { inbox, act, put, work, consume, until } = fixture;
       const id = await put();
-      const retry = (of: string, receiver = "a") =>
-        inbox.release({ receiver, retry: of, now: clock.now() });
+      const retry = (of: string, receiver = "a") => act("retry", of, { receiver });
       await rejects(retry(id), "not_releasable");
       await work("verify", later(3_600_000));
       same(await retry(id), 1, "How many wait for a verdict");

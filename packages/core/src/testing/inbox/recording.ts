@@ -1,3 +1,4 @@
+import { isAttempt } from "../../inbox/transitions.ts";
 import { same, truly } from "../assert.ts";
 import { endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
@@ -85,7 +86,11 @@ export const recording: readonly InboxCase[] = [
       const entry = await inbox.get(id);
       same([entry?.state, entry?.reason], ["handled", null], "The entry");
       same(entry?.lastError, "no handler ran", "The last error");
-      same(entry?.history.at(-1)?.error, "no handler ran", "The error of the attempt");
+      same(
+        entry?.history.filter(isAttempt).at(-1)?.error,
+        "no handler ran",
+        "The error of the attempt",
+      );
       const listed = await inbox.list({ state: "handled" });
       same(
         listed.map(({ lastError }) => lastError),
@@ -186,7 +191,7 @@ export const recording: readonly InboxCase[] = [
       const many = Array.from({ length: 24 }, (_, index) => later(0, { error: `no ${index}` }));
       await work("verify", ...many, valid);
       await work("handle", ...many, endedAs("dead", "do_not_retry", { error: "last" }));
-      const history = (await inbox.get(id))?.history ?? [];
+      const history = ((await inbox.get(id))?.history ?? []).filter(isAttempt);
       const ofStage = (stage: string) => history.filter((attempt) => attempt.stage === stage);
       const errors = Array.from({ length: 19 }, (_, index) => `no ${index + 5}`);
       const again = errors.map(() => "retry");

@@ -16,11 +16,11 @@ export const releasing: readonly InboxCase[] = [
   {
     name: "release() runs held, dead and handled ones again: the same id, attempts from zero",
     async run(fixture) {
-      const { inbox, clock, work } = fixture;
+      const { inbox, act, work } = fixture;
       const ids = await oneInEachState(fixture);
       for (const state of ["held", "dead", "handled"] as const) {
         const id = ids[state];
-        const released = await inbox.release({ receiver: "a", id, now: clock.now() });
+        const released = await act("release", id);
         same(released, 1, "How many were released");
         const entry = await inbox.get(id);
         same(
@@ -48,7 +48,7 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "release() sends what never got a verdict back to be verified, with its signature",
-    async run({ inbox, clock, put, work }) {
+    async run({ inbox, act, put, work }) {
       const id = await put({ signature: "kept" });
       await work(
         "verify",
@@ -56,7 +56,7 @@ export const releasing: readonly InboxCase[] = [
         endedAs("held", "not_verified", { error: "no" }),
       );
       same((await inbox.get(id))?.attempts, 2, "Its attempts");
-      await inbox.release({ receiver: "a", id, now: clock.now() });
+      await act("release", id);
       same((await inbox.get(id))?.state, "received", "Its state");
       const [job] = await work("verify", valid);
       const { signature, released, attempts, retryState } = job ?? {};
@@ -67,10 +67,10 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "release() sends what got a verdict to be handled, without its signature",
-    async run({ inbox, clock, put, work }) {
+    async run({ act, put, work }) {
       const id = await put();
       await work("verify", endedAs("held", "expired", { verification: "expired" }));
-      await inbox.release({ receiver: "a", id, now: clock.now() });
+      await act("release", id);
       const [job] = await work("handle", handled);
       const { verification, signature, released } = job ?? {};
       same([job?.id, verification, signature, released], [id, "expired", null, true], "The job");
@@ -78,7 +78,7 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "those held without the token that is required are counted until they are released or deleted",
-    async run({ inbox, clock, put, work }) {
+    async run({ inbox, clock, act, put, work }) {
       const parts = { context: withoutToken, arrival: heldWithoutToken };
       const ids = [await put(parts), await put(parts)];
       await put({ context: withoutToken });
@@ -94,9 +94,9 @@ export const releasing: readonly InboxCase[] = [
       const query = { from: new Date(0), until: new Date(clock.now() + 1) };
       same((await inbox.summary(query)).parked, { no_token: 2, no_handler: 1 }, "The summary");
       same((await inbox.counts("a")).held, 3, "The count");
-      await inbox.discard(ids[0] ?? "");
+      await act("discard", ids[0] ?? "");
       same(inbox.backlog("a").withoutToken, 1, "How many once one is discarded");
-      await inbox.release({ receiver: "a", reason: "no_token", now: clock.now() });
+      await act("release", { reason: "no_token" });
       same(inbox.backlog("a").withoutToken, 0, "How many once the other is released");
       const [job] = await work("handle", handled);
       same(
@@ -108,9 +108,9 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "release() sends an unsigned one to be handled",
-    async run({ inbox, clock, put, work }) {
+    async run({ inbox, act, put, work }) {
       const id = await put({ signature: null, arrival: unsigned, body: '{"b":1}' });
-      await inbox.release({ receiver: "a", id, now: clock.now() });
+      await act("release", id);
       same(inbox.backlog("a").unsignedHeld, 0, "How many unsigned ones are held");
       const [job] = await work("handle", handled);
       const body = new TextDecoder().decode(job?.body);
@@ -123,7 +123,7 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "release() runs all that are parked for a reason",
-    async run({ inbox, clock, put, work }) {
+    async run({ inbox, act, put, work }) {
       await put();
       await put();
       await put();
@@ -131,9 +131,8 @@ export const releasing: readonly InboxCase[] = [
       await work("verify", valid, valid, valid, endedAs("rejected", "invalid_signature"));
       const noHandler = endedAs("held", "no_handler");
       await work("handle", noHandler, endedAs("dead", "do_not_retry"), noHandler);
-      const now = clock.now();
       const release = (receiver: string, reason: "no_handler" | "invalid_signature" | "poison") =>
-        inbox.release({ receiver, reason, now });
+        act("release", { reason }, { receiver });
       same(await release("b", "no_handler"), 0, "How many of another receiver");
       same(await release("a", "poison"), 0, "How many for another reason");
       same(await release("a", "invalid_signature"), 0, "How many that are not parked");
@@ -145,7 +144,7 @@ export const releasing: readonly InboxCase[] = [
   },
   {
     name: "release() runs a dead one that came without a signature, and keeps it then as any other",
-    async run({ inbox, clock, put, work }) {
+    async run({ inbox, act, clock, put, work }) {
       const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const ids = [await put(unsignedTest), await put(unsignedTest), await put(unsignedTest)];
       await work("handle", dead, dead, dead);
@@ -157,10 +156,9 @@ export const releasing: readonly InboxCase[] = [
       );
       const span = { from: new Date(0), until: new Date(clock.now() + 1) };
       same((await inbox.summary(span)).parked, { do_not_retry: 3 }, "Those parked, by reason");
-      const now = clock.now();
-      await inbox.discard(ids[2] as string, "a");
-      same(await inbox.release({ receiver: "a", id: ids[0] as string, now }), 1, "By its id");
-      const all = await inbox.release({ receiver: "a", reason: "do_not_retry", now });
+      await act("discard", ids[2] as string);
+      same(await act("release", ids[0] as string), 1, "By its id");
+      const all = await act("release", { reason: "do_not_retry" });
       same(all, 1, "For its reason");
       const jobs = await work("handle", handled, dead);
       same(
@@ -182,43 +180,43 @@ export const releasing: readonly InboxCase[] = [
         ],
         "The entries",
       );
-      same(await inbox.release({ receiver: "a", id: first, now }), 1, "Once more");
+      same(await act("release", first), 1, "Once more");
     },
   },
   {
     name: "release() and discard() refuse what is unfinished or not there",
     async run(fixture) {
-      const { inbox, clock, put, consume, until } = fixture;
+      const { inbox, act, put, consume, until } = fixture;
       const ids = await oneInEachState(fixture);
-      const release = (id: string, receiver = "a") =>
-        inbox.release({ receiver, id, now: clock.now() });
+      const release = (id: string, receiver = "a") => act("release", id, { receiver });
+      const discard = (id: string, receiver = "a") => act("discard", id, { receiver });
       for (const state of ["received", "verified", "rejected"] as const) {
         await rejects(release(ids[state]), "not_releasable");
       }
       for (const state of ["received", "verified", "handled", "rejected"] as const) {
-        await rejects(inbox.discard(ids[state]), "not_parked");
+        await rejects(discard(ids[state]), "not_parked");
       }
       await rejects(release("no such id"), "not_found");
       await rejects(release(ids.held, "b"), "not_found");
-      await rejects(inbox.discard("no such id"), "not_found");
-      await rejects(inbox.discard(ids.held, "b"), "not_found");
+      await rejects(discard("no such id"), "not_found");
+      await rejects(discard(ids.held, "b"), "not_found");
       const id = await put({ receiver: "c" });
       const { jobs } = consume("verify", () => new Promise(() => {}), { receiver: "c" });
       await until(() => jobs.length === 1, "it runs");
       await rejects(release(id, "c"), "not_releasable");
-      await rejects(inbox.discard(id, "c"), "not_parked");
+      await rejects(discard(id, "c"), "not_parked");
       same((await inbox.counts("a")).held, 1, "How many are held");
     },
   },
   {
     name: "discard() deletes a parked one, so that it is stored again when it comes again",
-    async run({ inbox, make, put, add, work }) {
+    async run({ inbox, act, make, put, add, work }) {
       for (const to of ["held", "dead"] as const) {
         const parts = { signature: to, body: "{}" };
         const id = await put(parts);
         await work("verify", valid);
         await work("handle", endedAs(to, "do_not_retry"));
-        await inbox.discard(id, "a");
+        await act("discard", id);
         same(await inbox.get(id), null, "The discarded one");
         same((await inbox.counts("a"))[to], 0, `How many are ${to}`);
         const copy = await make(parts);

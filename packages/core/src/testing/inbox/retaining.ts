@@ -121,27 +121,33 @@ export const retaining: readonly InboxCase[] = [
       await oneInEachState(fixture);
       const prune = async (ms: number): Promise<unknown> => {
         clock.advance(ms);
-        const pruned = await inbox.prune(new Date(clock.now()));
+        const now = new Date(clock.now());
+        const { deleted: announcing } = await inbox.prune(now, { dryRun: true });
+        const { deleted } = await inbox.prune(now);
+        same(announcing, deleted, "What the dry run said");
         const left = Object.entries(await inbox.counts("a")).filter(([, count]) => count > 0);
-        return { pruned, ...Object.fromEntries(left) };
+        return { deleted, ...Object.fromEntries(left) };
       };
       const stored = { received: 1, verified: 1 };
       const all = { handled: 1, rejected: 1, dead: 1, ...stored };
-      same(await prune(22 * hourMs), { pruned: 0, ...all, held: 3 }, "After 23 hours");
-      same(await prune(1.5 * hourMs), { pruned: 1, ...all, held: 2 }, "After 24.5 hours");
+      same(await prune(22 * hourMs), { deleted: {}, ...all, held: 3 }, "After 23 hours");
+      const unsignedOne = { deleted: { held: 1 }, ...all, held: 2 };
+      same(await prune(1.5 * hourMs), unsignedOne, "After 24.5 hours");
       const { rejected, ...rest } = all;
-      same(await prune(hourMs), { pruned: rejected, ...rest, held: 2 }, "After 25.5 hours");
-      same(await prune(5 * dayMs), { pruned: 0, ...rest, held: 2 }, "After 6 days");
+      same(await prune(hourMs), { deleted: { rejected }, ...rest, held: 2 }, "After 25.5 hours");
+      same(await prune(5 * dayMs), { deleted: {}, ...rest, held: 2 }, "After 6 days");
       const parked = { dead: 1, ...stored };
-      same(await prune(dayMs), { pruned: 1, ...parked, held: 2 }, "After 7 days");
-      same(await prune(22 * dayMs), { pruned: 0, ...parked, held: 2 }, "After 29 days");
-      same(await prune(dayMs), { pruned: 3, ...stored }, "After 30 days");
-      same(await prune(365 * dayMs), { pruned: 0, ...stored }, "After more than a year");
+      same(await prune(dayMs), { deleted: { handled: 1 }, ...parked, held: 2 }, "After 7 days");
+      same(await prune(20.5 * dayMs), { deleted: {}, ...parked, held: 2 }, "After 27.5 days");
+      same(await prune(2 * dayMs), { deleted: {}, ...parked, held: 2 }, "After 29.5 days");
+      const gone = { deleted: { held: 2, dead: 1 }, ...stored };
+      same(await prune(1.1 * dayMs), gone, "After 30.6 days");
+      same(await prune(365 * dayMs), { deleted: {}, ...stored }, "After more than a year");
     },
   },
   {
     name: "of what came without a signature the latest 1,000 handled and 1,000 dead are kept, and no body of the handled",
-    async run({ inbox, clock, put, work, consume, until, patiently }) {
+    async run({ inbox, act, put, work, consume, until, patiently }) {
       const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const signed = [await put(), await put()];
       await work("verify", valid, valid);
@@ -174,8 +180,8 @@ export const retaining: readonly InboxCase[] = [
       );
       const bodies = found.map((entry) => typeof entry?.body);
       same(bodies, ["string", "string", "string", "object", "string"], "Their bodies");
-      const one = { receiver: "a", id: last[0], now: clock.now() };
-      await rejects(inbox.release(one), "not_releasable");
+      await rejects(act("release", last[0]), "not_releasable");
+      same(await act("release", { state: "handled" }), 1, "Those with a body");
     },
   },
   {
@@ -186,9 +192,9 @@ export const retaining: readonly InboxCase[] = [
       clock.advance(23 * hourMs);
       await work("verify", endedAs("rejected", "invalid_signature"));
       clock.advance(2 * hourMs);
-      same(await inbox.prune(new Date(clock.now())), 0, "After 2 hours");
+      same((await inbox.prune(new Date(clock.now()))).deleted, {}, "After 2 hours");
       clock.advance(23 * hourMs);
-      same(await inbox.prune(new Date(clock.now())), 1, "After 25 hours");
+      same((await inbox.prune(new Date(clock.now()))).deleted, { rejected: 1 }, "After 25 hours");
     },
   },
   {

@@ -1,11 +1,14 @@
-import type { Parked } from "@reporthook/core";
+import type { Parked, Pruned, ReasonCode, State } from "@reporthook/core";
 import {
   applyOutcome,
   dayMs,
   type LivedMoment,
   maxUnsigned,
+  noticeMsOf,
+  PruneCount,
   park,
   type Retention,
+  states,
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
@@ -13,6 +16,7 @@ import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protoco
 import { queues } from "../../protocol/queues.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
+import { StoredRetention } from "./stored-retention.ts";
 
 const maxRejected = 10_000;
 /** The number of starts without a recorded outcome after which a delivery is parked as poison. */
@@ -21,33 +25,93 @@ const maxStarts = 5;
 /** Periodic maintenance: deletes deliveries whose retention is over, and rescues those that dead workers had leased. */
 export class Maintenance {
   readonly #deliveries: Deliveries;
-  readonly #retention: readonly number[];
+  readonly #retention: StoredRetention;
   readonly #over: Statement;
+  readonly #overAnnounced: Statement;
+  readonly #announce: Statement;
+  readonly #count: Statement;
+  readonly #countParked: Statement;
   readonly #beyond: Statement;
   readonly #leased: Statement;
 
-  constructor(deliveries: Deliveries, { handledMs, parkedMs }: Retention) {
+  /** `retention` is written into the file; null keeps to the one that is there. */
+  constructor(deliveries: Deliveries, retention: Retention | null) {
     this.#deliveries = deliveries;
-    // By the numbers of retentionClass.
-    this.#retention = [dayMs, dayMs, handledMs, parkedMs, dayMs, dayMs];
+    this.#retention = new StoredRetention(deliveries.tables.database, retention);
     const prepare = (sql: string): Statement => deliveries.tables.database.prepare(sql);
     const ended =
-      "SELECT seq, receiver, state, verification, context FROM delivery WHERE kept_as = ?";
-    this.#over = prepare(`${ended} AND changed_at < ? ORDER BY changed_at LIMIT ?`);
-    this.#beyond = prepare(`${ended} ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
+      "SELECT seq, receiver, state, verification, reason, context FROM delivery WHERE kept_as";
+    this.#over = prepare(`${ended} = ? AND changed_at < ? ORDER BY changed_at LIMIT ?`);
+    this.#overAnnounced = prepare(
+      `${ended} = ${retentionClass.announced} AND changed_at < ? AND announced_at <= ? ORDER BY changed_at LIMIT ?`,
+    );
+    this.#announce = prepare(
+      `UPDATE delivery SET kept_as = ${retentionClass.announced}, announced_at = ? WHERE seq = ?`,
+    );
+    this.#count = prepare(
+      "SELECT count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ?",
+    );
+    this.#countParked = prepare(
+      "SELECT state, reason, count(*) AS number FROM delivery WHERE kept_as = ? AND changed_at < ? AND ifnull(announced_at, 0) <= ? GROUP BY state, reason",
+    );
+    this.#beyond = prepare(`${ended} = ? ORDER BY changed_at DESC LIMIT ${rowsPerStep} OFFSET ?`);
     this.#leased = prepare("SELECT * FROM delivery WHERE receiver = ? AND queue = ? AND rank = ?");
   }
 
-  /** Deletes one step of deliveries whose retention is over. */
+  /** One step of pruning: deletes deliveries whose retention is over, and announces the end of parked ones. */
   prune(now: number): PruneStep {
+    const retention = this.#retention.read();
+    const pruned = new PruneCount(retention);
+    const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
+      retention,
+      now,
+    );
     let left = rowsPerStep;
-    for (const [stored, ms] of this.#retention.entries()) {
-      const rows = left > 0 ? this.#over.all(stored, now - ms, left) : [];
-      for (const row of rows) this.#deliveries.remove(row);
+    const each = (rows: readonly Row[], change: (row: Row) => void): void => {
+      for (const row of rows) change(row);
       left -= rows.length;
+    };
+    for (const [stored, , before] of endedBefore) {
+      each(this.#over.all(stored, before, left), (row) => {
+        this.#deliveries.remove(row);
+        pruned.delete(countedOf(row), false);
+      });
     }
+    each(this.#overAnnounced.all(parkedBefore, announcedBefore, left), (row) => {
+      this.#deliveries.remove(row);
+      pruned.delete(countedOf(row), true);
+    });
+    each(this.#over.all(retentionClass.parked, announceBefore, left), (row) => {
+      this.#announce.run(now, Number(row["seq"]));
+      pruned.announce(countedOf(row));
+    });
     const more = this.#deliveries.tables.window.prune(now, rowsPerStep);
-    return { pruned: rowsPerStep - left, more: more || left === 0 };
+    return { pruned, more: more || left === 0 };
+  }
+
+  /** Counts what all steps of pruning would do. */
+  foresee(now: number): Pruned {
+    const retention = this.#retention.read();
+    const pruned = new PruneCount(retention);
+    const { endedBefore, parkedBefore, announceBefore, announcedBefore } = momentsOf(
+      retention,
+      now,
+    );
+    for (const [stored, state, before] of endedBefore) {
+      const number = Number(this.#count.get(stored, before)?.["number"]);
+      if (number > 0) pruned.delete({ state, reason: null }, false, number);
+    }
+    for (const row of this.#countParked.all(
+      retentionClass.announced,
+      parkedBefore,
+      announcedBefore,
+    )) {
+      pruned.delete(countedOf(row), true, Number(row["number"]));
+    }
+    for (const row of this.#countParked.all(retentionClass.parked, announceBefore, now)) {
+      pruned.announce(countedOf(row), Number(row["number"]));
+    }
+    return pruned;
   }
 
   /** Deletes the oldest deliveries of this retention class beyond its maximum. */
@@ -110,6 +174,35 @@ export class Maintenance {
   #receiverOf(row: Row): string {
     return this.#deliveries.tables.receivers.nameOf(Number(row["receiver"]));
   }
+}
+
+/** The moments before which deliveries must have changed, or been announced, for the next step of retention. */
+function momentsOf(retention: Retention, now: number) {
+  const { handledMs, parkedMs } = retention;
+  const { rejected, unsigned, handled, unsignedHandled, unsignedDead } = retentionClass;
+  const noticeMs = noticeMsOf(retention);
+  const yesterday = now - dayMs;
+  return {
+    /** Deleted without an announcement: class, state, moment. */
+    endedBefore: [
+      [rejected, "rejected", yesterday],
+      [unsigned, "held", yesterday],
+      [handled, "handled", now - handledMs],
+      [unsignedHandled, "handled", yesterday],
+      [unsignedDead, "dead", yesterday],
+    ] as const,
+    parkedBefore: now - parkedMs,
+    announceBefore: now - parkedMs + noticeMs,
+    announcedBefore: now - noticeMs,
+  };
+}
+
+/** The parts of a row by which it is counted. */
+function countedOf({ state, reason = null }: Row): Parameters<PruneCount["announce"]>[0] {
+  return {
+    state: states[Number(state)] as State,
+    reason: reason === null ? null : { code: reason as ReasonCode },
+  };
 }
 
 function poison(starts: number): Parked {

@@ -1,4 +1,5 @@
 import type {
+  ActQuery,
   Entry,
   InboxQuery,
   Minute,
@@ -16,10 +17,13 @@ import {
   minuteOf,
   parkedReasons,
   states,
+  statesOf,
   timeOf,
   zeroCounts,
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
+import { rowsPerStep } from "../../protocol/protocol.ts";
+import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
 
@@ -27,9 +31,16 @@ const listed = [
   ...["id", "receiver", "arrived_at", "ack_ms", "state", "queue", "attempts", "due_at"],
   ...["type", "report", "reason", "reason_message", "last_error", "changed_at"],
 ].join(", ");
+// All that an act may change, and nothing long.
+const acted = [
+  ...[listed, "seq", "rank", "starts", "give_way", "verification", "released", "memo"],
+  ...["history", "signature", "same_signature_as"],
+].join(", ");
 // The times of acknowledgement that are read for a minute: each is a row beside the index.
 const samples = 100;
 const rejected = states.indexOf("rejected");
+const { unsigned, parked, unsignedDead, announced } = retentionClass;
+const parkedClasses = [unsigned, parked, unsignedDead, announced];
 
 /** The rows with one value of an indexed column. */
 interface IndexRange {
@@ -46,6 +57,21 @@ export class Query {
   constructor(deliveries: Deliveries, lived: Lived) {
     this.#deliveries = deliveries;
     this.#lived = lived;
+  }
+
+  /** The next rows that an act may concern, in the order of their ids. */
+  candidates(query: ActQuery, after: string): Row[] {
+    const { id, receiver } = query;
+    const asked: InboxQuery = { ...(id === undefined ? query : { idPrefix: id }), after };
+    const rows = this.#deliveries.tables.receivers.select(receiver).flatMap((number) =>
+      statesOf(query).flatMap((state) => {
+        const ranges = rangesOf({ ...asked, state });
+        const ofState = { ...asked, state };
+        return ranges.flatMap((one) => this.#rows(number, one, ofState, rowsPerStep, acted));
+      }),
+    );
+    rows.sort((one, other) => (String(one["id"]) < String(other["id"]) ? -1 : 1));
+    return rows.slice(0, rowsPerStep);
   }
 
   list(query: InboxQuery): Entry[] {
@@ -72,7 +98,12 @@ export class Query {
       at = minute === null ? this.#firstFrom(receivers, next, end) : next;
     }
     const oldest = states.map((state) => [state, this.#oldest(receiver, state)]);
-    return { parked: this.#parked(receivers), oldest: Object.fromEntries(oldest), minutes };
+    return {
+      parked: this.#parked(receivers),
+      parkedChangedAt: this.#parkedChangedAt(),
+      oldest: Object.fromEntries(oldest),
+      minutes,
+    };
   }
 
   /** When the oldest waiting delivery arrived. */
@@ -86,7 +117,13 @@ export class Query {
     return times.length === 0 ? null : new Date(Math.min(...times));
   }
 
-  #rows(receiver: number, { column, value }: IndexRange, query: InboxQuery, most: number): Row[] {
+  #rows(
+    receiver: number,
+    { column, value }: IndexRange,
+    query: InboxQuery,
+    most: number,
+    columns = listed,
+  ): Row[] {
     const { state, type, reportId, reason, newestFirst = false } = query;
     const { first, below } = idRange(query);
     const chosen = states.flatMap((one, number) => (isChosen(one, state) ? [number] : []));
@@ -102,7 +139,7 @@ export class Query {
       ...(chosen.length < states.length ? [`state IN (${chosen.join(", ")})`] : []),
     ];
     const statement = this.#prepare(
-      `SELECT ${listed} FROM delivery INDEXED BY delivery_${column} WHERE ${conditions.join(" AND ")}
+      `SELECT ${columns} FROM delivery INDEXED BY delivery_${column} WHERE ${conditions.join(" AND ")}
        ORDER BY id ${newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     );
     const values = given.map(([, of]) => of);
@@ -169,6 +206,13 @@ export class Query {
       if (number > 0) parked[code] = number;
     }
     return parked;
+  }
+
+  /** Through the index of what has ended, which knows no receivers. */
+  #parkedChangedAt(): Date | null {
+    const newest = this.#prepare("SELECT max(changed_at) AS at FROM delivery WHERE kept_as = ?");
+    const times = parkedClasses.flatMap((one) => Number(newest.get(one)?.["at"]) || []);
+    return times.length === 0 ? null : new Date(Math.max(...times));
   }
 
   #oldest(receiver: string | undefined, state: State): Date | null {

@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ActQuery, createReceiver, type Inbox } from "@reporthook/core";
+import { sqliteInbox } from "@reporthook/sqlite";
+import { afterAll, expect, it } from "vitest";
+import { createTerminal } from "../lib/terminal.ts";
+import { actOnMany } from "./many.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "reporthook-interrupt-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const count = 700;
+const terminal = createTerminal(true, {});
+const verb = { verb: "release", doing: "Releasing", done: "released" } as const;
+
+/** An inbox with more held deliveries than one step acts on; `meanwhile` and `after` run with each step. */
+async function opened(name: string, meanwhile: () => void, after = () => {}): Promise<Inbox> {
+  const inbox = sqliteInbox(join(folder, name));
+  const client = { authorize: async () => "valid" as const };
+  const receiver = createReceiver({ client, inbox, logger: false });
+  const headers = { "content-type": "application/json", "x-svc-authorization": "" };
+  const post = (at: number): Promise<Response> => {
+    headers["x-svc-authorization"] = `signature ${at}`;
+    const body = JSON.stringify({ at });
+    return receiver.fetch(new Request("http://app/", { method: "POST", headers, body }));
+  };
+  await Promise.all(Array.from({ length: count }, (_, at) => post(at)));
+  await receiver.start();
+  await receiver.idle({ timeoutMs: 60_000 });
+  await receiver.close();
+  const tool = sqliteInbox(join(folder, name), { migrate: false });
+  const act = tool.act.bind(tool);
+  return Object.assign(tool, {
+    async *act(query: ActQuery) {
+      for await (const step of act(query)) {
+        meanwhile();
+        yield step;
+        after();
+      }
+    },
+  });
+}
+
+const query: ActQuery = {
+  act: "release",
+  receiver: "reports",
+  reason: "no_handler",
+  now: Date.now(),
+  by: null,
+};
+
+it.each(["SIGINT", "SIGTERM"] as const)(
+  "%s between two steps says how many are done, and leaves the rest",
+  async (signal) => {
+    const inbox = await opened(`${signal}.db`, () => process.emit(signal));
+    const acting = actOnMany(terminal, inbox, verb, { query, yes: true });
+    await expect(acting).rejects.toMatchObject({
+      code: "interrupted",
+      message: "Interrupted: 500 released, the rest is as it was",
+      done: { released: 500 },
+    });
+    expect(await inbox.counts()).toMatchObject({ held: count - 500, verified: 500 });
+    expect(process.listenerCount(signal)).toBe(0);
+    await inbox.close();
+  },
+);
+
+it("an inbox that fails between two steps says how many are done", async () => {
+  const fail = () => {
+    throw new Error("disk I/O error");
+  };
+  const inbox = await opened("fails.db", () => {}, fail);
+  await expect(actOnMany(terminal, inbox, verb, { query, yes: true })).rejects.toMatchObject({
+    message: "disk I/O error. 500 released, the rest is as it was",
+    done: { released: 500 },
+  });
+  await inbox.close();
+});

@@ -1,0 +1,112 @@
+import { ReporthookError } from "../errors.ts";
+import { addCounts, sumOf } from "../lib/add-counts.ts";
+import type { Act } from "./act.ts";
+import { type EntryDetails, isParked, type ReasonCode, type State } from "./delivery.ts";
+import type { Inbox } from "./inbox.ts";
+import { filterOf, isChosen } from "./query.ts";
+import { isUnsigned } from "./retention.ts";
+import type { ActQuery, ActStep, ReasonCounts, Selection } from "./selection.ts";
+import type { StoredDelivery } from "./stored-delivery.ts";
+
+/** The reasons for which nobody vouches for a delivery: a person looks at each, or names the reason. */
+export const unvouchedReasons: readonly ReasonCode[] = [
+  "unsigned",
+  "expired",
+  "not_verified",
+  "reused_signature",
+  "no_token",
+];
+
+/** The states in which an act finds entries: handled ones are released by id, or when their state is named. */
+export function statesOf({ act, id, state }: ActQuery): readonly State[] {
+  if (act === "retry") return among(["received", "verified"], state);
+  const isHandledMeant = act === "release" && (id !== undefined || state === "handled");
+  return among(isHandledMeant ? ["held", "dead", "handled"] : ["held", "dead"], state);
+}
+
+function among(states: readonly State[], asked: Selection["state"]): readonly State[] {
+  return states.filter((state) => isChosen(state, asked));
+}
+
+/**
+ * Makes the comparison of deliveries with the query of an act. Without a reason, a release of many leaves out what nobody
+ * vouches for. An unsigned one that was handled has no body that could run.
+ */
+export function selectorOf(query: ActQuery): (stored: StoredDelivery) => boolean {
+  const { act, id, receiver, reason, unchangedSince, now } = query;
+  const states = statesOf(query);
+  const fits = filterOf(id === undefined ? query : { receiver });
+  const lastChange = unchangedSince?.getTime() ?? Number.POSITIVE_INFINITY;
+  const leftOut = act === "release" && (id ?? reason) === undefined ? unvouchedReasons : [];
+  return (stored) => {
+    const { state, changedAt, dueAt } = stored;
+    if (!states.includes(state) || !fits(stored) || changedAt > lastChange) return false;
+    if (id !== undefined && id !== stored.id) return false;
+    if (stored.reason !== null && leftOut.includes(stored.reason.code)) return false;
+    return act === "retry" ? dueAt > now : isParked(state) || !isUnsigned(stored);
+  };
+}
+
+/** Counts entries by reason, and notes when the last of them changed. */
+export class ActCount implements ActStep {
+  readonly counts: { -readonly [Key in keyof ReasonCounts]: ReasonCounts[Key] } = {};
+  changedAt: Date | null = null;
+
+  add({ reason, state, changedAt }: Pick<StoredDelivery, "reason" | "state" | "changedAt">): void {
+    this.addStep({ counts: { [reason?.code ?? state]: 1 }, changedAt: new Date(changedAt) });
+  }
+
+  addStep({ counts, changedAt }: ActStep): void {
+    addCounts(this.counts, counts);
+    if (changedAt !== null && changedAt > (this.changedAt ?? 0)) this.changedAt = changedAt;
+  }
+
+  get total(): number {
+    return sumOf(this.counts);
+  }
+}
+
+const past: Readonly<Record<Act, string>> = {
+  release: "released",
+  retry: "retried",
+  discard: "discarded",
+};
+
+/**
+ * Carries out an act in all its steps.
+ *
+ * Rejects `not_found`, `not_releasable` or `not_parked` for an id; when the inbox fails in between, with how many were done.
+ */
+export async function actOn(inbox: Inbox, query: ActQuery): Promise<ActCount> {
+  const { act, id, receiver } = query;
+  const done = new ActCount();
+  try {
+    for await (const step of inbox.act(query)) done.addStep(step);
+  } catch (error) {
+    if (done.total === 0 || query.dryRun === true) throw error;
+    const { code = "inbox_failed", message } = error as ReporthookError;
+    const text = `${message}. Before that ${done.total} were ${past[act]}; the rest is as it was`;
+    throw new ReporthookError(code, text, { cause: error });
+  }
+  if (id !== undefined && done.total === 0) throw refusal(act, id, await inbox.get(id, receiver));
+  return done;
+}
+
+/** The reason why an act did not concern the entry with this id. */
+function refusal(act: Act, id: string, entry: EntryDetails | null): ReporthookError {
+  if (entry === null) return new ReporthookError("not_found", `No delivery with the id ${id}`);
+  const code = act === "discard" ? "not_parked" : "not_releasable";
+  return new ReporthookError(code, `Delivery ${id} ${whyNot(act, entry)}`);
+}
+
+function whyNot(act: Act, { state, body }: Pick<EntryDetails, "state" | "body">): string {
+  if (act === "retry") {
+    return "is not waiting for a retry: only waiting deliveries can be retried";
+  }
+  if (isParked(state)) return "has changed in this moment: look at it again";
+  if (act === "discard") return `is ${state}: only held and dead ones can be discarded`;
+  if (state !== "handled") return `is ${state}: only held, dead and handled ones can be released`;
+  return body === null
+    ? "came without a signature: once it was handled its body is not kept. Send the test again"
+    : "has changed in this moment: look at it again";
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { setUp, standStill } from "../test-support/receiver-setup.ts";
+import { DoNotRetry } from "./errors.ts";
+import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
+import { messages } from "./log-messages.ts";
+
+const dayMs = 86_400_000;
+const headers = { "content-type": "application/json" };
+
+describe("retention", () => {
+  it("announces what is parked 3 days before its end, and tells of its deletion, with the reasons", async () => {
+    standStill();
+    const { receiver, send, emulator, lines } = setUp();
+    receiver.on("report.complete", () => {
+      throw new DoNotRetry("never");
+    });
+    for (let count = 0; count < 2; count++) await send("report.complete");
+    await send("unknown");
+    await receiver.idle();
+    lines.length = 0;
+    const after = async (days: number) => {
+      emulator.clock.advance(days * dayMs);
+      await receiver.inbox.list();
+      return lines.splice(0);
+    };
+    const reasons = { do_not_retry: 2, no_handler: 1 };
+    expect(await after(26.9)).toEqual([]);
+    const announced = await after(0.2);
+    const at = emulator.clock.now();
+    const deletedFrom = new Date(at + 3 * dayMs).toISOString();
+    const look = "npx reporthook inbox list --state parked";
+    const told = { receiver: "reports", count: 3, reasons, deletedFrom, look };
+    expect(announced).toEqual([{ level: "warn", message: messages.parkedExpiring, fields: told }]);
+    expect(await after(2.9)).toEqual([]);
+    expect((await receiver.inbox.list()).length).toBe(3);
+    const fields = { receiver: "reports", count: 3, reasons };
+    const deleted = [{ level: "warn", message: messages.parkedDeleted, fields }];
+    expect(await after(0.2)).toEqual(deleted);
+    expect(await receiver.inbox.list()).toEqual([]);
+    expect(await after(100)).toEqual([]);
+  });
+
+  it("counts in an error line what made room in memory", async () => {
+    const inbox = memoryInbox({ maxBytes: 2_000 });
+    const { receiver, post, emulator, lines } = setUp({ inbox });
+    const body = JSON.stringify({ text: "x".repeat(400) });
+    for (let count = 0; count < 5; count++) await post({ body, headers });
+    emulator.clock.advance(60_000);
+    lines.length = 0;
+    expect(await receiver.inbox.list()).toHaveLength(2);
+    const fields = { receiver: "reports", count: 3, reasons: { unsigned: 3 } };
+    expect(lines).toEqual([{ level: "error", message: messages.parkedMadeRoom, fields }]);
+  });
+});
