@@ -61,7 +61,7 @@ const families: readonly Family[] = [
   [
     "connecting",
     /^(?:ECONNREFUSED|ConnectionRefused)$|connection refused/im,
-    "the connection was refused: check the port in baseUrl, and whether the service is up",
+    "the connection was refused: check baseUrl and its port, and whether the service is up",
   ],
   [
     "connecting",
