@@ -38,7 +38,8 @@ export function applyOutcome(
   stored.type = outcome.type ?? stored.type;
   stored.reportId = outcome.reportId ?? stored.reportId;
   stored.lastError = error;
-  stored.changedAt = now;
+  // Of another process, which may be ahead.
+  stored.changedAt = Math.max(now, stored.changedAt);
   if (outcome.to === "retry") {
     stored.attempts += outcome.countsAsAttempt ? 1 : 0;
     stored.dueAt = now + outcome.afterMs;
@@ -71,7 +72,7 @@ export function reopen(stored: StoredDelivery, now: number): void {
   stored.released = true;
   stored.attempts = 0;
   stored.dueAt = now;
-  stored.changedAt = now;
+  stored.changedAt = Math.max(now, stored.changedAt);
   stored.lowPriority = false;
   stored.retryState = null;
 }
