@@ -8,7 +8,7 @@ import { settlesWithin } from "./timeout.ts";
 export interface TimeMark {
   readonly livedAt: number;
   readonly wallAt: number;
-  /** The wall clock as it would show if it had not been set back in the last hour: what it gains beyond has passed. */
+  /** The wall clock as if it had not been set back in the last hour: time has passed if it gains beyond this. */
   readonly furthestAt: number;
   /** Milliseconds of lived time that passed between two processes, by a wall clock that nobody knew for an hour. */
   readonly unseenMs: number;
@@ -61,8 +61,8 @@ export class Timekeeper {
   }
 
   /**
-   * Continues the lived time of the store: what the wall clock has gained since its last mark has passed, what it has lost has not.
-   * Idempotent; rejects as the store does.
+   * Continues the lived time of the store: if the wall clock has gained since its last mark, so much has passed; if it has lost,
+   * nothing. Idempotent; rejects as the store does.
    */
   join(): Promise<void> {
     this.#joining ??= this.#join().catch((error: unknown) => {
@@ -103,6 +103,7 @@ export class Timekeeper {
   async keep(): Promise<void> {
     this.#hasNews = true;
     if (!this.isJoined) return;
+    this.#follow();
     this.#keeping ??= this.#keep();
     await this.#keeping;
   }
@@ -141,7 +142,6 @@ export class Timekeeper {
   async #write(): Promise<void> {
     const clock = this.clock;
     const wallAt = clock.wallNow();
-    this.#follow();
     const livedAt = clock.now();
     const furthestAt = livedAt + this.#furthest;
     const unseenMs = this.isYoung ? this.#unseenMs : 0;
