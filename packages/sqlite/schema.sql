@@ -52,6 +52,8 @@ CREATE TABLE lived (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     lived_at INTEGER NOT NULL,
     wall_at INTEGER NOT NULL,
+    furthest_at INTEGER NOT NULL,
+    unseen_ms INTEGER NOT NULL,
     held_ms INTEGER NOT NULL
   );
 

@@ -117,6 +117,7 @@ test("each line that someone is to act on has its case, or another test", () => 
     coreMessages.verdictsAgain,
     coreMessages.closedWhileWaiting,
     coreMessages.insecure,
+    coreMessages.clockSet,
     coreMessages.receiverReplaced,
     coreMessages.earlierNotClosed,
     coreMessages.stoodStill,

@@ -66,6 +66,24 @@ export const mutations: readonly Mutation[] = [
     becomes: "1",
   },
   {
+    name: "goes by the wall clock",
+    file: `${core}/lib/lived-clock.ts`,
+    of: "now",
+    becomes: "return this.#wall();",
+  },
+  {
+    name: "takes what a wall clock says at the start for what has passed, and deletes by it",
+    file: `${core}/lib/timekeeper.ts`,
+    of: "isYoung",
+    becomes: "return false;",
+  },
+  {
+    name: "begins at the wall clock's time in each process",
+    file: `${core}/lib/timekeeper.ts`,
+    of: "#join",
+    becomes: "this.isJoined = true;",
+  },
+  {
     name: "leaves what it stores to the operating system",
     file: `${sqlite}/writer-thread.ts`,
     of: "synchronous",

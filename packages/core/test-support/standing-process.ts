@@ -4,11 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Inbox } from "../src/inbox/inbox.ts";
-import {
-  type StandingProcess,
-  type StandstillReport,
-  standStillOn,
-} from "../src/testing/inbox/standing-still.ts";
+import type { StandingProcess, StandstillReport } from "../src/testing/inbox/standing-process.ts";
+import { standStillOn } from "../src/testing/inbox/standing-still.ts";
 
 /** Starts a program that calls {@link standInProcess} with an inbox on a store; resolves when it stands still. */
 export async function standingProcess(program: URL, store: string): Promise<StandingProcess> {

@@ -119,7 +119,7 @@ const timeId = "lived";
 
 /** The mark in a job; none in anything else. */
 function markOf(data: unknown): TimeMark {
-  const { livedAt, wallAt, heldMs } = (data ?? {}) as Partial<Record<keyof TimeMark, unknown>>;
-  const isMark = [livedAt, wallAt, heldMs].every((value) => Number.isFinite(value));
+  const mark = { ...(data as object | undefined) } as Readonly<Record<string, unknown>>;
+  const isMark = Object.keys(noMark).every((name) => Number.isFinite(mark[name]));
   return isMark ? (data as TimeMark) : noMark;
 }

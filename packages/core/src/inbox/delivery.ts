@@ -54,7 +54,7 @@ export interface NewDelivery {
   readonly id: string;
   /** The name of the receiver it belongs to. */
   readonly receiver: string;
-  /** What the wall clock showed, in milliseconds since the epoch: the time in its id. */
+  /** The time of the wall clock, in milliseconds since the epoch: the one in its id. */
   readonly receivedAt: number;
   /** Lived time in milliseconds, by which all is decided. */
   readonly arrivedAt: number;

@@ -1,7 +1,4 @@
-/**
- * What an inbox has shown of changes: each one after it gets a later time, so that a list can be compared with what has changed
- * since.
- */
+/** The changes that an inbox has shown: each one after them gets a later time, so that a list can be compared with it. */
 export class ShownChanges {
   #newest = Number.NEGATIVE_INFINITY;
 

@@ -42,7 +42,8 @@ export function applyOutcome(
   stored.type = outcome.type ?? stored.type;
   stored.reportId = outcome.reportId ?? stored.reportId;
   stored.lastError = error;
-  stored.changedAt = now;
+  // Of another process, which may be ahead.
+  stored.changedAt = Math.max(now, stored.changedAt);
   if (outcome.to === "retry") {
     stored.attempts += outcome.countsAsAttempt ? 1 : 0;
     stored.dueAt = now + outcome.afterMs;
@@ -76,7 +77,7 @@ export function reopen(stored: StoredDelivery, moment: ActMoment): void {
   stored.released = true;
   stored.attempts = 0;
   stored.dueAt = now;
-  stored.changedAt = now;
+  stored.changedAt = Math.max(now, stored.changedAt);
   stored.announcedAt = null;
   stored.lowPriority = false;
   stored.retryState = null;
@@ -86,7 +87,7 @@ export function reopen(stored: StoredDelivery, moment: ActMoment): void {
 /** Makes a waiting delivery due now, for a person. Its attempts continue to count. */
 export function hasten(stored: StoredDelivery, moment: ActMoment): void {
   stored.dueAt = moment.now;
-  stored.changedAt = moment.now;
+  stored.changedAt = Math.max(moment.now, stored.changedAt);
   remember(stored, recordOf("retry", moment));
 }
 

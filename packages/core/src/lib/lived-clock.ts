@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { GivenTime, SystemTime, slackMs } from "./running-time.ts";
 
-/** The clock that an inbox goes by: `now()` is lived time, which only runs on, whatever the wall clock is set to. */
+/** The clock that an inbox goes by: `now()` is lived time, which only runs on when the wall clock is set. */
 export interface InboxClock extends Clock {
   /** Milliseconds to add to lived time for what people see. */
   readonly wallOffset: number;

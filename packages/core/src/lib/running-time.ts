@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { isReplaced } from "./real-timers.ts";
 
-/** Time that only runs on, whatever a clock is set to. */
+/** Time that only runs on, also when a clock is set. */
 export interface RunningTime {
   /** Milliseconds since some moment: never fewer than before. */
   read(): number;

@@ -39,7 +39,8 @@ describe("Timekeeper", () => {
     await vi.waitFor(() => expect(store.mark.livedAt).toBe(start + 60_000));
     given.advance(30_000);
     await time.end();
-    expect(store.mark).toEqual({ livedAt: start + 90_000, wallAt: start + 90_000, heldMs: 0 });
+    const at = start + 90_000;
+    expect(store.mark).toEqual({ livedAt: at, wallAt: at, furthestAt: at, unseenMs: 0, heldMs: 0 });
     expect(given.pending).toBe(0);
   });
 
@@ -47,7 +48,7 @@ describe("Timekeeper", () => {
     ["has passed what the wall clock has gained", start - hourMs, hourMs],
     ["has lost nothing when the wall clock was set back", start + hourMs, 0],
   ])("goes on from the mark of a store: %s", async (_, wallAt, passed) => {
-    const { time } = setUp({ livedAt: 5_000, wallAt, heldMs: 0 });
+    const { time } = setUp({ ...noMark, livedAt: 5_000, wallAt, furthestAt: wallAt });
     await time.join();
     expect(time.clock.now()).toBe(5_000 + passed);
     expect(time.clock.wallNow()).toBe(start);
@@ -59,7 +60,8 @@ describe("Timekeeper", () => {
     time.begin();
     set(8 * hourMs);
     time.clock.wallNow();
-    const mark = { livedAt: start, wallAt: start + 8 * hourMs, heldMs: 0 };
+    const wallAt = start + 8 * hourMs;
+    const mark = { ...noMark, livedAt: start, wallAt, furthestAt: wallAt };
     await vi.waitFor(() => expect(store.mark).toEqual(mark));
     await time.end();
   });
@@ -68,16 +70,19 @@ describe("Timekeeper", () => {
     const { time, store, given } = setUp();
     await time.join();
     time.begin();
-    store.mark = { livedAt: start + 5 * hourMs, wallAt: start, heldMs: 7 };
+    store.mark = { ...noMark, livedAt: start + 5 * hourMs, wallAt: start, furthestAt: start };
     given.advance(60_000);
     await vi.waitFor(() => expect(time.clock.now()).toBe(start + 5 * hourMs));
-    expect(time.retentionNow).toBe(start + 60_000 - 7);
+    expect(time.retentionNow).toBe(start + 60_000);
     await time.end();
   });
 
   it("judges no retention for an hour, and holds it back by what has not passed before the start", async () => {
     const day = 24 * hourMs;
-    const setup = setUp({ livedAt: start, wallAt: start - 2 * hourMs, heldMs: 0 });
+    const setup = setUp({
+      ...noMark,
+      ...{ livedAt: start, wallAt: start - 2 * hourMs, furthestAt: start - 2 * hourMs },
+    });
     setup.set(31 * day);
     const { time } = setup;
     await time.join();
@@ -97,6 +102,40 @@ describe("Timekeeper", () => {
     setup.given.advance(hourMs);
     expect(next.retentionNow).toBe(begun + 60_000 + 2 * hourMs - 31 * day);
     await next.end();
+  });
+
+  it("finds out in the next process that the clock of the last one was ahead at its start", async () => {
+    const { time, begin, set } = setUp({ ...noMark, livedAt: start, furthestAt: start });
+    set(31 * 24 * hourMs);
+    await time.join();
+    time.begin();
+    await time.end();
+    set(0);
+    const next = begin();
+    await next.join();
+    expect([next.clock.now(), next.retentionNow]).toEqual([start + 31 * 24 * hourMs, start]);
+  });
+
+  it("takes a wall clock that begins far behind, and is right in the next process, for time that has not passed", async () => {
+    const { time, begin, given, set } = setUp({ ...noMark, livedAt: 5_000, furthestAt: start });
+    set(-40 * hourMs);
+    await time.join();
+    time.begin();
+    given.advance(30 * 60_000);
+    await time.end();
+    set(0);
+    const next = begin();
+    await next.join();
+    expect(next.clock.now()).toBe(5_000 + 30 * 60_000);
+    next.begin();
+    set(-40 * hourMs);
+    given.advance(hourMs + 120_000);
+    await next.end();
+    set(-39 * hourMs);
+    const last = begin();
+    await last.join();
+    // By now it is believed: an hour has passed.
+    expect(last.clock.now()).toBe(5_000 + 30 * 60_000 + 2 * hourMs + 120_000);
   });
 
   it("tells when the store can't keep the time, and joins again after a failure", async () => {

@@ -1,14 +1,18 @@
 import { setUnrefTimeout } from "./clock.ts";
 import type { LivedClock } from "./lived-clock.ts";
 import { isTiedToRequests } from "./platform.ts";
-import { tickMs } from "./running-time.ts";
+import { slackMs, tickMs } from "./running-time.ts";
 import { settlesWithin } from "./timeout.ts";
 
 /** One moment by lived time and by the wall clock, in milliseconds since the epoch. */
 export interface TimeMark {
   readonly livedAt: number;
   readonly wallAt: number;
-  /** Milliseconds by which retention is held back: so much of the lived time may never have passed. */
+  /** The wall clock as if it had not been set back in the last hour: time has passed if it gains beyond this. */
+  readonly furthestAt: number;
+  /** Milliseconds of lived time that passed between two processes, by a wall clock that nobody knew for an hour. */
+  readonly unseenMs: number;
+  /** Milliseconds by which retention is held back: so much of the lived time has not passed. */
   readonly heldMs: number;
 }
 
@@ -22,7 +26,7 @@ export interface TimeStore {
 }
 
 /** The mark of a new store. */
-export const noMark: TimeMark = { livedAt: 0, wallAt: 0, heldMs: 0 };
+export const noMark: TimeMark = { livedAt: 0, wallAt: 0, furthestAt: 0, unseenMs: 0, heldMs: 0 };
 
 /** The mark to keep of two. */
 export function laterMark(one: TimeMark, other: TimeMark): TimeMark {
@@ -42,13 +46,14 @@ export class Timekeeper {
   readonly #store: TimeStore;
   #joining: Promise<void> | undefined;
   #timer: unknown;
-  #keeping = false;
+  #keeping: Promise<void> | undefined;
   #hasNews = false;
   #startedAt = 0;
-  #offset = 0;
-  /** How much of the lived time passed between two processes, by the wall clock alone. */
   #unseenMs = 0;
   #heldMs = 0;
+  /** The furthest difference of the wall clock, and since when it is nearer. */
+  #furthest = 0;
+  #backSince: number | null = null;
 
   constructor(clock: LivedClock, store: TimeStore) {
     this.clock = clock;
@@ -56,8 +61,8 @@ export class Timekeeper {
   }
 
   /**
-   * Continues the lived time of the store: what the wall clock has gained since its last mark has passed, what it has lost has not.
-   * Idempotent; rejects as the store does.
+   * Continues the lived time of the store: if the wall clock has gained since its last mark, so much has passed; if it has lost,
+   * nothing. Idempotent; rejects as the store does.
    */
   join(): Promise<void> {
     this.#joining ??= this.#join().catch((error: unknown) => {
@@ -90,14 +95,20 @@ export class Timekeeper {
 
   /** The lived time at which retention is judged. */
   get retentionNow(): number {
-    return this.clock.now() - this.#held();
+    this.#follow();
+    return this.clock.now() - this.#heldMs;
   }
 
   /** Keeps the time now. Never rejects. */
   async keep(): Promise<void> {
     this.#hasNews = true;
-    if (this.#keeping || !this.isJoined) return;
-    this.#keeping = true;
+    if (!this.isJoined) return;
+    this.#follow();
+    this.#keeping ??= this.#keep();
+    await this.#keeping;
+  }
+
+  async #keep(): Promise<void> {
     try {
       while (this.#hasNews) {
         this.#hasNews = false;
@@ -105,48 +116,65 @@ export class Timekeeper {
       }
     } catch (error) {
       this.onError?.(error);
-    } finally {
-      this.#keeping = false;
     }
+    this.#keeping = undefined;
   }
 
   async #join(): Promise<void> {
     const clock = this.clock;
     const mark = (await this.#store.keepTime?.(noMark)) ?? null;
     const wall = clock.wallNow();
-    if (mark !== null && mark.wallAt > 0) {
-      this.#unseenMs = Math.max(0, wall - mark.wallAt);
-      clock.goOnFrom(mark.livedAt + this.#unseenMs);
+    if (mark !== null && mark.livedAt > 0) {
+      const unseenMs = Math.max(0, wall - mark.furthestAt);
+      clock.goOnFrom(mark.livedAt + unseenMs);
+      this.#unseenMs = mark.unseenMs + unseenMs;
       this.#heldMs = mark.heldMs;
-    } else if (mark === null) this.#unseenMs = Number.POSITIVE_INFINITY;
-    this.#offset = clock.wallOffset;
+      this.#furthest = mark.furthestAt - mark.livedAt;
+    } else {
+      this.#unseenMs = mark === null ? Number.POSITIVE_INFINITY : 0;
+      this.#furthest = clock.wallOffset;
+    }
     this.#startedAt = clock.now();
+    this.#follow();
     this.isJoined = true;
   }
 
   async #write(): Promise<void> {
     const clock = this.clock;
     const wallAt = clock.wallNow();
-    const mark = { livedAt: clock.now(), wallAt, heldMs: this.#held() };
+    const livedAt = clock.now();
+    const furthestAt = livedAt + this.#furthest;
+    const unseenMs = this.isYoung ? this.#unseenMs : 0;
+    const mark = { livedAt, wallAt, furthestAt, unseenMs, heldMs: this.#heldMs };
     const kept = await this.#store.keepTime?.(mark);
     if (kept === undefined) return;
     this.#heldMs = Math.max(this.#heldMs, kept.heldMs);
     const aheadMs = kept.livedAt - clock.now();
     if (aheadMs <= 0) return;
     clock.goOnFrom(kept.livedAt);
-    this.#offset -= aheadMs;
+    this.#furthest -= aheadMs;
     // Another process has begun with a clock that was ahead: so much has not passed.
-    if (clock.knownSince === kept.livedAt) this.#heldMs += aheadMs;
+    if (clock.knownSince === kept.livedAt) this.#heldMs = Math.max(this.#heldMs, aheadMs);
   }
 
-  /** A wall clock that was set back since the start was ahead at the start: then less has passed unseen. */
-  #held(): number {
-    const backMs = Math.max(0, this.#offset - this.clock.wallOffset);
-    const wrongMs = Math.min(backMs, this.#unseenMs);
-    this.#unseenMs -= wrongMs;
-    this.#offset -= wrongMs;
-    this.#heldMs += wrongMs;
-    return this.#heldMs;
+  /**
+   * Finds out whether the wall clock was set back. Then it was ahead at the start, and less has passed unseen; beyond that it is
+   * believed once it has stayed so for an hour.
+   */
+  #follow(): void {
+    const now = this.clock.now();
+    const { wallOffset } = this.clock;
+    if (this.#furthest - wallOffset > slackMs) {
+      const wrongMs = Math.min(this.#furthest - wallOffset, this.#unseenMs);
+      this.#furthest -= wrongMs;
+      this.#unseenMs -= wrongMs;
+      this.#heldMs += wrongMs;
+    }
+    const isBack = this.#furthest - wallOffset > slackMs;
+    this.#backSince = isBack ? (this.#backSince ?? now) : null;
+    if (this.#backSince !== null && now - this.#backSince < quietMs) return;
+    this.#furthest = wallOffset;
+    this.#backSince = null;
   }
 
   #tickLater(): void {

@@ -82,6 +82,8 @@ export const migrations: readonly string[] = [
     one INTEGER PRIMARY KEY CHECK (one = 1),
     lived_at INTEGER NOT NULL,
     wall_at INTEGER NOT NULL,
+    furthest_at INTEGER NOT NULL,
+    unseen_ms INTEGER NOT NULL,
     held_ms INTEGER NOT NULL
   );
   -- Who works on deliveries; one whose beat stands still for some seconds has lost its leases.

@@ -8,8 +8,11 @@ export class Lived {
   readonly #write: Statement;
 
   constructor(database: Database) {
-    this.#read = database.prepare("SELECT lived_at, wall_at, held_ms FROM lived");
-    this.#write = database.prepare("INSERT OR REPLACE INTO lived VALUES (1, ?, ?, ?)");
+    this.#read = database.prepare(
+      `SELECT lived_at AS livedAt, wall_at AS wallAt, furthest_at AS furthestAt,
+         unseen_ms AS unseenMs, held_ms AS heldMs FROM lived`,
+    );
+    this.#write = database.prepare("INSERT OR REPLACE INTO lived VALUES (1, ?, ?, ?, ?, ?)");
   }
 
   /** Milliseconds to add to lived time for people. */
@@ -20,16 +23,23 @@ export class Lived {
 
   /** Keeps a mark unless there is a later one; returns what is kept. */
   keep(mark: TimeMark): TimeMark {
-    const before = this.#mark;
-    const kept = laterMark(before, mark);
-    if (mark.livedAt > 0) this.#write.run(kept.livedAt, kept.wallAt, kept.heldMs);
+    const kept = laterMark(this.#mark, mark);
+    const { livedAt, wallAt, furthestAt, unseenMs, heldMs } = kept;
+    if (mark.livedAt > 0) this.#write.run(livedAt, wallAt, furthestAt, unseenMs, heldMs);
     return kept;
   }
 
   get #mark(): TimeMark {
     const row = this.#read.get();
-    if (row === undefined) return noMark;
-    const [livedAt, wallAt] = [Number(row["lived_at"]), Number(row["wall_at"])];
-    return { livedAt, wallAt, heldMs: Number(row["held_ms"]) };
+    const number = (name: keyof TimeMark): number => Number(row?.[name]);
+    return row === undefined
+      ? noMark
+      : {
+          livedAt: number("livedAt"),
+          wallAt: number("wallAt"),
+          furthestAt: number("furthestAt"),
+          unseenMs: number("unseenMs"),
+          heldMs: number("heldMs"),
+        };
   }
 }

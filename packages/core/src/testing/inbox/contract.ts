@@ -14,7 +14,8 @@ import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
 import { retaining } from "./retaining.ts";
-import { type StandingProcess, standingStill } from "./standing-still.ts";
+import type { StandingProcess } from "./standing-process.ts";
+import { standingStill } from "./standing-still.ts";
 import { time } from "./time.ts";
 
 /** A store to be held to the contract of {@link Inbox}. */

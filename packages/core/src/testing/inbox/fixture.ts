@@ -10,7 +10,7 @@ import type { StopSignal } from "../../lib/abort.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { eventually, patiently, same } from "../assert.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
-import type { StandingProcess } from "./standing-still.ts";
+import type { StandingProcess } from "./standing-process.ts";
 
 /** A feature of a store beyond the port that a case needs. */
 export type Need = "clock" | "order" | "reuse" | "search" | "damage" | "process";

@@ -81,7 +81,7 @@ async function run(
   return { receiver, asked: () => asked, runs: () => runs, warnings, send };
 }
 
-/** Lets time pass, ten minutes at most, until `check` holds: what is planned for a wrong time comes later. */
+/** Lets time pass, ten minutes at most, until `check` holds: a wrong clock would have it wait longer. */
 async function soon(
   { until }: InboxFixture,
   { advance }: WrongClock,
