@@ -81,6 +81,7 @@ describe("alerts() about what is parked", () => {
     for (let count = 0; count < 3; count++) await park();
     await pass(minute);
     expect(sent).toHaveLength(1);
+    await pass(60 * minute);
     await receiver.inbox.discard({ state: "parked", idPrefix: await park() });
     for (let passed = 0; passed < 16; passed++) {
       await pass(minute);

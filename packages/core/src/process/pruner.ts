@@ -25,7 +25,7 @@ export class Pruner {
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
   }
 
-  /** Prunes, at most once in `everyMs` milliseconds, and not in the first hour. Never rejects. */
+  /** Prunes, at most once in `everyMs` milliseconds; in the first hour nothing is over. Never rejects. */
   prune(everyMs = 60_000): Promise<void> {
     const { ack, clock, time } = this.#settings;
     const now = clock.now();
@@ -33,7 +33,7 @@ export class Pruner {
       return Promise.resolve();
     }
     this.#prunedAt = now;
-    return time.isYoung ? Promise.resolve() : this.#prune(time.retentionNow);
+    return this.#prune(time.isYoung ? 0 : time.retentionNow);
   }
 
   async #prune(now: number): Promise<void> {

@@ -72,8 +72,11 @@ describe("VerifyStage", () => {
 
   it("asks for the last time when the hour is over, and holds it then", async () => {
     const { verify, job, clock } = testStages(fail(500));
-    const after = (age: number): Promise<unknown> =>
-      verify.run(job({ arrivedAt: clock.now() - age, attempts: 40 }), signal);
+    const arrivedAt = clock.now();
+    const after = (age: number): Promise<unknown> => {
+      clock.advance(arrivedAt + age - clock.now());
+      return verify.run(job({ arrivedAt, attempts: 40 }), signal);
+    };
     expect(await after(3_590_000)).toMatchObject({
       to: "retry",
       afterMs: expect.closeTo(10_000, -3),
