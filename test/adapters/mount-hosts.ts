@@ -53,7 +53,7 @@ export async function raw(url: string, request: string): Promise<string> {
 }
 
 /** Opens a connection. */
-export async function connectTo(url: string): Promise<RawConnection> {
+async function connectTo(url: string): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   let text = "";

@@ -28,7 +28,7 @@ const ends = new WeakMap<Server, Promise<void>>();
  * TypeError for a wrong argument.
  *
  * @example
- * const server = app.listen(3000);
+ * const server = http.createServer(nodeHandler(receiver)).listen(3000);
  * process.once("SIGTERM", () => shutdown(server, receiver));
  */
 export async function shutdown(
