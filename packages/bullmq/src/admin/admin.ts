@@ -147,7 +147,8 @@ async function retry(found: Found, now: number): Promise<void> {
   if (stored.dueAt <= now || !(await job.isDelayed())) {
     throw notWaiting(stored.id);
   }
-  await job.updateData(dataOf({ ...jobState, stored: { ...stored, dueAt: now } }, job.data.body));
+  // Not in its data: it may have been taken up meanwhile.
+  await job.updateProgress(stored.changedAt).catch(unlessLost);
   await job.promote().catch((error: unknown) => {
     throw isLost(error) ? notWaiting(stored.id) : error;
   });
