@@ -88,6 +88,16 @@ onEachServer((server) => {
     await receiver.close();
   });
 
+  it("a retry comes at once when a person wants it, whatever the clock was set to", async () => {
+    const { receiver, runs } = await run(open(), 1, hourMs);
+    const id = await send(receiver);
+    await failed(receiver, id);
+    setClock(8 * hourMs);
+    await vi.waitFor(() => receiver.inbox.retry(id), patient);
+    await vi.waitFor(() => expect(runs()).toBe(2), patient);
+    await receiver.close();
+  });
+
   it("a clock that is 31 days ahead for a moment deletes nothing that was handled", async () => {
     const inbox = open();
     const { receiver, runs } = await run(inbox, 0);

@@ -3,7 +3,7 @@ import { clearInterval, setInterval } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
 import { applyOutcome, type ShownChanges } from "@reporthook/core/store";
 import type { Worker } from "bullmq";
-import { type DeliveryJob, foundIn, type ReceiverQueues } from "../queues/queues.ts";
+import { type DeliveryJob, type ReceiverQueues, takenFrom } from "../queues/queues.ts";
 import { type Connection, inTime, openMs } from "../server/connection.ts";
 import type { BacklogMeter } from "./backlog.ts";
 import { Delays, missedDelay } from "./delays.ts";
@@ -175,7 +175,7 @@ export class QueueConsumer implements Consumer {
       await requeueJob(queues, place, job, token);
       return undefined;
     }
-    const { jobState, damage } = foundIn(place, job);
+    const { jobState, damage } = takenFrom(place, job);
     const early = missedDelay(jobState.stored, this.#host.options.clock);
     if (early !== null && early > 0) {
       await putOff(queues, { place, job, token }, early);

@@ -131,6 +131,16 @@ export async function handledAtOnce(queues: ReceiverQueues): Promise<string[]> {
 
 /** Reads a job. */
 export function foundIn(place: Place, job: DeliveryJob): Found {
+  const found = takenFrom(place, job);
+  const { stored } = found.jobState;
+  // The delay is over, or somebody ended it with BullMQ's tools: it waits no longer.
+  const isDue = job.finishedOn === undefined && job.delay === 0;
+  if (isDue) stored.dueAt = Math.min(stored.dueAt, stored.changedAt);
+  return found;
+}
+
+/** Reads a job that was taken up, with the due time that was planned. */
+export function takenFrom(place: Place, job: DeliveryJob): Found {
   const ended = job.finishedOn !== undefined;
   const rejected = ended && job.returnvalue === null;
   const read = jobStateOf(job.data, ended && !rejected ? job.returnvalue : null);
@@ -144,8 +154,6 @@ export function foundIn(place: Place, job: DeliveryJob): Found {
   const { stored } = jobState;
   const state = ended ? (rejected ? "rejected" : "handled") : stored.state;
   stored.state = state;
-  // The delay is over, or somebody ended it with BullMQ's tools: it waits no longer.
-  if (!ended && job.delay === 0) stored.dueAt = Math.min(stored.dueAt, stored.changedAt);
   return { place, job, jobState, state, damage };
 }
 

@@ -5,14 +5,14 @@ import { GivenTime, SystemTime, slackMs } from "./running-time.ts";
 export interface InboxClock extends Clock {
   /** Milliseconds to add to lived time for what people see. */
   readonly wallOffset: number;
+  /** The lived time since which this process has seen time pass: before it, less may have passed. */
+  readonly knownSince: number;
 }
 
 /** The clock of a receiver: all that is decided and stored goes by its lived time. */
 export interface ReceiverClock extends InboxClock {
   /** Milliseconds that have run since some moment; {@link LivedClock.goOnFrom} does not change it. */
   running(): number;
-  /** The lived time since which this process has seen time pass: before it, less may have passed. */
-  readonly knownSince: number;
   /** Milliseconds since the epoch, as the wall clock shows; notices that it was set. */
   wallNow(): number;
 }

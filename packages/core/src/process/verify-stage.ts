@@ -110,7 +110,8 @@ export class VerifyStage {
 
   /** Newest first; deliveries with an expired signature last. */
   #rankOf({ arrivedAt }: Job): number {
-    const isLate = this.#options.clock.now() - arrivedAt >= signatureLifetimeMs;
+    const { clock } = this.#options;
+    const isLate = clock.now() - Math.max(arrivedAt, clock.knownSince) >= signatureLifetimeMs;
     return isLate ? Number.POSITIVE_INFINITY : -arrivedAt;
   }
 

@@ -71,8 +71,9 @@ export class SqliteConsumer implements Consumer, RunHost {
     const { receiver, stage } = this;
     const credit = this.#missingCredit;
     this.#credit += credit;
-    const { wallOffset } = this.options.clock;
-    return { consumer: this.#number, receiver, stage, credit, now: this.#now(), wallOffset };
+    const { wallOffset, knownSince } = this.options.clock;
+    const times = { now: this.#now(), wallOffset, knownSince };
+    return { consumer: this.#number, receiver, stage, credit, ...times };
   }
 
   /** The credit to add to the thread's; negative to withdraw some. */

@@ -83,6 +83,8 @@ export interface Completion {
 
 /** The state of one consumer; it has ended once a request no longer lists it. */
 export interface ConsumerState extends LivedMoment {
+  /** As in the receiver's clock. */
+  readonly knownSince: number;
   readonly consumer: number;
   readonly receiver: string;
   readonly stage: Stage;

@@ -118,7 +118,7 @@ function addsOf(
 }
 
 const consumer = (credit: number): ConsumerState => ({
-  ...{ consumer: 1, receiver: "a", stage: "verify", now, wallOffset: 0, credit },
+  ...{ consumer: 1, receiver: "a", stage: "verify", now, wallOffset: 0, knownSince: 0, credit },
 });
 
 function verified({ seq, stored: claimed }: Claimed, workerId: number | null): Completion {

@@ -96,7 +96,7 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
         (realTimers.immediate ?? realTimers.later)(this.#pump);
         return;
       }
-      const stored = this.#queue.pop(clock.now());
+      const stored = this.#queue.pop(clock.now(), clock.knownSince);
       if (stored === undefined) break;
       this.#claimedInARow++;
       this.#run(stored);

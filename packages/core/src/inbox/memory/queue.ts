@@ -40,14 +40,15 @@ export class MemoryQueue<T extends Pick<StoredDelivery, "arrivedAt" | "dueAt" | 
     }
   }
 
-  /** The next that is due, or undefined. */
-  pop(now: number): T | undefined {
+  /** The next that is due, or undefined; ages count from `knownSince` at the earliest. */
+  pop(now: number, knownSince = 0): T | undefined {
     while ((this.#later.rank ?? Number.POSITIVE_INFINITY) <= now) {
       this.#ready(this.#later.pop() as T);
     }
     const [first, yielding] = [this.#first, this.#yielding];
     // When the newest is past its lifetime, all are.
-    const isPast = this.stage === "verify" && now + (first.rank ?? now) >= signatureLifetimeMs;
+    const since = Math.max(-(first.rank ?? -now), knownSince);
+    const isPast = this.stage === "verify" && now - since >= signatureLifetimeMs;
     return (isPast ? undefined : first.pop()) ?? yielding.pop() ?? first.pop();
   }
 

@@ -99,11 +99,11 @@ export class Claimer {
     }
     // Others claim what this process could not begin.
     for (const consumer of this.#leases.mayClaim ? this.consumers.toServe() : []) {
-      const { stage, now, credit, spent, left } = consumer;
+      const { stage, now, knownSince, credit, spent, left } = consumer;
       const receiver = this.#receivers.idOf(consumer.receiver);
       const limit = Math.min(credit - spent, Math.max(claimedAtLeast, 2 * left));
       consumer.dueAt = this.#queue.promote({ receiver, stage, now });
-      const seqs = this.#queue.next({ receiver, stage, now }, limit);
+      const seqs = this.#queue.next({ receiver, stage, now, knownSince }, limit);
       let claimed = 0;
       while (claimed < seqs.length && consumer.spent < consumer.credit) {
         this.#claim(consumer, seqs[claimed++] as number);

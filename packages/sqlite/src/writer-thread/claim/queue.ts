@@ -7,8 +7,9 @@ import { queues } from "../../protocol/queues.ts";
 export interface Waiting {
   readonly receiver: number;
   readonly stage: Stage;
-  /** By the receiver's lived time. */
+  /** By the receiver's lived time, and since when its process has seen that pass. */
   readonly now: number;
+  readonly knownSince: number;
 }
 
 const promotedAtOnce = 500;
@@ -51,13 +52,13 @@ export class Queue {
   }
 
   /** The numbers of the next deliveries, at most `limit`, in their order. */
-  next({ receiver, stage, now }: Waiting, limit: number): readonly number[] {
+  next({ receiver, stage, now, knownSince }: Waiting, limit: number): readonly number[] {
     const { first, lowPriority } = queues[stage];
     const isToVerify = stage === "verify";
     const select = isToVerify ? this.#newest : this.#byDue;
     const rows = select.all(receiver, first, limit);
     const isPast = (row: Row): boolean =>
-      isToVerify && now - Number(row["rank"]) >= signatureLifetimeMs;
+      isToVerify && now - Math.max(Number(row["rank"]), knownSince) >= signatureLifetimeMs;
     const young = rows.filter((row) => !isPast(row));
     if (young.length === limit) return seqs(young);
     const polite = this.#byDue.all(receiver, lowPriority, limit - young.length);
@@ -65,7 +66,7 @@ export class Queue {
   }
 
   /** Moves deliveries that have come due to the front queue; returns the next due time, or null. */
-  promote({ receiver, stage, now }: Waiting): number | null {
+  promote({ receiver, stage, now }: Omit<Waiting, "knownSince">): number | null {
     const { later, first } = queues[stage];
     const dueAt = this.#firstDueAt(receiver, later);
     if (dueAt === null || dueAt > now) return dueAt;
