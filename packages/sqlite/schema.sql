@@ -1,4 +1,4 @@
--- Version 5, as SQLite tells it.
+-- Version 6, as SQLite tells it.
 
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,

@@ -106,9 +106,9 @@ onEachServer((server) => {
     setClock(31 * dayMs);
     await send(receiver);
     await vi.waitFor(() => expect(runs()).toBe(2), patient);
-    expect(await inbox.prune(new Date(now()))).toBe(0);
+    expect((await inbox.prune(new Date(now()))).deleted).toEqual({});
     await vi.waitFor(async () => expect((await receiver.inbox.counts()).handled).toBe(2), patient);
-    expect(await inbox.prune(new Date(now() + 8 * dayMs))).toBe(2);
+    expect((await inbox.prune(new Date(now() + 8 * dayMs))).deleted).toEqual({ handled: 2 });
     await receiver.close();
   });
 });
