@@ -91,9 +91,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "never rescues what a dead process had leased",
-    file: `${sqlite}/writer-thread/writer.ts`,
-    of: "#rescue",
-    becomes: "return [];",
+    file: `${sqlite}/writer-thread/claim/rescue.ts`,
+    of: "rescue",
+    becomes: "return nothingRescued;",
   },
   {
     name: "takes a process that ended once for poisoned",

@@ -1,8 +1,23 @@
+import { readFile } from "node:fs/promises";
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "./clock.ts";
 import { withSignal, withTimeout } from "./timeout.ts";
 
+/** Has the event loop stand still. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 describe("withTimeout()", () => {
+  it("leaves out the time in which the event loop stood still", async () => {
+    const running = withTimeout({ clock: systemClock, ms: 50, late: "too late" }, () =>
+      readFile(import.meta.filename, "utf8"),
+    );
+    block(1_200);
+    expect(await running).toContain("stood still");
+  });
+
   it("rejects and aborts when the time is over, whatever runs", async () => {
     const { clock } = createEmulator();
     let given: AbortSignal | undefined;

@@ -97,7 +97,7 @@ export class FileGuard {
   prepareCommit(): void {
     this.#content?.file.raise();
     this.check();
-    this.#content?.log.look();
+    if (this.#content?.log.look() === false) throw this.#latchLog();
   }
 
   /** Checks again after a commit; `hasWritten` if it has certainly written something. */

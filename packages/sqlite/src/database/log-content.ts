@@ -96,16 +96,17 @@ export class LogContent {
     this.#descriptor = openLog(path);
   }
 
-  /** Notes how long it is; in a transaction, before its commit. */
-  look(): void {
+  /** Notes how long it is, in a transaction, before its commit; returns false if it has become shorter. */
+  look(): boolean {
     this.#readHeader();
-    if (!this.#has(this.#frames)) this.#frames = 0;
+    if (this.#frames > 0 && !this.#has(this.#frames)) return false;
     let step = 1;
     while (this.#has(this.#frames + step)) {
       this.#frames += step;
       step *= 2;
     }
     for (; step >= 1; step /= 2) if (this.#has(this.#frames + step)) this.#frames += step;
+    return true;
   }
 
   /** Whether a commit that wrote something has followed what was there before. */

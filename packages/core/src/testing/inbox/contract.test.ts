@@ -43,6 +43,7 @@ describe("inboxContract", () => {
         "the store does not notice reused signatures",
         "the store finds events and reports only among what is parked or rejected",
         "how to damage a record is not told",
+        "how to start another process is not told",
       ]),
     );
     for (const { name, run, skipped: why } of skipped) {
