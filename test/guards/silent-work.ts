@@ -126,10 +126,6 @@ export const silentWork: readonly SilentCase[] = [
   {
     when: "the inbox can't delete what is no longer kept",
     options: () => ({ inbox: inboxWith({ prune: fail }) }),
-    async before(emulator, receiver) {
-      await receiver.start();
-      emulator.clock.advance(3_600_000);
-    },
     says: "Expired deliveries not pruned",
     rare: true,
     shows: "not today",

@@ -9,7 +9,7 @@ const packages = fileURLToPath(new URL("../../packages", import.meta.url));
 const mayLook: Readonly<Record<string, string>> = {
   "core/src/lib/clock.ts": "the system's clock is made of it",
   "core/src/lib/running-time.ts": "it is compared with the time that runs",
-  "core/src/client/call-service.ts": "Retry-After may be a date",
+  "core/src/client/service-failure.ts": "Retry-After may be a date",
   "bullmq/src/process/job-run.ts": "BullMQ says when it took up a job",
   "bullmq/src/process/settle.ts": "BullMQ counts delays from it",
   "bullmq/src/server/jobs.ts": "BullMQ says when a job ended",

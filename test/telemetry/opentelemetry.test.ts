@@ -30,6 +30,7 @@ import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { Headers } from "node-fetch";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { manualClock } from "../../packages/core/src/testing/manual-clock.ts";
 import { patient } from "../support/patient.ts";
 
 const apiKey = "a-key-that-nobody-may-see";
@@ -287,8 +288,7 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
 
 test("counts parked deliveries that retention deletes, by reason", async () => {
   const inbox = memoryInbox({ retention: { parkedMs: 2_000 } });
-  let now = Date.now();
-  const clock = { now: () => now, setTimeout, clearTimeout };
+  const clock = manualClock();
   const given = { client, inbox, clock, name: "pruned", logger: false } as const;
   receiver = createReceiver({ ...given, ...telemetryHere() });
   receiver.on("*", () => {
@@ -296,14 +296,13 @@ test("counts parked deliveries that retention deletes, by reason", async () => {
   });
   await send();
   await receiver.idle({ timeoutMs: 60_000 });
-  for (let turn = 0; turn < 2; turn++) {
-    now += 3_000;
+  for (const ms of [3_600_000, 60_000]) {
+    clock.advance(ms);
     await receiver.inbox.list();
   }
   const deleted = await points("reporthook.deliveries.deleted", "pruned");
   expect(deleted).toEqual({ "reporthook.reason=do_not_retry": 1 });
 });
-
 test("what was counted before a receiver closed is exported after it", async () => {
   receiver = createReceiver({ client, name: "closed", logger: false, ...telemetryHere() });
   receiver.on("*", () => {});

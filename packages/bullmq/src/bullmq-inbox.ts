@@ -21,14 +21,13 @@ import type {
   TimeMark,
 } from "@reporthook/core";
 import {
-  ActCount,
   detailsOf,
   newStoredDelivery,
   PruneCount,
   ShownChanges,
   states,
 } from "@reporthook/core/store";
-import { actOnOne, candidatesOf } from "./admin/act.ts";
+import { actOnSome, candidatesOf, stepsOf } from "./admin/act.ts";
 import { foresee, prune } from "./admin/prune.ts";
 import { list, oldestWaiting } from "./admin/query.ts";
 import { summary } from "./admin/summary.ts";
@@ -63,9 +62,6 @@ export type { BullmqInboxOptions } from "./server/settings.ts";
 export function bullmqInbox(options: BullmqInboxOptions): Inbox {
   return new BullmqInbox(bullmqSettingsOf(options));
 }
-
-/** The deliveries of one step of an act: each takes several round trips to the server. */
-const actedAtOnce = 50;
 
 class BullmqInbox implements Inbox {
   readonly identity: string;
@@ -185,14 +181,8 @@ class BullmqInbox implements Inbox {
       candidatesOf(await receivers.some(query.receiver), query),
     );
     const meterOf = (receiver: string): BacklogMeter => this.#meter(receiver);
-    for (let from = 0; from < found.length; from += actedAtOnce) {
-      const some = found.slice(from, from + actedAtOnce);
-      yield await this.#session.ask(async () => {
-        const acted = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
-        const step = new ActCount();
-        for (const one of await Promise.all(acted)) if (one !== null) step.add(one);
-        return step;
-      });
+    for (const some of stepsOf(found)) {
+      yield await this.#session.ask(() => actOnSome(some, meterOf, query));
     }
   }
 

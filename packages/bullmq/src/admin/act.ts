@@ -1,5 +1,6 @@
 import type { ActQuery } from "@reporthook/core";
 import {
+  ActCount,
   idRange,
   isParked,
   type StoredDelivery,
@@ -38,6 +39,28 @@ export async function candidatesOf(
     }
   }
   return [...found].map(([one, queues]) => [queues, one] as const).sort(byId);
+}
+
+/** Each takes several round trips to the server. */
+const actedAtOnce = 50;
+
+/** The deliveries of an act, step by step. */
+export function* stepsOf<T>(found: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < found.length; from += actedAtOnce) {
+    yield found.slice(from, from + actedAtOnce);
+  }
+}
+
+/** Acts on the deliveries of one step; resolves to those that were as the query says. */
+export async function actOnSome(
+  some: readonly (readonly [ReceiverQueues, string])[],
+  meterOf: (receiver: string) => BacklogMeter,
+  query: ActQuery,
+): Promise<ActCount> {
+  const step = new ActCount();
+  const acted = some.map(([queues, id]) => actOnOne(queues, meterOf, id, query));
+  for (const one of await Promise.all(acted)) if (one !== null) step.add(one);
+  return step;
 }
 
 /** Acts on one delivery, if it is as the query says at this moment; resolves to it as it was, or null. */

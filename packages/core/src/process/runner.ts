@@ -16,6 +16,7 @@ import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { FirstAttempts } from "./first-attempts.ts";
 import type { HandleStage } from "./handle-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
+import { noticeText } from "./notice-text.ts";
 import type { Pruner } from "./pruner.ts";
 import type { VerifyStage } from "./verify-stage.ts";
 
@@ -224,14 +225,12 @@ export class Runner {
 
   #noticed(notice: InboxNotice): void {
     const { logger, redact } = this.#settings;
-    const what = redact(textOf(notice));
-    if (notice.what === "took_over") {
-      logger.warn({ what }, messages.tookOver);
-      return;
-    }
+    const what = redact(noticeText(notice));
+    if (notice.what === "took_over") return logger.warn({ what }, messages.tookOver);
     this.#parts.status.note = { text: `This process ${what}`, since: performance.now() };
-    logger.warn({ what }, messages.stoodStill);
+    return logger.warn({ what }, messages.stoodStill);
   }
+
   readonly #failed = (error: unknown): void => {
     const { redact } = this.#settings;
     this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
@@ -246,17 +245,4 @@ export class Runner {
     clearInterval(this.#keepAlive as number);
     this.#keepAlive = undefined;
   }
-}
-
-function textOf(notice: InboxNotice): string {
-  if (notice.what === "stood_still") {
-    const handedOn = notice.isHandedOn ? "; its deliveries were handed on" : "";
-    return `stood still for ${secondsOf(notice.ms)}${handedOn}`;
-  }
-  const { deliveries, process, silentMs } = notice;
-  return `took over ${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} of process ${process}, silent for ${secondsOf(silentMs)}`;
-}
-
-function secondsOf(ms: number): string {
-  return `${Math.round(ms / 1_000)} s`;
 }

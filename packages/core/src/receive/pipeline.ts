@@ -47,7 +47,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
   const reused = oncePerMinute(clock, logger.warn);
-  let saidNotStarted = false;
+  const notStarted = warningOfNoStart(settings, status);
 
   return async (incoming, id, deadline) => {
     runner.ensureStarted();
@@ -107,11 +107,21 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (arrival.to === "held") parts.firstAttempts.settle(id);
     reporter.stored(delivery, arrival, outcome);
     if (runner.working) void pruner.prune();
-    if (!settings.autostart && !status.started && !saidNotStarted) {
-      saidNotStarted = true;
-      logger.warn({ id }, messages.notStarted);
-    }
+    notStarted(id);
     return { status: "accepted", id };
+  };
+}
+
+/** Warns once of a stored delivery that nothing handles, because `start()` was not called. */
+function warningOfNoStart(
+  { autostart, logger }: ReceiverSettings,
+  status: Readonly<Status>,
+): (id: string) => void {
+  let isSaid = autostart;
+  return (id) => {
+    if (isSaid || status.started) return;
+    isSaid = true;
+    logger.warn({ id }, messages.notStarted);
   };
 }
 

@@ -1,8 +1,10 @@
-import type { ThreadCall } from "../protocol/protocol.ts";
+import { ReporthookError } from "@reporthook/core";
+import type { CallResult, ThreadCall } from "../protocol/protocol.ts";
 import type { Admin } from "./admin/admin.ts";
 import type { Maintenance } from "./admin/maintenance.ts";
 import type { Query } from "./admin/query.ts";
 import type { Claimer } from "./claim/claimer.ts";
+import { failureOf } from "./errors.ts";
 import type { Lived } from "./lived.ts";
 
 /** The parts of the writer that calls use. */
@@ -16,8 +18,17 @@ export interface Callees {
   probe(): void;
 }
 
-/** Carries out a call; returns its value. */
-export function carryOut(call: ThreadCall, callees: Callees): unknown {
+/** Carries out a call; returns its value, or its failure: a wrong request must not undo others. */
+export function answerTo(call: ThreadCall, callees: Callees, path: string): CallResult {
+  try {
+    return { value: carryOut(call, callees) };
+  } catch (error) {
+    if (error instanceof ReporthookError) return failureOf(error, path);
+    throw error;
+  }
+}
+
+function carryOut(call: ThreadCall, callees: Callees): unknown {
   const { admin, query, maintenance, claimer } = callees;
   switch (call.ask) {
     case "get":

@@ -1,4 +1,3 @@
-import { ReporthookError } from "@reporthook/core";
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
@@ -11,7 +10,6 @@ import type {
   Reply,
   Request,
   StoredResult,
-  ThreadCall,
   ThreadFailure,
   ThreadOptions,
 } from "../protocol/protocol.ts";
@@ -21,7 +19,7 @@ import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Admin } from "./admin/admin.ts";
 import { Maintenance } from "./admin/maintenance.ts";
 import { Query } from "./admin/query.ts";
-import { type Callees, carryOut } from "./call.ts";
+import { answerTo, type Callees } from "./call.ts";
 import { Claimer } from "./claim/claimer.ts";
 import { Leases } from "./claim/leases.ts";
 import { MainThreadPulse } from "./claim/main-thread-pulse.ts";
@@ -199,7 +197,8 @@ export class Writer {
       });
       this.#deliveries.write();
       for (const one of request.completions) completions.push(run(() => this.#record(one)));
-      for (const call of request.calls) calls.push(run(() => this.#answer(call)));
+      for (const call of request.calls)
+        calls.push(run(() => answerTo(call, this.#callees, this.#path)));
     }
     return { adds, completions, calls };
   }
@@ -233,16 +232,6 @@ export class Writer {
     this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes: 0 });
     this.#maintenance.bound(retentionClassAfter(changes));
     return true;
-  }
-
-  #answer(call: ThreadCall): CallResult {
-    try {
-      return { value: carryOut(call, this.#callees) };
-    } catch (error) {
-      // A wrong request must not undo others.
-      if (error instanceof ReporthookError) return failureOf(error, this.#path);
-      throw error;
-    }
   }
 
   /** After a failure, checks that the file can be written again. */

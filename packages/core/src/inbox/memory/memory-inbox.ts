@@ -2,19 +2,11 @@ import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
 import { endOfTick } from "../../lib/end-of-tick.ts";
 import { laterMark, noMark } from "../../lib/timekeeper.ts";
-import { assertKnownKeys, assertOption, assertPositive } from "../../lib/validate.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isParked, isWaiting } from "../delivery.ts";
 import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
-import {
-  isUnsigned,
-  PruneCount,
-  type Retention,
-  type RetentionOptions,
-  retentionOf,
-  retentionStep,
-} from "../retention.ts";
+import { isUnsigned, PruneCount, type Retention, retentionStep } from "../retention.ts";
 import type { ActQuery, ActStep, ReasonCounts } from "../selection.ts";
 import { ShownChanges } from "../shown-changes.ts";
 import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
@@ -22,17 +14,10 @@ import { hasten, reopen } from "../transitions.ts";
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 import { bytesOf, Ended } from "./limits.ts";
+import { checkedOptions, type MemoryInboxOptions } from "./options.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
-/** Options of `memoryInbox`. */
-export interface MemoryInboxOptions {
-  /** How long entries are kept, in milliseconds: handled 7 days, held and dead 30 days. */
-  readonly retention?: RetentionOptions | undefined;
-  /** Maximum bytes kept at once: bodies, long addresses, long signatures; beyond it `add` rejects `overloaded`. 256 MiB. */
-  readonly maxBytes?: number | undefined;
-  /** Accepts the loss of deliveries: required where an instance may end after the answer (Workers, Lambda). */
-  readonly acceptLoss?: boolean | undefined;
-}
+export type { MemoryInboxOptions } from "./options.ts";
 
 /**
  * An inbox in this process' memory: fast, but a crash loses acknowledged deliveries. Keeps the last 1,000 handled.
@@ -70,17 +55,13 @@ class MemoryInbox implements Inbox {
   #madeRoom: { -readonly [Kind in keyof ReasonCounts]: number } = {};
 
   constructor(options: MemoryInboxOptions) {
-    assertKnownKeys("memoryInbox", options, ["retention", "maxBytes", "acceptLoss"]);
-    const { retention, maxBytes = 268_435_456, acceptLoss = false } = options;
-    const isSaid = typeof acceptLoss === "boolean";
-    assertOption("memoryInbox: acceptLoss", "true or false", acceptLoss, isSaid);
-    assertPositive("memoryInbox: maxBytes", "", maxBytes);
+    const { retention, maxBytes, acceptLoss } = checkedOptions(options);
     this.guarantees = {
       ...{ durability: "process", noticesReuse: true, clock: "given", order: "exact" },
       finds: "everything",
       ...(acceptLoss && { lossAccepted: true }),
     };
-    this.#retention = retentionOf("memoryInbox", retention);
+    this.#retention = retention;
     this.#maxBytes = maxBytes;
   }
 

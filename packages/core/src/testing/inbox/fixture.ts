@@ -1,15 +1,13 @@
 import type { Act } from "../../inbox/act.ts";
 import { actOn } from "../../inbox/acting.ts";
-import { dedupeKey } from "../../inbox/dedupe-key.ts";
-import type { Arrival, Job, NewDelivery, Outcome, Parked, Stage } from "../../inbox/delivery.ts";
-import { idAt, newId } from "../../inbox/id.ts";
+import type { Job, NewDelivery, Outcome, Parked, Stage } from "../../inbox/delivery.ts";
 import type { AddResult, Consumer, Inbox, InboxNotice } from "../../inbox/inbox.ts";
 import type { ActOptions } from "../../inbox/receiver-inbox.ts";
 import type { Selection } from "../../inbox/selection.ts";
 import type { StopSignal } from "../../lib/abort.ts";
-import { systemClock } from "../../lib/clock.ts";
 import { eventually, patiently, same } from "../assert.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
+import { type AddOptions, deliveryMaker, ownClock, type Parts } from "./made.ts";
 import type { StandingProcess } from "./standing-process.ts";
 
 /** A feature of a store beyond the port that a case needs. */
@@ -50,23 +48,6 @@ export interface InboxFixture {
 /** The receiver whose entries are meant, and the options of an act. */
 export interface FixtureActOptions extends ActOptions {
   readonly receiver?: string;
-}
-
-/** The parts of a delivery; the others differ from delivery to delivery. */
-export interface Parts extends AddOptions {
-  readonly receiver?: string;
-  /** Null for none. */
-  readonly signature?: string | null;
-  readonly body?: string | Uint8Array;
-  readonly url?: string;
-  readonly context?: string | null;
-  /** When it was received; now. */
-  readonly at?: number;
-}
-
-/** How a delivery is added. */
-export interface AddOptions {
-  readonly arrival?: Arrival;
 }
 
 /** The receiver that consumes, and its concurrency. */
@@ -228,53 +209,4 @@ async function actAt(
   const selection = typeof which === "string" ? { id: which } : which;
   const query = { ...selection, act, receiver, now, by: by ?? null, dryRun };
   return (await actOn(inbox, query)).total;
-}
-
-/** Makes deliveries with ids in the order of making; `now` gives their time of receipt. */
-function deliveryMaker(now: () => number): (parts?: Parts) => Promise<NewDelivery> {
-  let made = 0;
-  return async (parts = {}) => {
-    const number = ++made;
-    const {
-      receiver = "a",
-      signature = `signature ${number}`,
-      url = "/hook?x=1",
-      context = null,
-    } = parts;
-    const given = parts.body ?? JSON.stringify({ number });
-    const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
-    const receivedAt = parts.at ?? now();
-    // Ids begin with the time of receipt and continue in the order of making.
-    const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
-    return {
-      ...{
-        id,
-        receiver,
-        receivedAt,
-        arrivedAt: receivedAt,
-        signature,
-        url,
-        context,
-        body,
-        ackMs: 1.5,
-      },
-      headers: { "content-type": "application/json", "user-agent": "contract" },
-      key: signature === null ? null : await dedupeKey({ receiver, signature, url, body }),
-    };
-  };
-}
-
-function ownClock(): ManualClock {
-  const advance = (): never => {
-    throw new Error("The store keeps its own time: this case must be skipped for it");
-  };
-  const { now } = systemClock;
-  return {
-    ...systemClock,
-    advance,
-    pending: 0,
-    ...{ running: now, wallNow: now },
-    wallOffset: 0,
-    knownSince: 0,
-  };
 }

@@ -7,10 +7,10 @@ import {
   type InboxCase,
   type InboxFixture,
   later,
-  type Parts,
   type Step,
   valid,
 } from "./fixture.ts";
+import type { Parts } from "./made.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -13,7 +13,8 @@ const concurrency = 3;
  * Resolves once the inbox has noticed that, and is closed.
  *
  * @example
- * const report = await standStillOn(open(), () => writeFileSync(begun, ""), () => existsSync(over));
+ * const isOver = () => Date.now() > 1_900_000_000_000;
+ * const report = await standStillOn(inbox, () => console.log("begun"), isOver);
  */
 export async function standStillOn(
   inbox: Inbox,
