@@ -226,9 +226,10 @@ export class Runner {
   #noticed(notice: InboxNotice): void {
     const { logger, redact } = this.#settings;
     const what = redact(noticeText(notice));
-    if (notice.what === "took_over") return logger.warn({ what }, messages.tookOver);
+    const isOther = notice.what === "took_over";
+    logger.warn({ what }, isOther ? messages.tookOver : messages.stoodStill);
+    if (isOther) return;
     this.#parts.status.note = { text: `This process ${what}`, since: performance.now() };
-    return logger.warn({ what }, messages.stoodStill);
   }
 
   readonly #failed = (error: unknown): void => {

@@ -66,10 +66,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (lacksToken && notification.signature === null) return { refused: "not_found" };
     const hashing = keyOf(name, incoming.url, notification);
     const key = isPromise(hashing) ? await inTime(deadline, hashing) : hashing;
-    if (settings.ack === "stored" && !time.isJoined) {
-      const unjoined = await admission.join(time, deadline);
-      if (unjoined !== null) return unjoined;
-    }
+    const unjoined = time.isJoined ? null : await admission.join(time, deadline);
+    if (unjoined !== null) return unjoined;
     const arrivedAt = clock.now();
     const delivery = newDelivery(settings, notification, { id, key, context, arrivedAt });
 
