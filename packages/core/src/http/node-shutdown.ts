@@ -24,8 +24,8 @@ const ends = new WeakMap<Server, Promise<void>>();
 /**
  * Shuts a server and its receiver down, so that nothing is lost that reaches them: the server stops listening, kept connections
  * ask once more or end within 5 seconds, then the receiver is closed. `timeoutMs` (25,000) is for all of it: then connections
- * that are still open are broken, and the inbox has at least 2,000 milliseconds to close. Several receivers on one server: one call for each. Rejects as `close` does, and with a
- * TypeError for a wrong argument.
+ * that are still open are broken, and the inbox has at least 2,000 milliseconds to close. Several receivers on one server: one
+ * call for each. Rejects as `close` does, and with a TypeError for a wrong argument.
  *
  * @example
  * const server = http.createServer(nodeHandler(receiver)).listen(3000);
