@@ -151,7 +151,7 @@ describe("LivedClock of the system", () => {
 
   it("goes on from where it is told", () => {
     const { lived, live } = givenClock();
-    lived.goOnFrom(77);
+    lived.goOnFrom(77, 0);
     const running = lived.running();
     live(10);
     expect([lived.now(), lived.running() - running, lived.wallOffset]).toEqual([87, 10, 923]);
