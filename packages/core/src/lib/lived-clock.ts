@@ -77,11 +77,6 @@ export class LivedClock implements ReceiverClock {
     this.wallNow();
   }
 
-  /** No tick comes any more. */
-  endTicks(): void {
-    if (this.#time instanceof GivenTime) this.#time.endTicks();
-  }
-
   setTimeout(callback: () => void, ms: number): unknown {
     return this.#time instanceof GivenTime
       ? this.#time.setTimeout(callback, ms)

@@ -84,7 +84,6 @@ export class Timekeeper {
   /** Keeps the time for the next process. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
     this.clock.clearTimeout(this.#timer);
-    this.clock.endTicks();
     if (this.isJoined) await settlesWithin(this.clock, endMs, this.keep());
   }
 
