@@ -82,6 +82,7 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/lib/timekeeper.ts`,
     of: "#join",
     becomes: "this.isJoined = true;",
+    seed: 206,
   },
   {
     name: "leaves what it stores to the operating system",

@@ -17,14 +17,11 @@ export interface ReceiverClock extends InboxClock {
   wallNow(): number;
 }
 
-/** Milliseconds by which the processes on a store may differ. */
-const unseenMaxMs = 1_000;
-
 /** The {@link ReceiverClock} made of the option `clock`. */
 export class LivedClock implements ReceiverClock {
   /** Called when the wall clock was set by so many milliseconds, or the machine slept. */
   onStep: ((ms: number) => void) | undefined;
-  knownSince: number;
+  knownSince = 0;
   readonly #given: Clock;
   readonly #time: SystemTime | GivenTime;
   #base: number;
@@ -36,7 +33,6 @@ export class LivedClock implements ReceiverClock {
     this.#time = given === systemClock ? new SystemTime() : new GivenTime(given);
     this.#base = this.#wall() - this.#time.read();
     this.#era = this.#time.era;
-    this.knownSince = this.now();
   }
 
   /** Whether its time is that of a test runner. */
@@ -68,11 +64,10 @@ export class LivedClock implements ReceiverClock {
     return wall;
   }
 
-  /** Continues from this lived time. */
-  goOnFrom(lived: number): void {
-    const unseenMs = lived - this.now();
-    this.#base += unseenMs;
-    if (Math.abs(unseenMs) > unseenMaxMs) this.knownSince = lived;
+  /** Continues from this lived time, of which so many milliseconds have passed unseen. */
+  goOnFrom(lived: number, unseenMs: number): void {
+    this.#base += lived - this.now();
+    if (unseenMs > slackMs) this.knownSince = lived;
     this.#offset = this.wallOffset;
   }
 
@@ -80,11 +75,6 @@ export class LivedClock implements ReceiverClock {
   tick(): void {
     if (this.#time instanceof GivenTime) this.#time.tick();
     this.wallNow();
-  }
-
-  /** No tick comes any more. */
-  endTicks(): void {
-    if (this.#time instanceof GivenTime) this.#time.endTicks();
   }
 
   setTimeout(callback: () => void, ms: number): unknown {

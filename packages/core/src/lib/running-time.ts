@@ -75,11 +75,6 @@ export class GivenTime implements RunningTime {
     this.#anchorAt(this.#last);
   }
 
-  /** There are no ticks any more: the clock is believed again when it goes on. */
-  endTicks(): void {
-    this.#latest = Number.POSITIVE_INFINITY;
-  }
-
   setTimeout(callback: () => void, ms: number): unknown {
     const [ranMs, firesAt] = [performance.now(), this.read() + ms];
     const fire = (): void => {

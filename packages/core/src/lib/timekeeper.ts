@@ -84,7 +84,6 @@ export class Timekeeper {
   /** Keeps the time for the next process. Never rejects, and takes a second at most. */
   async end(): Promise<void> {
     this.clock.clearTimeout(this.#timer);
-    this.clock.endTicks();
     if (this.isJoined) await settlesWithin(this.clock, endMs, this.keep());
   }
 
@@ -126,7 +125,7 @@ export class Timekeeper {
     const wall = clock.wallNow();
     if (mark !== null && mark.livedAt > 0) {
       const unseenMs = Math.max(0, wall - mark.furthestAt);
-      clock.goOnFrom(mark.livedAt + unseenMs);
+      clock.goOnFrom(mark.livedAt + unseenMs, unseenMs);
       this.#unseenMs = mark.unseenMs + unseenMs;
       this.#heldMs = mark.heldMs;
       this.#furthest = mark.furthestAt - mark.livedAt;
@@ -151,10 +150,10 @@ export class Timekeeper {
     this.#heldMs = Math.max(this.#heldMs, kept.heldMs);
     const aheadMs = kept.livedAt - clock.now();
     if (aheadMs <= 0) return;
-    clock.goOnFrom(kept.livedAt);
+    clock.goOnFrom(kept.livedAt, aheadMs);
     this.#furthest -= aheadMs;
     // Another process has begun with a clock that was ahead: so much has not passed.
-    if (clock.knownSince === kept.livedAt) this.#heldMs = Math.max(this.#heldMs, aheadMs);
+    if (aheadMs > slackMs) this.#heldMs = Math.max(this.#heldMs, aheadMs);
   }
 
   /**
