@@ -68,6 +68,7 @@ const taken: readonly (readonly [reason: string, parsers: readonly Parser[], cas
       "413 body_too_large by content-length reaches a sender that goes on sending",
       "413 body_too_large reaches the sender of an unsigned chunked body, and the next request is answered",
       "a body that is cut off is not stored, and the next one is",
+      "200 accepted for a request that is half sent when the server is shut down",
     ],
   ],
 ];
