@@ -35,6 +35,7 @@ export function deliveryMaker(now: () => number): (parts?: Parts) => Promise<New
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
     const receivedAt = parts.at ?? now();
+    const arrivedAt = Math.min(receivedAt, now());
     // Ids begin with the time of receipt and continue in the order of making.
     const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
     return {
@@ -42,7 +43,7 @@ export function deliveryMaker(now: () => number): (parts?: Parts) => Promise<New
         id,
         receiver,
         receivedAt,
-        arrivedAt: receivedAt,
+        arrivedAt,
         signature,
         url,
         context,
