@@ -21,7 +21,7 @@ export async function fill(path: string, number: number): Promise<string> {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; BEGIN");
   database.exec("INSERT INTO receiver (number, name) VALUES (1, 'reports')");
   const insert = database.prepare(
-    `INSERT INTO delivery (seq, id, receiver, received_at, ack_ms, state, attempts, due_at, verification, type, report,
+    `INSERT INTO delivery (seq, id, receiver, arrived_at, ack_ms, state, attempts, due_at, verification, type, report,
        reason, reason_message, last_error, changed_at, kept_as, url, headers, body)
      VALUES (?, ?, 1, ?, ?, ?, 1, ?, 'valid', ?, ?, ?, ?, ?, ?, 2, '/webhooks/reports', '{}', ?)`,
   );

@@ -21,7 +21,7 @@ const maxFileLines = 250;
 const maxAdapterLines = 60;
 const maxFunctionLines = 70;
 /** All that a reader has to read, without suites: a feature that raises one of these does so where everybody sees it. */
-const maxLines = { "core/src": 9_815, "core/src/inbox/memory": 640, "sqlite/src": 5_210 };
+const maxLines = { "core/src": 9_815, "core/src/inbox/memory": 640, "sqlite/src": 5_215 };
 
 const api = new API({ cwd: root });
 afterAll(() => api.close());

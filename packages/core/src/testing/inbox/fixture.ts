@@ -201,6 +201,7 @@ function deliveryMaker(now: () => number): (parts?: Parts) => Promise<NewDeliver
     const given = parts.body ?? JSON.stringify({ number });
     const body = typeof given === "string" ? new TextEncoder().encode(given) : given;
     const receivedAt = parts.at ?? now();
+    const arrivedAt = Math.min(receivedAt, now());
     // Ids begin with the time of receipt and continue in the order of making.
     const id = idAt(receivedAt) + String(number).padStart(6, "0") + newId(receivedAt).slice(16);
     return {
@@ -208,7 +209,7 @@ function deliveryMaker(now: () => number): (parts?: Parts) => Promise<NewDeliver
         id,
         receiver,
         receivedAt,
-        arrivedAt: receivedAt,
+        arrivedAt,
         signature,
         url,
         context,
