@@ -8,6 +8,7 @@ import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
+import { keepingTime } from "./keeping-time.ts";
 import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
@@ -48,6 +49,7 @@ const cases = [
   ...querying,
   ...damaged,
   ...context,
+  ...keepingTime,
   ...time,
 ];
 
