@@ -56,8 +56,7 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/process/circuit-breaker.ts`,
     of: "#probeIn",
     becomes: `
-      this.#pauseMs = this.#open === "unauthorized" ? 1e9 : ms;
-      this.#probeAt = this.#clock.now() + this.#pauseMs;`,
+      this.#probeAt = this.#clock.now() + (this.#open === "unauthorized" ? 1e9 : ms);`,
   },
   {
     name: "takes one signature that is refused for a refused key",

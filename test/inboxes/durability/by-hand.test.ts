@@ -15,7 +15,7 @@ const acts: Readonly<Record<string, string>> = {
   "a checkpoint that empties the log": "PRAGMA wal_checkpoint(TRUNCATE)",
   "another journal mode, which is refused": "PRAGMA journal_mode = DELETE",
   "an exclusive lock": "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; ROLLBACK",
-  "an index of theirs": "CREATE INDEX theirs ON delivery (received_at)",
+  "an index of theirs": "CREATE INDEX theirs ON delivery (arrived_at)",
 };
 
 test.each([1, 2])("what somebody does with SQLite is no damage: %i on the file", async (number) => {

@@ -8,10 +8,16 @@ const latelyMs = 5_000;
 /** The option of `close` that `shutdown` adds. */
 export const serverEnd: unique symbol = Symbol.for("reporthook.serverEnd");
 
+/** The end of a server: first it listens no longer, then it has no connection that may still ask. */
+export interface ServerEnd {
+  readonly deaf: Promise<void>;
+  readonly ended: Promise<void>;
+}
+
 /** The options of `close`; it also waits for the end of a server. */
 export interface CloseOptions {
   readonly timeoutMs?: number | undefined;
-  readonly [serverEnd]?: Promise<unknown>;
+  readonly [serverEnd]?: ServerEnd;
 }
 
 /** The members used of a server of Node, HTTP/1 or 2. */
@@ -76,6 +82,7 @@ export class Connections {
   readonly #servers = new Set<NodeServer>();
   #closing = false;
   #holds = 0;
+  #deaf: Promise<unknown> | null = null;
   #changed = (): void => {};
   #timer: unknown;
 
@@ -112,14 +119,23 @@ export class Connections {
     for (const { of } of this.#open) of.close?.();
   }
 
-  /** Is not quiet before this promise is settled. */
-  hold(until: Promise<unknown>): void {
+  /**
+   * Resolves when an answer can be sent that ends its connection. While a server is about to listen no longer, its sender would
+   * connect again at once, and the end of listening would reset that.
+   */
+  get deaf(): Promise<unknown> | null {
+    return this.#deaf;
+  }
+
+  /** Is not quiet before the server has ended. */
+  hold({ deaf, ended }: ServerEnd): void {
+    this.#deaf = Promise.all([this.#deaf, deaf]);
     this.#holds++;
     const release = (): void => {
       this.#holds--;
       this.#changed();
     };
-    until.then(release, release);
+    ended.then(release, release);
   }
 
   /** Whether no connection of a closed server has a request on its way, or has delivered within 5 seconds. */

@@ -1,7 +1,13 @@
 import { Server } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { assertMs, typeName } from "../lib/validate.ts";
-import { type CloseOptions, endConnections, type NodeServer, serverEnd } from "./connections.ts";
+import {
+  type CloseOptions,
+  endConnections,
+  type NodeServer,
+  type ServerEnd,
+  serverEnd,
+} from "./connections.ts";
 
 /** Milliseconds that kept connections have to ask once more. */
 const keptMs = 5_000;
@@ -9,8 +15,8 @@ const keptMs = 5_000;
 /** Milliseconds of a turn of the event loop that has had nothing to do. */
 const quietMs = 1;
 
-/** Most turns of the event loop that a server goes on listening for connections that are made already. */
-const maxTurns = 1_000;
+/** Most milliseconds that a server goes on listening for connections that are made already. */
+const acceptMs = 1_000;
 
 /** The members used of a server of HTTP/1, which that of HTTP/2 lacks. */
 interface KeepsConnections {
@@ -19,7 +25,7 @@ interface KeepsConnections {
   closeAllConnections?(): void;
 }
 
-const ends = new WeakMap<Server, Promise<void>>();
+const ends = new WeakMap<Server, ServerEnd>();
 
 /**
  * Shuts a server and its receiver down, so that nothing is lost that reaches them: the server stops listening, kept connections
@@ -45,17 +51,20 @@ export async function shutdown(
   await receiver.close(options);
 }
 
-/** Resolves when the last connection has ended, or those that are kept have had their time; `timeoutMs` later none is left. */
-async function stopListening(server: Server & KeepsConnections, timeoutMs: number): Promise<void> {
+/** Ends when the last connection has ended, or those that are kept have had their time; `timeoutMs` later none is left. */
+function stopListening(server: Server & KeepsConnections, timeoutMs: number): ServerEnd {
   endConnections(server as unknown as NodeServer);
   const { keepAliveTimeout = keptMs } = server;
   if (keepAliveTimeout === 0 || keepAliveTimeout > keptMs) server.keepAliveTimeout = keptMs;
   const cut = setTimeout(() => server.closeAllConnections?.(), timeoutMs);
   cut.unref?.();
-  await allAccepted(server);
   // That of Node's HTTP servers ends idle connections at once, and resets a request that is on its way.
   const { close } = server instanceof Server ? Server.prototype : (server as Server);
-  return new Promise((resolve) => {
+  let resolve = (): void => {};
+  const ended = new Promise<void>((whenEnded) => {
+    resolve = whenEnded;
+  });
+  const deaf = allAccepted(server).then(() => {
     const timer = setTimeout(() => {
       (server.closeIdleConnections ?? server.close).call(server);
       resolve();
@@ -67,6 +76,7 @@ async function stopListening(server: Server & KeepsConnections, timeoutMs: numbe
       resolve();
     });
   });
+  return { deaf, ended };
 }
 
 /** Resolves when no connection waits to be accepted: Node accepts one in a turn, and the end of listening resets the others. */
@@ -76,7 +86,8 @@ async function allAccepted(server: Server): Promise<void> {
     at = 0;
   };
   server.on("connection", accepted);
-  for (let turn = 0; turn < maxTurns && performance.now() - at >= quietMs; turn++) {
+  const end = performance.now() + acceptMs;
+  while (performance.now() < end && performance.now() - at >= quietMs) {
     await nextTurn();
     // More may have come since a turn began that was long.
     at = performance.now();

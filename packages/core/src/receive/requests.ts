@@ -79,6 +79,7 @@ export class Requests {
     }
     deadline.end();
     this.#running.delete(running);
+    if (connections.deaf !== null) await connections.deaf;
     const isLast = connections.end(connection, number, "status" in decision);
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);

@@ -10,6 +10,7 @@ import { damaged } from "./damage.ts";
 import { duplicates } from "./duplicates.ts";
 import { createInboxFixture, type Need } from "./fixture.ts";
 import { handlingAtOnce } from "./handling-at-once.ts";
+import { keepingTime } from "./keeping-time.ts";
 import { querying } from "./querying.ts";
 import { recording } from "./recording.ts";
 import { releasing } from "./releasing.ts";
@@ -58,6 +59,7 @@ const cases = [
   ...context,
   ...standingStill,
   ...time,
+  ...keepingTime,
 ];
 
 /**
