@@ -108,7 +108,7 @@ async function handle(event: EventOf, { attempt, signal }: HandlerContext): Prom
   note("start");
   signal.addEventListener("abort", () => note("aborted"));
   const [what, ms] = reportId.split("-");
-  if (what === "busy") block(Number(ms));
+  if (what === "busy") blockOnce(Number(ms));
   else if (what === "gated") while (!existsSync(join(folder, "open"))) await sleep(20);
   else await sleep(Number(ms));
   if (what === "deadly" && !existsSync(join(folder, "mended"))) {
@@ -121,7 +121,10 @@ async function handle(event: EventOf, { attempt, signal }: HandlerContext): Prom
   note("end");
 }
 
-function block(ms: number): void {
+function blockOnce(ms: number): void {
+  const mark = join(folder, "blocked");
+  if (existsSync(mark)) return;
+  writeFileSync(mark, "");
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
