@@ -1,7 +1,8 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { isDeepStrictEqual } from "node:util";
 import type { Backlog, ConsumeOptions, Job, Outcome, Processor } from "@reporthook/core";
 import { describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
-import { dataOf, type JobData, type JobState } from "../queues/job-state.ts";
+import { asKept, dataOf, type JobData, type JobState } from "../queues/job-state.ts";
 import type { DeliveryJob, ReceiverQueues } from "../queues/queues.ts";
 import { type BacklogMeter, backlogShareOf } from "./backlog.ts";
 import type { Locks, RunningJob } from "./locks.ts";
@@ -209,10 +210,10 @@ export class JobRun implements RunningJob {
 
   /** Whether a try has succeeded whose answer was lost, and with it the lock. */
   async #isRecorded(): Promise<boolean> {
-    const own = JSON.stringify(this.held.jobState.stored.history.at(-1));
+    const own = asKept(this.held.jobState.stored.history.at(-1));
     const found = await this.#queues.find(this.held.job.id as string).catch(() => null);
     const history = found?.jobState.stored.history ?? [];
-    return history.some((one) => JSON.stringify(one) === own);
+    return history.some((one) => isDeepStrictEqual(asKept(one), own));
   }
 
   #tell({ job, outcome }: Settled): void {

@@ -176,3 +176,8 @@ function bodyOf(body: Uint8Array | null): JobData["body"] {
   }
   return { base64: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64") };
 }
+
+/** A value as the server gives it back: without types, and by PostgreSQL with its members in another order. */
+export function asKept(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null));
+}
