@@ -66,7 +66,8 @@ function stopListening(server: Server & KeepsConnections, timeoutMs: number): Se
   });
   const deaf = allAccepted(server).then(() => {
     const timer = setTimeout(() => {
-      (server.closeIdleConnections ?? server.close).call(server);
+      if (server.closeIdleConnections === undefined) server.close();
+      else server.closeIdleConnections();
       resolve();
     }, keptMs);
     timer.unref?.();
