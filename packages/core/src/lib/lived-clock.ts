@@ -17,7 +17,7 @@ export interface ReceiverClock extends InboxClock {
   wallNow(): number;
 }
 
-/** The {@link ReceiverClock} made of the option `clock`. */
+/** The receiver's clock, made of the option `clock`. */
 export class LivedClock implements ReceiverClock {
   /** Called when the wall clock was set by so many milliseconds, or the machine slept. */
   onStep: ((ms: number) => void) | undefined;
