@@ -1,4 +1,5 @@
 import type { Guarantees, Inbox } from "../../inbox/inbox.ts";
+import { isTiedToRequests } from "../../lib/platform.ts";
 import { patiently, same } from "../assert.ts";
 import { acting } from "./acting.ts";
 import { adding } from "./adding.ts";
@@ -102,6 +103,9 @@ function missing(
     return "how to start another process is not told";
   }
   if (need === "clock" && clock === "own") return "the store keeps its own time";
+  if (need === "ticks" && isTiedToRequests()) {
+    return "where work is tied to requests, nobody watches the clock";
+  }
   if (need === "order" && order === "roughly") return "the store keeps the order only roughly";
   if (need === "reuse" && !noticesReuse) return "the store does not notice reused signatures";
   if (need === "search" && finds === "parked") {

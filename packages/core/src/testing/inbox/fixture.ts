@@ -11,7 +11,7 @@ import { type AddOptions, deliveryMaker, ownClock, type Parts } from "./made.ts"
 import type { StandingProcess } from "./standing-process.ts";
 
 /** A feature of a store beyond the port that a case needs. */
-export type Need = "clock" | "order" | "reuse" | "search" | "damage" | "process";
+export type Need = "clock" | "order" | "reuse" | "search" | "damage" | "process" | "ticks";
 
 /** A case as it is written down. */
 export interface InboxCase {

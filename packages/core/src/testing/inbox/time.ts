@@ -112,7 +112,7 @@ async function park({ until }: InboxFixture, running: Running): Promise<string> 
 export const time: readonly InboxCase[] = [
   {
     name: "a clock that is 31 days ahead for a moment deletes nothing, and is one warning",
-    needs: ["clock"],
+    needs: ["clock", "ticks"],
     async run(fixture) {
       const clock = wrongClock();
       const running = await run(fixture.inbox, clock, { parks: true });
@@ -135,7 +135,7 @@ export const time: readonly InboxCase[] = [
   },
   {
     name: "a clock that begins in 1970 and is set right keeps what was parked for its whole retention",
-    needs: ["clock"],
+    needs: ["clock", "ticks"],
     async run(fixture) {
       const clock = wrongClock();
       const before = await run(fixture.inbox, clock, { parks: true });
