@@ -22,7 +22,8 @@ export async function served(server: Server, path = "/"): Promise<Served> {
     url: `http://127.0.0.1:${port}${path}`,
     shutdown: (receiver) => shutdown(server, receiver),
     async close() {
-      const closed = once(server, "close");
+      // A second end is no event on Bun.
+      const closed = server.listening ? once(server, "close") : null;
       server.close();
       server.closeAllConnections();
       await closed;
