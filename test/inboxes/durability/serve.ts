@@ -147,5 +147,5 @@ export function query<T>(path: string, run: (all: All, exec: Exec) => T): T {
   }
 }
 
-type All = (sql: string) => Record<string, unknown>[];
+export type All = (sql: string) => Record<string, unknown>[];
 type Exec = (sql: string) => void;

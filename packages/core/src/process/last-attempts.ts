@@ -31,7 +31,7 @@ export class LastAttempts {
     for (const state of ["received", "verified"] as const) {
       const query = { receiver: name, state, limit: Number.POSITIVE_INFINITY };
       for (const { id, nextAttemptAt } of await inbox.list(query)) {
-        const isLater = Number(nextAttemptAt) > clock.now();
+        const isLater = Number(nextAttemptAt) > clock.wallNow();
         if (isLater && !this.#hurried.has(id)) await this.#hurry(id);
       }
     }

@@ -167,6 +167,7 @@ export const time: readonly InboxCase[] = [
       same(await parked(running), [id], "What is kept while nobody knows the time");
       clock.set(0);
       await running.send();
+      await fixture.until(() => running.runs() === 1, "the other is handled");
       clock.advance(2 * hourMs);
       same(await parked(running), [id], "What is kept once it is right");
       await running.receiver.close();
@@ -210,6 +211,23 @@ export const time: readonly InboxCase[] = [
       // An inbox in memory has it run once more at the end of the first.
       await soon(fixture, clock, () => before.runs() + running.runs() === 2, "it runs again");
       await running.receiver.close();
+    },
+  },
+  {
+    name: "close() of an inbox in memory has tried once more what waits, though the clock was ahead at the start",
+    needs: ["clock"],
+    async run(fixture) {
+      const { inbox, until, patiently } = fixture;
+      const clock = wrongClock();
+      clock.set(31 * dayMs);
+      const running = await run(inbox, clock, { failures: 1 });
+      clock.set(0);
+      const id = await running.send();
+      const failed = async () => (await running.receiver.inbox.get(id))?.lastError !== null;
+      await until(failed, "it has failed once");
+      await patiently(running.receiver.close(), "close()");
+      const isLost = inbox.guarantees.durability === "process";
+      same(running.runs(), isLost ? 2 : 1, "How often it ran");
     },
   },
   {
