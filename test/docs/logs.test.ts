@@ -15,7 +15,7 @@ const docs = join(root, "docs/logs.md");
 const tables = [
   "core/src/log-messages.ts",
   "bullmq/src/log-messages.ts",
-  "core/src/observe/alert-messages.ts",
+  "core/src/alerts/messages.ts",
   "dashboard/src/log-messages.ts",
 ];
 

@@ -122,7 +122,7 @@ describe("folders", () => {
 
   it("are found, with their imports", () => {
     expect(withFolders).toContain("core");
-    expect(foldersOf("core").get("receive")).toContain("process");
+    expect(foldersOf("core").get("receive")).toContain("verify");
     expect(
       circleIn(
         new Map([

@@ -7,8 +7,8 @@ const packages = fileURLToPath(new URL("../../packages", import.meta.url));
 
 /** The files that may look at the wall clock, each with its reason. All others go by lived time. */
 const mayLook: Readonly<Record<string, string>> = {
-  "core/src/lib/clock.ts": "the system's clock is made of it",
-  "core/src/lib/running-time.ts": "it is compared with the time that runs",
+  "core/src/lib/time/clock.ts": "the system's clock is made of it",
+  "core/src/lib/time/running-time.ts": "it is compared with the time that runs",
   "core/src/client/service-failure.ts": "Retry-After may be a date",
   "bullmq/src/process/job-run.ts": "BullMQ says when it took up a job",
   "bullmq/src/process/settle.ts": "BullMQ counts delays from it",

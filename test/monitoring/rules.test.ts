@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { alertDefaults } from "../../packages/core/src/observe/alerts.ts";
+import { alertDefaults } from "../../packages/core/src/alerts/alerts.ts";
 import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { anchorOf } from "../../site/markdown.ts";
 import { ruleCases } from "./rule-cases.ts";

@@ -12,7 +12,7 @@ const life = "receiver-start,receiver-close,receiver-wait-until";
 
 /** Which tests look at a file besides its own. */
 const others = {
-  ...of("lib/timeout,process/verify-stage", "lib/abort"),
+  ...of("lib/time/timeout,verify/verify-stage", "lib/abort"),
   ...of(
     "client/call-service,packages/emulator/src/operations/request-report.test.ts",
     "client/client",
@@ -22,9 +22,9 @@ const others = {
     ...["client/call-service", "client/read-response"],
   ),
   ...of("client/client,client/call-service", "client/client-options", "client/untraced"),
-  ...of(`lib/timeout,lib/deadline,process/runner,${life}`, "lib/clock"),
+  ...of(`lib/time/timeout,lib/time/deadline,run/runner,${life}`, "lib/time/clock"),
   ...of(`receiver-handle,receiver-verify,${life}`, "inbox/delivery"),
-  ...of("process/handlers,process/to-event,receiver-handle", "events/events"),
+  ...of("handle/handlers,handle/to-event,receiver-handle", "events/events"),
   ...of(
     "inbox/memory/memory-inbox",
     "inbox/memory/consumer",
@@ -33,7 +33,7 @@ const others = {
   ),
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
-    ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/end-of-tick"],
+    ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/end-of-tick"],
   ),
   ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
   ...of(
@@ -45,17 +45,11 @@ const others = {
     "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts",
     "http/incoming",
   ),
-  ...of(`receiver-handle,${life},receiver`, "process/register-handler", "inbox/receiver-inbox"),
+  ...of(`receiver-handle,${life},receiver`, "handle/register-handler", "inbox/receiver-inbox"),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
-    ...[
-      "process/runner",
-      "process/idle",
-      "process/pruner",
-      "process/first-attempts",
-      "inbox/health",
-    ],
+    ...["run/runner", "run/idle", "run/pruner", "observe/first-attempts", "inbox/health"],
   ),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,
@@ -64,14 +58,14 @@ const others = {
   ),
   ...of(
     "receiver-verify,receiver-handle,receiver-before-ack,receiver",
-    ...["process/authorize-once", "process/verify-stage", "process/without-verdict"],
-    ...["process/handle-stage", "process/after-failure"],
+    ...["verify/authorize", "verify/verify-stage", "verify/without-verdict"],
+    ...["handle/handle-stage", "handle/after-failure"],
   ),
-  ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/timeout"),
-  ...of("observe/alerts", "observe/alert-watcher", "observe/alert-topics", "observe/alert"),
-  ...of("receiver,receiver-handle", "process/no-handler"),
-  ...of(life, "inbox/receiver-names"),
-  ...of("lib/thrown,process/authorize-once,lib/platform", "lib/safe-get", "lib/describe"),
+  ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
+  ...of("alerts/alerts", "alerts/watcher", "alerts/topics", "alerts/alert"),
+  ...of("receiver,receiver-handle", "handle/without-handler"),
+  ...of(life, "inbox/receivers"),
+  ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/describe"),
   ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),
   ...of("inbox/query,receiver", "inbox/id"),
   ...of(`options/receiver-settings,${life}`, "lib/platform"),

@@ -16,13 +16,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "takes longer to answer than the sender waits",
-    file: `${core}/lib/deadline.ts`,
+    file: `${core}/lib/time/deadline.ts`,
     of: "#left",
     becomes: "return 30_000;",
   },
   {
     name: "takes no verdict for a good one",
-    file: `${core}/process/authorize-once.ts`,
+    file: `${core}/verify/authorize.ts`,
     of: "noVerdict",
     becomes: 'return { verdict: "valid" };',
   },
@@ -34,13 +34,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "gives a verdict up at the first call that goes unanswered",
-    file: `${core}/process/without-verdict.ts`,
+    file: `${core}/verify/without-verdict.ts`,
     of: "isGivenUp",
     becomes: "return !job.released;",
   },
   {
     name: "counts a delivery as handled when one of its handlers succeeded",
-    file: `${core}/process/handlers.ts`,
+    file: `${core}/handle/handlers.ts`,
     of: "dispatch",
     becomes: `
       const failures: unknown[] = [];
@@ -53,32 +53,32 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "asks no more once its key was refused",
-    file: `${core}/process/circuit-breaker.ts`,
+    file: `${core}/verify/circuit-breaker.ts`,
     of: "#probeIn",
     becomes: `
       this.#probeAt = this.#clock.now() + (this.#open === "unauthorized" ? 1e9 : ms);`,
   },
   {
     name: "takes one signature that is refused for a refused key",
-    file: `${core}/process/circuit-breaker.ts`,
+    file: `${core}/verify/circuit-breaker.ts`,
     of: "refusalsInARow",
     becomes: "1",
   },
   {
     name: "goes by the wall clock",
-    file: `${core}/lib/lived-clock.ts`,
+    file: `${core}/lib/time/lived-clock.ts`,
     of: "now",
     becomes: "return this.#wall();",
   },
   {
     name: "takes what a wall clock says at the start for what has passed, and deletes by it",
-    file: `${core}/lib/timekeeper.ts`,
+    file: `${core}/lib/time/timekeeper.ts`,
     of: "isYoung",
     becomes: "return false;",
   },
   {
     name: "begins at the wall clock's time in each process",
-    file: `${core}/lib/timekeeper.ts`,
+    file: `${core}/lib/time/timekeeper.ts`,
     of: "#join",
     becomes: "this.isJoined = true;",
     seed: 206,

@@ -1,3 +1,5 @@
+export type { Alert, AlertKind } from "./alerts/alert.ts";
+export { type AlertsOptions, alerts } from "./alerts/alerts.ts";
 export type { CallbackOptions } from "./callback-urls/callback-url.ts";
 export type { Authorizer } from "./client/authorizer.ts";
 export type { Fetch, FetchInit } from "./client/call-service.ts";
@@ -102,12 +104,10 @@ export type {
   Selection,
 } from "./inbox/selection.ts";
 export type { StopSignal } from "./lib/abort.ts";
-export type { Clock } from "./lib/clock.ts";
-export type { InboxClock } from "./lib/lived-clock.ts";
 export type { Logger } from "./lib/log.ts";
-export type { TimeMark } from "./lib/timekeeper.ts";
-export type { Alert, AlertKind } from "./observe/alert.ts";
-export { type AlertsOptions, alerts } from "./observe/alerts.ts";
+export type { Clock } from "./lib/time/clock.ts";
+export type { InboxClock } from "./lib/time/lived-clock.ts";
+export type { TimeMark } from "./lib/time/timekeeper.ts";
 export type { Observe } from "./observe/hooks.ts";
 export type {
   Limits,

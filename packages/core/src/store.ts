@@ -55,12 +55,12 @@ export {
   reopen,
 } from "./inbox/transitions.ts";
 export { addCounts, sumOf } from "./lib/add-counts.ts";
-export { setUnrefTimeout, systemClock } from "./lib/clock.ts";
 export { describe } from "./lib/describe.ts";
 export { InFlight, type InFlightItem } from "./lib/in-flight.ts";
-export { LivedClock } from "./lib/lived-clock.ts";
 export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
-export { Standstill, signMs, standstillMs } from "./lib/standstill.ts";
-export { laterMark, noMark, Timekeeper } from "./lib/timekeeper.ts";
+export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
+export { LivedClock } from "./lib/time/lived-clock.ts";
+export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
+export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

@@ -1,5 +1,5 @@
-import type { ReceiverClock } from "../lib/lived-clock.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { messages } from "../log-messages.ts";
 import { type CallbackTokens, createCallbackTokens } from "./token.ts";
 

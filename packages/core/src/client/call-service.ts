@@ -1,6 +1,6 @@
-import { graceMs, isOverdue } from "../lib/clock.ts";
 import { createRedactor, type Secrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
+import { graceMs, isOverdue } from "../lib/time/clock.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
 import { type CallProgress, isPage, late, parse, serviceFailure } from "./service-failure.ts";
 import { responseIn, responseOf, type ServiceResponse } from "./service-response.ts";

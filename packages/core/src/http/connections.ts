@@ -1,5 +1,5 @@
-import { type Clock, setUnrefTimeout } from "../lib/clock.ts";
 import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
+import { type Clock, setUnrefTimeout } from "../lib/time/clock.ts";
 import type { Incoming } from "./incoming.ts";
 
 /** Milliseconds that a connection of a closed server is waited for after its last delivery. */

@@ -1,7 +1,7 @@
 import { describe } from "../lib/describe.ts";
-import { LivedClock } from "../lib/lived-clock.ts";
-import { Timekeeper } from "../lib/timekeeper.ts";
-import { settlesWithin, withTimeout } from "../lib/timeout.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
+import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import type { Counts, InboxHealth } from "./inbox.ts";
 import { zeroCounts } from "./query.ts";
 import type { OfReceiver } from "./receiver-inbox.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../test-support/receiver-setup.ts";
-import { systemClock } from "../lib/clock.ts";
+import { systemClock } from "../lib/time/clock.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { referenceCountOf } from "./inbox-reference-count.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";

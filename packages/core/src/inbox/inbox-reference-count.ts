@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
-import { settlesWithin } from "../lib/timeout.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 import type { Inbox } from "./inbox.ts";
 
 const key = Symbol.for("reporthook.inboxes");

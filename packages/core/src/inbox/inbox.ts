@@ -1,6 +1,6 @@
 import type { StopSignal } from "../lib/abort.ts";
-import type { InboxClock } from "../lib/lived-clock.ts";
-import type { TimeMark } from "../lib/timekeeper.ts";
+import type { InboxClock } from "../lib/time/lived-clock.ts";
+import type { TimeMark } from "../lib/time/timekeeper.ts";
 import type {
   Arrival,
   Entry,

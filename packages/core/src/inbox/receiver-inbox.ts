@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
-import type { Clock } from "../lib/clock.ts";
-import { LivedClock } from "../lib/lived-clock.ts";
-import { Timekeeper } from "../lib/timekeeper.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption } from "../lib/validate.ts";
 import type { Act } from "./act.ts";
 import { type ActCount, actOn } from "./acting.ts";

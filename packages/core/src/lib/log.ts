@@ -1,9 +1,9 @@
 import { describe } from "./describe.ts";
 import { isPromise } from "./is-promise.ts";
-import type { ReceiverClock } from "./lived-clock.ts";
 import type { Bind } from "./platform.ts";
 import { printable, printableFields } from "./printable.ts";
 import { tryGet } from "./safe-get.ts";
+import type { ReceiverClock } from "./time/lived-clock.ts";
 
 /**
  * The destination of log lines: pino's order of arguments; `console` fits too. A logger that takes the message first, such as

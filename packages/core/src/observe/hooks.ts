@@ -1,5 +1,5 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
-import type { ReceiverClock } from "../lib/lived-clock.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 import { type Watch, watch } from "./watcher.ts";
 
 /** Hooks, each called with the entry after the step, before its next try has a time. Errors of hooks are logged. */

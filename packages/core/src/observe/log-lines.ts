@@ -2,9 +2,9 @@ import type { ReceiveResult } from "../http/answer.ts";
 import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { sumOf } from "../lib/add-counts.ts";
-import type { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../lib/log.ts";
 import { errField } from "../lib/thrown.ts";
+import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 
 /** Writes the line of an answer: which delivery it was, or why it was refused, and after how many milliseconds. */

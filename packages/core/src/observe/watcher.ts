@@ -2,9 +2,9 @@ import type { Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
-import type { ReceiverClock } from "../lib/lived-clock.ts";
 import type { Logger } from "../lib/log.ts";
 import type { Bind } from "../lib/platform.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
 /** The key under which the option `observe` takes a {@link Watch}. */
 export const watch: unique symbol = Symbol.for("reporthook.watch");

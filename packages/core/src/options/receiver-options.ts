@@ -3,8 +3,8 @@ import type { Authorizer } from "../client/authorizer.ts";
 import type { Schemas } from "../events/events.ts";
 import type { Parse } from "../events/recognize.ts";
 import type { Inbox } from "../inbox/inbox.ts";
-import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/log.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import type { Observe } from "../observe/hooks.ts";
 import type { Instrument, instrumentation } from "../observe/instrumentation.ts";
 

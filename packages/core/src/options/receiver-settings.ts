@@ -2,8 +2,6 @@ import type { CallbackOptions } from "../callback-urls/callback-url.ts";
 import { eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { type Clock, systemClock } from "../lib/clock.ts";
-import { LivedClock, type ReceiverClock } from "../lib/lived-clock.ts";
 import { consoleLogger, type Logger, loggerOf } from "../lib/log.ts";
 import {
   type Bind,
@@ -13,7 +11,9 @@ import {
   serverlessPlatform,
 } from "../lib/platform.ts";
 import { redactorOf } from "../lib/redact.ts";
-import { Timekeeper } from "../lib/timekeeper.ts";
+import { type Clock, systemClock } from "../lib/time/clock.ts";
+import { LivedClock, type ReceiverClock } from "../lib/time/lived-clock.ts";
+import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
 import { type Instrument, instrumentation } from "../observe/instrumentation.ts";

@@ -5,8 +5,8 @@ import type { NewDelivery } from "../inbox/delivery.ts";
 import { newStatus } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
-import { Deadline } from "../lib/deadline.ts";
-import { LivedClock } from "../lib/lived-clock.ts";
+import { Deadline } from "../lib/time/deadline.ts";
+import { LivedClock } from "../lib/time/lived-clock.ts";
 import { messages } from "../log-messages.ts";
 import { Admission } from "./admission.ts";
 

@@ -3,10 +3,10 @@ import type { Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
 import type { AddResult } from "../inbox/inbox.ts";
-import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import type { Timekeeper } from "../lib/timekeeper.ts";
+import type { Deadline } from "../lib/time/deadline.ts";
+import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 

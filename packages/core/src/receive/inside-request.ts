@@ -1,17 +1,17 @@
+import type { HandleStage } from "../handle/handle-stage.ts";
 import type { ProblemCode, ReceiveResult } from "../http/answer.ts";
 import type { Arrival, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { isTiedToRequests } from "../lib/platform.ts";
-import { type TimeoutScope, withTimeout } from "../lib/timeout.ts";
+import type { Deadline } from "../lib/time/deadline.ts";
+import { type TimeoutScope, withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { HandleStage } from "../process/handle-stage.ts";
-import type { VerifyStage } from "../process/verify-stage.ts";
+import type { VerifyStage } from "../verify/verify-stage.ts";
 
 /** The parts of {@link InsideRequest}. */
 export interface InsideRequestParts {

@@ -1,4 +1,4 @@
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 
 /** Permits `perSecond` calls in any second: false for one more. */
 export function createRate(clock: Clock, perSecond: number): () => boolean {

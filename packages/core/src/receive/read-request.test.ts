@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
-import { Deadline } from "../lib/deadline.ts";
+import { Deadline } from "../lib/time/deadline.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { type ReceivedNotification, type ReceiveOptions, receive } from "./read-request.ts";
 

@@ -15,10 +15,10 @@ import {
   readAlready,
 } from "../http/incoming.ts";
 import type { KeptHeaders, NewDelivery } from "../inbox/delivery.ts";
-import type { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { assertNoPromise, isPromise } from "../lib/is-promise.ts";
 import { redactSecrets } from "../lib/redact.ts";
+import type { Deadline } from "../lib/time/deadline.ts";
 import type { Limits, SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 

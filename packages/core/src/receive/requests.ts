@@ -4,17 +4,17 @@ import type { FetchContext } from "../http/fetch.ts";
 import { type Answer, type Incoming, look } from "../http/incoming.ts";
 import type { Status } from "../inbox/health.ts";
 import { newId } from "../inbox/id.ts";
-import { Deadline } from "../lib/deadline.ts";
 import { describe } from "../lib/describe.ts";
 import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
+import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
+import type { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { FirstAttempts } from "../process/first-attempts.ts";
 import type { Pipeline } from "./pipeline.ts";
 
 /** The parts of {@link Requests}. */

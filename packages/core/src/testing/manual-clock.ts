@@ -1,4 +1,4 @@
-import type { ReceiverClock } from "../lib/lived-clock.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
 /** A {@link ReceiverClock} that stands still until it is advanced. */
 export interface ManualClock extends ReceiverClock {

@@ -1,8 +1,8 @@
 import { StopController } from "../../lib/abort.ts";
-import { setUnrefTimeout } from "../../lib/clock.ts";
 import { describe } from "../../lib/describe.ts";
 import { InFlight, type InFlightItem } from "../../lib/in-flight.ts";
-import { realTimers } from "../../lib/real-timers.ts";
+import { setUnrefTimeout } from "../../lib/time/clock.ts";
+import { realTimers } from "../../lib/time/real-timers.ts";
 import { stopped as cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
 import type { ConsumeOptions, Consumer, Processor } from "../inbox.ts";
 import { jobOf, type StoredDelivery } from "../stored-delivery.ts";

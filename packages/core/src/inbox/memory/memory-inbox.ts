@@ -1,7 +1,7 @@
 import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
-import { endOfTick } from "../../lib/end-of-tick.ts";
-import { laterMark, noMark } from "../../lib/timekeeper.ts";
+import { endOfTick } from "../../lib/time/end-of-tick.ts";
+import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isParked, isWaiting } from "../delivery.ts";
 import type { Consumer, Inbox } from "../inbox.ts";

@@ -1,4 +1,4 @@
-import { noMark } from "../../lib/timekeeper.ts";
+import { noMark } from "../../lib/time/timekeeper.ts";
 import { same } from "../assert.ts";
 import { endedAs, type InboxCase, later, valid } from "./fixture.ts";
 

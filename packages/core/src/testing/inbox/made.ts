@@ -1,7 +1,7 @@
 import { dedupeKey } from "../../inbox/dedupe-key.ts";
 import type { Arrival, NewDelivery } from "../../inbox/delivery.ts";
 import { idAt, newId } from "../../inbox/id.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/time/clock.ts";
 import type { ManualClock } from "../manual-clock.ts";
 
 /** How a delivery is added. */

@@ -1,6 +1,6 @@
 import type { Verdict } from "../../client/client.ts";
 import { toResponse } from "../../http/fetch.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { systemClock } from "../../lib/time/clock.ts";
 import { same } from "../assert.ts";
 import {
   completeReport,

@@ -27,8 +27,8 @@ describe("timers that tests replace before the import", () => {
     async (_name, replace) => {
       replace();
       vi.resetModules();
-      const { createReceiver } = await import("../receiver.ts");
-      const { memoryInbox } = await import("../inbox/memory/memory-inbox.ts");
+      const { createReceiver } = await import("../../receiver.ts");
+      const { memoryInbox } = await import("../../inbox/memory/memory-inbox.ts");
       const receiver = createReceiver({
         client: { authorize: async () => "valid" },
         inbox: memoryInbox(),

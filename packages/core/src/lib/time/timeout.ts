@@ -1,4 +1,4 @@
-import { type Abortable, onAbort, type StopSignal } from "./abort.ts";
+import { type Abortable, onAbort, type StopSignal } from "../abort.ts";
 import { type Clock, graceMs, isOverdue, setUnrefTimeout } from "./clock.ts";
 
 /** Time limit of an operation. */

@@ -8,13 +8,13 @@ import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError, withError } from "../lib/thrown.ts";
-import { withTimeout } from "../lib/timeout.ts";
+import { withTimeout } from "../lib/time/timeout.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
-import { createNoHandler, type NoHandler } from "./no-handler.ts";
 import { toEvent } from "./to-event.ts";
+import { createNoHandler, type NoHandler } from "./without-handler.ts";
 
 type Needed =
   | ("clock" | "logger" | "schemas" | "reusedSignature" | "retry")

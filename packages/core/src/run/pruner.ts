@@ -1,6 +1,6 @@
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
-import type { Timekeeper } from "../lib/timekeeper.ts";
+import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";

@@ -4,11 +4,11 @@ import { responseIn } from "../client/service-response.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import type { Clock } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { safeGet, safeText } from "../lib/safe-get.ts";
 import { chainOf } from "../lib/thrown.ts";
-import { withSignal, withTimeout } from "../lib/timeout.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { withSignal, withTimeout } from "../lib/time/timeout.ts";
 
 /** Time limit of an authorize call in milliseconds, in addition to the client's. */
 const authorizeMs = 30_000;

@@ -2,8 +2,8 @@ import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it, vi } from "vitest";
 import type { Authorizer } from "../client/authorizer.ts";
 import { ServiceError } from "../errors.ts";
-import { systemClock } from "../lib/clock.ts";
-import { authorizeOnce } from "./authorize-once.ts";
+import { systemClock } from "../lib/time/clock.ts";
+import { authorizeOnce } from "./authorize.ts";
 
 const headers = { "content-type": "application/json" };
 const job = { signature: "s", url: "/hook?a=1", context: '{"customer":"c-1"}', headers };

@@ -1,4 +1,4 @@
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { jitter } from "./backoff.ts";
 
 /** Why a breaker is open: the service refuses the API key, or does not answer. */

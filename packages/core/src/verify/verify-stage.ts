@@ -22,7 +22,7 @@ import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { authorizeOnce } from "./authorize-once.ts";
+import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
 import { type NoVerdict, nextRetryState, retryStateOf, whyExpired } from "./retry-state.ts";
 import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";

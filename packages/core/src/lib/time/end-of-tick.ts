@@ -1,4 +1,4 @@
-import { isTiedToRequests } from "./platform.ts";
+import { isTiedToRequests } from "../platform.ts";
 import { realTimers } from "./real-timers.ts";
 
 // Not the clock's: a virtual one has no turns.

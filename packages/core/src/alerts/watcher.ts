@@ -1,16 +1,16 @@
 import type { Outcome, ReasonCode } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
-import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { printable } from "../lib/printable.ts";
 import { redactAddresses } from "../lib/redact.ts";
-import { settlesWithin, withTimeout } from "../lib/timeout.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
+import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
+import type { Watched, Watcher } from "../observe/watcher.ts";
 import { type Alert, type AlertKind, alertOf } from "./alert.ts";
-import { alertMessages } from "./alert-messages.ts";
-import { type Due, Lasting, ParkedFor } from "./alert-topics.ts";
-import type { Watched, Watcher } from "./watcher.ts";
+import { alertMessages } from "./messages.ts";
+import { type Due, Lasting, ParkedFor } from "./topics.ts";
 
 /** Options of `alerts`. */
 export interface AlertsOptions {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { loggerOf } from "../lib/log.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
-import { type Holder, reserveName } from "./receiver-names.ts";
+import { type Holder, reserveName } from "./receivers.ts";
 
 const silent = loggerOf("", {});
 const durable = { ...memoryInbox().guarantees, durability: "fsync" } as const;

@@ -1,6 +1,6 @@
+import { isTiedToRequests } from "../platform.ts";
 import { setUnrefTimeout } from "./clock.ts";
 import type { LivedClock } from "./lived-clock.ts";
-import { isTiedToRequests } from "./platform.ts";
 import { slackMs, tickMs } from "./running-time.ts";
 import { settlesWithin } from "./timeout.ts";
 

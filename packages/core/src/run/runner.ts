@@ -1,24 +1,24 @@
 import { ReporthookError } from "../errors.ts";
+import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Connections } from "../http/connections.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
 import type { Consumer, InboxNotice, IsLeased, Processor } from "../inbox/inbox.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
-import { setUnrefTimeout } from "../lib/clock.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
-import { settlesWithin } from "../lib/timeout.ts";
+import { setUnrefTimeout } from "../lib/time/clock.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
+import type { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { Watcher } from "../observe/watcher.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { FirstAttempts } from "./first-attempts.ts";
-import type { HandleStage } from "./handle-stage.ts";
+import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
 import { noticeText } from "./notice-text.ts";
 import type { Pruner } from "./pruner.ts";
-import type { VerifyStage } from "./verify-stage.ts";
 
 /** The parts of {@link Runner}. */
 export interface RunnerParts {

@@ -1,7 +1,7 @@
 import { ReporthookError } from "../errors.ts";
 import { silentMs } from "../inbox/inbox-reference-count.ts";
 import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
-import { realTimers } from "../lib/real-timers.ts";
+import { realTimers } from "../lib/time/real-timers.ts";
 
 /** The receiver to wait for. */
 interface Waiting {

@@ -1,8 +1,8 @@
 import { ReporthookError } from "../errors.ts";
 import { type EventName, type EventOf, type HandlerContext, matches } from "../events/events.ts";
 import type { StopSignal } from "../lib/abort.ts";
-import type { Clock } from "../lib/clock.ts";
-import { type TimeoutScope, withSignal, withTimeout } from "../lib/timeout.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { type TimeoutScope, withSignal, withTimeout } from "../lib/time/timeout.ts";
 import { handlerRuns } from "./inside-handler.ts";
 
 /** A registered handler: its names decide which events it gets. */

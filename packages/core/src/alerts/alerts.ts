@@ -1,10 +1,10 @@
 import { assertKnownKeys, assertOption, fail, inspect, typeName } from "../lib/validate.ts";
+import type { Observe } from "../observe/hooks.ts";
+import { watch } from "../observe/watcher.ts";
 import type { AlertKind } from "./alert.ts";
-import { type AlertSettings, type AlertsOptions, AlertWatcher } from "./alert-watcher.ts";
-import type { Observe } from "./hooks.ts";
-import { watch } from "./watcher.ts";
+import { type AlertSettings, type AlertsOptions, AlertWatcher } from "./watcher.ts";
 
-export type { AlertsOptions } from "./alert-watcher.ts";
+export type { AlertsOptions } from "./watcher.ts";
 
 /** The kinds of alerts. */
 const kinds: readonly AlertKind[] = ["parked", "refused", "backlog", "inbox"];

@@ -3,7 +3,7 @@ import { type Job, type Outcome, park, retryIn } from "../inbox/delivery.ts";
 import { describe } from "../lib/describe.ts";
 import { accountOf } from "../lib/thrown.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { handlerBackoffMs } from "./backoff.ts";
+import { handlerBackoffMs } from "../verify/backoff.ts";
 
 // A hundred years: no Date can store a later time.
 const waitMaxMs = 3_155_760_000_000;
