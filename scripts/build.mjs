@@ -125,7 +125,9 @@ function nameForTracers(file) {
 
 /** The sources of what is exported and of programs: what is loaded by its name. */
 function entries() {
-  const exported = Object.values(manifest.exports).map((entry) => entry["@reporthook/source"]);
+  const exported = Object.values(manifest.exports)
+    .filter((entry) => entry.default)
+    .map((entry) => entry["@reporthook/source"]);
   const programs = Object.values(manifest.bin ?? {}).map((file) =>
     file.replace("/dist/esm/", "/src/").replace(".js", ".ts"),
   );

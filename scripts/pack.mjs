@@ -48,7 +48,9 @@ async function pack(name, folder) {
   );
   const { filename: tarball, files } = JSON.parse(packed);
   const { version, dependencies = {} } = manifest;
-  const entries = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
+  const entries = Object.keys(manifest.publishConfig.exports ?? {}).filter(
+    (entry) => entry !== "./package.json",
+  );
   const isCore = manifest.name === "@reporthook/core";
   const docs = isCore ? docsOfCore() : [];
   return [

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createClient, createReceiver, DoNotRetry, type Receiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { patient } from "../support/patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dashboard-"));

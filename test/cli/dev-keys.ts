@@ -8,11 +8,11 @@ import { stripVTControlCharacters } from "node:util";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { freePort } from "@reporthook/test-support/free-port";
+import { missingProgram } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { usualPorts } from "reporthook/internals";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { usualPorts } from "../../packages/cli/src/dev/find-app.ts";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
-import { missingProgram } from "../../packages/core/test-support/needs.ts";
-import { patient } from "../support/patient.ts";
 import { cli, type OnTerminal, startCli, startOnTerminal, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-keys-"));

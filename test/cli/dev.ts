@@ -8,9 +8,9 @@ import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { freePort } from "@reporthook/test-support/free-port";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
-import { patient } from "../support/patient.ts";
 import { cli, type Running, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-dev-"));

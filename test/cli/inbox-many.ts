@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { createClient, createReceiver, type Entry } from "@reporthook/core";
 import { createEmulator, type NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { missingProgram } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { missingProgram } from "../../packages/core/test-support/needs.ts";
-import { patient } from "../support/patient.ts";
 import { cli, cliJson, type Failed, programFile, startOnTerminal, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-many-"));

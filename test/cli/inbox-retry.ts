@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { patient } from "../support/patient.ts";
 import { cli, cliJson, type Failed } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-retry-"));

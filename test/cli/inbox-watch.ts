@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator, type NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, describe, expect, it } from "vitest";
-import { patient } from "../support/patient.ts";
 import { cli, startCli, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-watch-"));

@@ -17,8 +17,8 @@ import {
   type NotificationOptions,
 } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { patient } from "../support/patient.ts";
 import { cli, cliJson, type Failed, widest } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));

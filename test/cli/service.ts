@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { createClient, createReceiver, memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
+import { freePort } from "@reporthook/test-support/free-port";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
 import { cli, cliJson, type Failed } from "./process.ts";
 
 const apiKey = "a-key-of-the-tests";

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { missingProgram } from "@reporthook/test-support/needs";
 import { describe, expect, it } from "vitest";
-import { missingProgram } from "../../packages/core/test-support/needs.ts";
 import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
 const service = { REPORTS_URL: "http://127.0.0.1:9", REPORTS_API_KEY: "a-key-of-the-tests" };

@@ -1,5 +1,5 @@
+import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect } from "vitest";
-import { testWith } from "../../packages/core/test-support/needs.ts";
 import { missingForBrowser } from "./browser.ts";
 import { focused, settled } from "./look.ts";
 import { onStage } from "./on-stage.ts";

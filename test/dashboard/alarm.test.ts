@@ -1,6 +1,6 @@
 import type { Counts } from "@reporthook/core";
+import { alarmOf } from "@reporthook/dashboard/internals";
 import { describe, expect, test } from "vitest";
-import { alarmOf } from "../../packages/dashboard/page/alarm.ts";
 
 const none = { received: 0, verified: 0, handled: 0, held: 0, rejected: 0, dead: 0 };
 

@@ -1,6 +1,6 @@
+import { testWith } from "@reporthook/test-support/needs";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
-import { testWith } from "../../packages/core/test-support/needs.ts";
 import { missingForBrowser } from "./browser.ts";
 import { faults, rows } from "./look.ts";
 import { onStage } from "./on-stage.ts";

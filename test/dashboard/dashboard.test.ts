@@ -1,7 +1,7 @@
 import type { ReasonCode } from "@reporthook/core";
+import { dashboardMessages } from "@reporthook/dashboard/internals";
+import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect } from "vitest";
-import { testWith } from "../../packages/core/test-support/needs.ts";
-import { dashboardMessages } from "../../packages/dashboard/src/log-messages.ts";
 import { missingForBrowser } from "./browser.ts";
 import { faults, focused, rows } from "./look.ts";
 import { onStage } from "./on-stage.ts";

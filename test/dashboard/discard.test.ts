@@ -1,8 +1,8 @@
 import { createReceiver, memoryInbox } from "@reporthook/core";
 import { dashboard } from "@reporthook/dashboard";
+import { dashboardMessages } from "@reporthook/dashboard/internals";
+import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
-import { testWith } from "../../packages/core/test-support/needs.ts";
-import { dashboardMessages } from "../../packages/dashboard/src/log-messages.ts";
 import { missingForBrowser } from "./browser.ts";
 import { focused, rows } from "./look.ts";
 import { onStage } from "./on-stage.ts";

@@ -1,7 +1,7 @@
 import { DoNotRetry } from "@reporthook/core";
+import { testWith } from "@reporthook/test-support/needs";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
-import { testWith } from "../../packages/core/test-support/needs.ts";
 import { missingForBrowser } from "./browser.ts";
 import { faults, focused, rows } from "./look.ts";
 import { onStage } from "./on-stage.ts";

@@ -1,6 +1,6 @@
+import { idAt } from "@reporthook/core/internals";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { idAt } from "../../packages/core/src/inbox/id.ts";
-import { loadDriver } from "../../packages/sqlite/src/database/driver.ts";
+import { loadDriver } from "@reporthook/sqlite/internals";
 
 // Per thousand: how many are in each state, by the number of the state.
 const shares = [

@@ -6,8 +6,8 @@ import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { type Inbox, memoryInbox } from "@reporthook/core";
 import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { telemetry } from "@reporthook/opentelemetry";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { expect, test } from "vitest";
-import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { failingHandlers, play } from "./scene.ts";
 import { type StageOptions, withStage } from "./stage.ts";
 

@@ -1,7 +1,7 @@
 import { memoryInbox, type Receiver, RetryAfter } from "@reporthook/core";
+import { idAt } from "@reporthook/core/internals";
+import { testWith } from "@reporthook/test-support/needs";
 import { describe, expect } from "vitest";
-import { idAt } from "../../packages/core/src/inbox/id.ts";
-import { testWith } from "../../packages/core/test-support/needs.ts";
 import { missingForBrowser } from "./browser.ts";
 import { settled } from "./look.ts";
 import { onStage } from "./on-stage.ts";

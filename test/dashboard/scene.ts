@@ -1,5 +1,5 @@
 import { DoNotRetry, type Receiver, RetryAfter } from "@reporthook/core";
-import { idAt } from "../../packages/core/src/inbox/id.ts";
+import { idAt } from "@reporthook/core/internals";
 import type { Stage } from "./stage.ts";
 
 /** Handlers that fail in the ways in which handlers fail. */

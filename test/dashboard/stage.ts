@@ -20,15 +20,15 @@ import { reporthook as onExpress } from "@reporthook/express";
 import { reporthook as onHono } from "@reporthook/hono";
 import { reporthook as withKoa } from "@reporthook/koa";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { freePort } from "@reporthook/test-support/free-port";
+import { patient } from "@reporthook/test-support/patient";
 import compression from "compression";
 import express from "express";
 import helmet from "helmet";
 import { Hono } from "hono";
 import Koa from "koa";
 import mount from "koa-mount";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
 import { express4, Koa2 } from "../adapters/frameworks.ts";
-import { patient } from "../support/patient.ts";
 
 /** An app with the webhook and the dashboard beside it. */
 export type Framework = (receiver: Receiver, page: Dashboard) => RequestListener;

@@ -1,7 +1,7 @@
 import { DoNotRetry, type Receiver } from "@reporthook/core";
+import type { WireOne } from "@reporthook/dashboard/internals";
+import { timelineOf } from "@reporthook/dashboard/internals";
 import { describe, expect, test } from "vitest";
-import { timelineOf } from "../../packages/dashboard/page/timeline.ts";
-import type { WireOne } from "../../packages/dashboard/src/deliveries/wire.ts";
 import { type Stage, withStage } from "./stage.ts";
 
 type Item = NonNullable<WireOne["delivery"]>["history"][number];

@@ -7,10 +7,10 @@ import { reporthook as toExpress } from "@reporthook/express";
 import { reporthook as toHono } from "@reporthook/hono";
 import { reporthook as toKoa } from "@reporthook/koa";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
 import express from "express";
 import { Hono } from "hono";
 import Koa from "koa";
-import { patient } from "../support/patient.ts";
 
 /** A framework that the app can be written for. */
 export type Framework = "node:http" | "Express" | "Koa" | "Hono";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEmulator } from "@reporthook/emulator";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
+import { freePort } from "@reporthook/test-support/free-port";
 import type { Framework } from "./app.ts";
 import { AppProcess, type Ended } from "./app-process.ts";
 import { type Nginx, startNginx } from "./nginx.ts";

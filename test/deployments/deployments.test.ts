@@ -1,5 +1,5 @@
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { afterAll, describe, expect } from "vitest";
-import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import type { Framework } from "./app.ts";
 import { deploy, type Plan } from "./deployment.ts";
 import { rowOf, tableOf } from "./table.ts";

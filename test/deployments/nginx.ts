@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
+import { freePort } from "@reporthook/test-support/free-port";
 
 /** A proxy that listens. */
 export interface Nginx {

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { createReceiver } from "@reporthook/core";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { freePort } from "@reporthook/test-support/free-port";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = await readFile(join(root, "docs/deploying.md"), "utf8");

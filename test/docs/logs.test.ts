@@ -2,11 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient, createReceiver } from "@reporthook/core";
+import { messages as coreMessages, refusalWarnings } from "@reporthook/core/internals";
+import { doneToAll, doneToOne } from "@reporthook/dashboard/internals";
 import { createEmulator } from "@reporthook/emulator";
 import { expect, test } from "vitest";
-import { messages as coreMessages } from "../../packages/core/src/log-messages.ts";
-import { refusalWarnings } from "../../packages/core/src/observe/refusals.ts";
-import { doneToAll, doneToOne } from "../../packages/dashboard/src/actions.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const docs = join(root, "docs/logs.md");

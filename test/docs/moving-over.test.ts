@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { memoryInbox } from "@reporthook/core";
 import { createEmulator, type Emulator, type NotificationOptions } from "@reporthook/emulator";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { startShop as startAfter } from "./moving-over/after.ts";
 import { startShop as startBefore } from "./moving-over/before.ts";
 

@@ -5,8 +5,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createEmulator } from "@reporthook/emulator";
+import { freePort } from "@reporthook/test-support/free-port";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
 import { examplesOf, exportsOf } from "./readme/examples.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -42,7 +42,8 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
 
   it("exports the same entries published as in the workspace", () => {
     const { exports: published = manifest.exports } = manifest.publishConfig;
-    expect(Object.keys(published)).toEqual(Object.keys(manifest.exports));
+    const inWorkspace = Object.keys(manifest.exports).filter((entry) => entry !== "./internals");
+    expect(Object.keys(published)).toEqual(inWorkspace);
   });
 
   it("has a changelog that begins with its version", () => {

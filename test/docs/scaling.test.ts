@@ -8,10 +8,10 @@ import { createClient, createReceiver, type Receiver } from "@reporthook/core";
 import { actOn } from "@reporthook/core/store";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { testWith } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { noRedis, startRedis } from "@reporthook/test-support/servers";
 import { expect } from "vitest";
-import { noRedis, startRedis } from "../../packages/bullmq/test-support/servers.ts";
-import { testWith } from "../../packages/core/test-support/needs.ts";
-import { patient } from "../support/patient.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

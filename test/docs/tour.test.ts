@@ -8,16 +8,11 @@ import { join } from "node:path";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { afterAll, describe, expect, it } from "vitest";
-import {
-  noPostgres,
-  noRedis,
-  startPostgres,
-  startRedis,
-} from "../../packages/bullmq/test-support/servers.ts";
-import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { widest } from "../cli/process.ts";
-import { patient } from "../support/patient.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-tour-"));
 const started: ChildProcess[] = [];

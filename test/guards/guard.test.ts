@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, utimesSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isQuick, testWith } from "@reporthook/test-support/needs";
 import { expect, test } from "vitest";
-import { isQuick, testWith } from "../../packages/core/test-support/needs.ts";
 
 const guard = fileURLToPath(new URL("../../scripts/guard.cjs", import.meta.url));
 

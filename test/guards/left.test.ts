@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
+import { testWith } from "@reporthook/test-support/needs";
 import { expect } from "vitest";
-import { testWith } from "../../packages/core/test-support/needs.ts";
 
 const notLinux = process.platform === "linux" ? null : "finding processes needs Linux";
 const { endLeft } = await import(String(new URL("../../scripts/left.mjs", import.meta.url)));

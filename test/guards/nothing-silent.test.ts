@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format } from "node:util";
+import { bullmqMessages } from "@reporthook/bullmq/internals";
 import { createClient, createReceiver, memoryInbox, type Receiver } from "@reporthook/core";
+import { messages as coreMessages } from "@reporthook/core/internals";
+import { dashboardMessages } from "@reporthook/dashboard/internals";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { bullmqMessages } from "../../packages/bullmq/src/log-messages.ts";
-import { messages as coreMessages } from "../../packages/core/src/log-messages.ts";
-import { dashboardMessages } from "../../packages/dashboard/src/log-messages.ts";
 import { silentArrivals } from "./silent-arrivals.ts";
 import type { SilentCase } from "./silent-case.ts";
 import { silentWork } from "./silent-work.ts";

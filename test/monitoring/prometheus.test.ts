@@ -13,10 +13,10 @@ import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
+import { freePort } from "@reporthook/test-support/free-port";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
 import { expect, onTestFinished } from "vitest";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
-import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
-import { patient } from "../support/patient.ts";
 
 const monitoring = fileURLToPath(new URL("../../packages/dashboard/monitoring", import.meta.url));
 

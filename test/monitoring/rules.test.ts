@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { alertDefaults } from "@reporthook/core/internals";
+import { missingProgram, testWith } from "@reporthook/test-support/needs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { alertDefaults } from "../../packages/core/src/alerts/alerts.ts";
-import { missingProgram, testWith } from "../../packages/core/test-support/needs.ts";
 import { anchorOf } from "../../site/markdown.ts";
 import { ruleCases } from "./rule-cases.ts";
 

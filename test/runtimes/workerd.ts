@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../packages/core/test-support/free-port.ts";
+import { freePort } from "@reporthook/test-support/free-port";
 import { end, launch } from "./launched.ts";
 
 /** A Worker that runs in workerd. */

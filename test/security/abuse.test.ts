@@ -5,11 +5,11 @@ import { memoryInbox } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import type { NotificationName, NotificationOptions } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
+import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { setUp, turns } from "../../packages/core/test-support/receiver-setup.ts";
 import { listen } from "../adapters/mount-hosts.ts";
 import { query } from "../inboxes/durability/serve.ts";
-import { patient } from "../support/patient.ts";
 import { Senders } from "./abuse/senders.ts";
 
 // How many times the usual flood, for a long look, which also reaches the cap on rejected ones: ABUSE_FLOOD=6.

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createReceiver, type Verdict } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
+import { gate } from "@reporthook/test-support/receiver-setup";
 import { expect, it, onTestFinished } from "vitest";
-import { gate } from "../../packages/core/test-support/receiver-setup.ts";
 import { type All, query, until } from "../inboxes/durability/serve.ts";
-import { patient } from "../support/patient.ts";
 import { Canaries } from "./secrets/canaries.ts";
 
 // Of these lengths, so that it lies in a row's own page, and in pages of its own.

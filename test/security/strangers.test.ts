@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Inbox, memoryInbox, ServiceError } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { setUp, turns } from "../../packages/core/test-support/receiver-setup.ts";
 
 /** How the service answers about a signature; what throws is an answer without a verdict. */
 type Judge = (signature: string) => Promise<"valid"> | "valid";

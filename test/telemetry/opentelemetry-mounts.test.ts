@@ -9,10 +9,10 @@ import {
 import { createClient, createReceiver, memoryInbox, type ReceiverOptions } from "@reporthook/core";
 import { createEmulator, type NotificationOptions } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
+import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { served } from "../adapters/mount-hosts.ts";
 import { mounts, post } from "../security/secrets/receivers.ts";
-import { patient } from "../support/patient.ts";
 
 const sender = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
 const traceparent = `00-${sender.traceId}-${sender.spanId}-01`;

@@ -25,13 +25,13 @@ import {
   memoryInbox,
   type Receiver,
 } from "@reporthook/core";
+import { manualClock } from "@reporthook/core/internals";
 import { createEmulator } from "@reporthook/emulator";
 import { telemetry } from "@reporthook/opentelemetry";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { patient } from "@reporthook/test-support/patient";
 import { Headers } from "node-fetch";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { manualClock } from "../../packages/core/src/testing/manual-clock.ts";
-import { patient } from "../support/patient.ts";
 
 const apiKey = "a-key-that-nobody-may-see";
 const traceId = "0af7651916cd43dd8448eb211c80319c";

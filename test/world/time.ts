@@ -1,4 +1,4 @@
-import { Heap } from "../../packages/core/src/lib/heap.ts";
+import { Heap } from "@reporthook/core/internals";
 
 /** Whose happenings come to nothing once it is gone. */
 export interface Owner {

@@ -1,5 +1,5 @@
+import { isQuick } from "@reporthook/test-support/needs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { isQuick } from "../../packages/core/test-support/needs.ts";
 import { mutations } from "./mutations.ts";
 import { buildProduct, type Product } from "./product.ts";
 import { type Result, runWorld } from "./run.ts";

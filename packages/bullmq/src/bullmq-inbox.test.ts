@@ -1,18 +1,17 @@
 import type { Inbox, Outcome } from "@reporthook/core";
-import { actOn, dayMs, isAttempt } from "@reporthook/core/store";
-import { inboxContract } from "@reporthook/core/testing";
-
-import { expect, it, test } from "vitest";
 import {
   createInboxFixture,
   endedAs,
   handled,
   later,
+  unsignedTest,
   valid,
-} from "../../core/src/testing/inbox/fixture.ts";
-import { unsignedTest } from "../../core/src/testing/inbox/retaining.ts";
-import { standingProcess } from "../../core/test-support/standing-process.ts";
-import { onEachServer } from "../test-support/servers.ts";
+} from "@reporthook/core/internals";
+import { actOn, dayMs, isAttempt } from "@reporthook/core/store";
+import { inboxContract } from "@reporthook/core/testing";
+import { onEachServer } from "@reporthook/test-support/servers";
+import { standingProcess } from "@reporthook/test-support/standing-process";
+import { expect, it, test } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox, queueNames } from "./index.ts";
 import { nextHop } from "./process/settle.ts";
 import { ReceiverQueues } from "./queues/queues.ts";
@@ -29,7 +28,7 @@ onEachServer((server) => {
     ...{ connection: server().url, prefix: `test_${++prefixes}`, logger: false, ...rest },
   });
   const open = () => bullmqInbox(options());
-  const standing = new URL("../test-support/standing.ts", import.meta.url);
+  const standing = new URL("../../../test/support/standing-bullmq.ts", import.meta.url);
   const standStill = ({ identity }: Inbox) =>
     standingProcess(standing, `${server().url} ${String(identity).split(":").at(-1)}`);
   const contract = { open, guarantees, patienceMs, standStill };

@@ -1,14 +1,9 @@
 import type { Inbox } from "@reporthook/core";
+import { createInboxFixture, endedAs, handled, valid } from "@reporthook/core/internals";
 import { inboxContract } from "@reporthook/core/testing";
+import { onEachServer, type Server } from "@reporthook/test-support/servers";
 import { Redis } from "ioredis";
 import { describe, expect, it, test } from "vitest";
-import {
-  createInboxFixture,
-  endedAs,
-  handled,
-  valid,
-} from "../../core/src/testing/inbox/fixture.ts";
-import { onEachServer, type Server } from "../test-support/servers.ts";
 import { bullmqInbox } from "./index.ts";
 import type { JobData } from "./queues/job-state.ts";
 import { ReceiverQueues } from "./queues/queues.ts";

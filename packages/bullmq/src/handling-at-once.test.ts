@@ -1,4 +1,3 @@
-import { expect, it } from "vitest";
 import {
   createInboxFixture,
   deferred,
@@ -6,8 +5,9 @@ import {
   handled,
   later,
   valid,
-} from "../../core/src/testing/inbox/fixture.ts";
-import { onEachServer } from "../test-support/servers.ts";
+} from "@reporthook/core/internals";
+import { onEachServer } from "@reporthook/test-support/servers";
+import { expect, it } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox } from "./index.ts";
 import { dataOf } from "./queues/job-state.ts";
 import { ReceiverQueues } from "./queues/queues.ts";

@@ -1,6 +1,6 @@
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
+import { onEachServer } from "@reporthook/test-support/servers";
 import { afterEach, expect, it, vi } from "vitest";
-import { onEachServer } from "../test-support/servers.ts";
 import { bullmqInbox } from "./index.ts";
 
 const hourMs = 3_600_000;

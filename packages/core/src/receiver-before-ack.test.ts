@@ -1,4 +1,3 @@
-import { describe, expect, it } from "vitest";
 import {
   gate,
   setUp,
@@ -6,7 +5,8 @@ import {
   standStill,
   turns,
   turnUntil,
-} from "../test-support/receiver-setup.ts";
+} from "@reporthook/test-support/receiver-setup";
+import { describe, expect, it } from "vitest";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
 import { messages } from "./log-messages.ts";

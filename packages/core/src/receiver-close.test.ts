@@ -1,4 +1,3 @@
-import { describe, expect, it, vi } from "vitest";
 import {
   gate,
   setUp,
@@ -6,7 +5,8 @@ import {
   standStill,
   turns,
   turnUntil,
-} from "../test-support/receiver-setup.ts";
+} from "@reporthook/test-support/receiver-setup";
+import { describe, expect, it, vi } from "vitest";
 import { RetryAfter } from "./errors.ts";
 import type { EventOf } from "./events/events.ts";
 import type { ReceiveResult } from "./http/answer.ts";

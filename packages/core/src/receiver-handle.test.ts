@@ -1,6 +1,6 @@
+import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
 import type { EventOf, HandlerContext } from "./events/events.ts";
 

@@ -1,7 +1,13 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import {
+  gate,
+  setUp,
+  slowRequest,
+  standStill,
+  turns,
+} from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { gate, setUp, slowRequest, standStill, turns } from "../test-support/receiver-setup.ts";
 import { nodeHandler } from "./http/node-handler.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 

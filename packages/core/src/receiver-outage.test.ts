@@ -1,5 +1,5 @@
+import { type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { type Setup, setUp, turns } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import type { Verdict } from "./client/client.ts";
 import { ServiceError } from "./errors.ts";

@@ -1,5 +1,5 @@
+import { setUp, standStill } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { setUp, standStill } from "../test-support/receiver-setup.ts";
 import { DoNotRetry } from "./errors.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";

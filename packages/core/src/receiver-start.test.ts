@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, vi } from "vitest";
-import { setUp, turns } from "../test-support/receiver-setup.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 import { createReceiver } from "./receiver.ts";

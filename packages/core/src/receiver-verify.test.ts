@@ -1,5 +1,5 @@
+import { setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { setUp, standStill, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { ServiceError } from "./errors.ts";
 

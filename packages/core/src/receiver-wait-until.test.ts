@@ -1,5 +1,5 @@
+import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns, turnUntil } from "../test-support/receiver-setup.ts";
 
 describe("waitUntil", () => {
   it("lasts until the outcome is recorded", async () => {

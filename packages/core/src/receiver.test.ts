@@ -1,5 +1,5 @@
+import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gate, setUp, turns, turnUntil } from "../test-support/receiver-setup.ts";
 import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";

@@ -5,7 +5,7 @@ import { dashboard } from "./dashboard.ts";
 it("the dashboard answers 404 to a delivery that an inbox with another copy of core does not find", async () => {
   const inbox = memoryInbox();
   vi.resetModules();
-  const copy = await import("../../core/src/errors.ts");
+  const copy = await import("@reporthook/core");
   vi.spyOn(inbox, "act").mockImplementation(() => {
     throw new copy.ReporthookError("not_found", "none");
   });

@@ -13,10 +13,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Arrival, Inbox, Outcome, Stage } from "@reporthook/core";
-import { dayMs, states } from "@reporthook/core/store";
-import { inboxContract } from "@reporthook/core/testing";
-import fc from "fast-check";
-import { afterAll, describe, expect, it, test, vi } from "vitest";
 import {
   type Consuming,
   createInboxFixture,
@@ -26,8 +22,12 @@ import {
   type InboxFixture,
   later,
   valid,
-} from "../../core/src/testing/inbox/fixture.ts";
-import { standingProcess } from "../../core/test-support/standing-process.ts";
+} from "@reporthook/core/internals";
+import { dayMs, states } from "@reporthook/core/store";
+import { inboxContract } from "@reporthook/core/testing";
+import { standingProcess } from "@reporthook/test-support/standing-process";
+import fc from "fast-check";
+import { afterAll, describe, expect, it, test, vi } from "vitest";
 import { loadDriver } from "./database/driver.ts";
 import { type SqliteInboxOptions, sqliteInbox } from "./index.ts";
 import { heartbeatMs } from "./protocol/protocol.ts";
@@ -46,7 +46,7 @@ const damage = async (inbox: Inbox, id: string): Promise<void> => {
   file.exec(`UPDATE delivery SET headers = '{', history = '[1', attempts = 'x' WHERE id = '${id}'`);
   file.close();
 };
-const standing = new URL("../test-support/standing.ts", import.meta.url);
+const standing = new URL("../../../test/support/standing-sqlite.ts", import.meta.url);
 const standStill = (inbox: Inbox) => standingProcess(standing, pathOf(inbox));
 const options = { open, guarantees, patienceMs, damage, standStill };
 // Concurrently: most of their time is spent waiting, for the disk and for leases.

@@ -46,7 +46,7 @@ export function exportsOf(root: string, name: string): Map<string, Export> {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
   const found = new Map<string, Export>();
   for (const [entry, target] of Object.entries(manifest.exports)) {
-    if (typeof target === "string") continue;
+    if (typeof target === "string" || entry === "./internals") continue;
     const text = readFileSync(join(folder, target["@reporthook/source"]), "utf8");
     for (const [, type, list = ""] of text.matchAll(/^export (type )?\{(.*?)\} from/gms)) {
       for (const item of list.split(",").map((part) => part.trim())) {

@@ -6,9 +6,9 @@ import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
 import { createEmulator } from "@reporthook/emulator";
+import { patient } from "@reporthook/test-support/patient";
+import { onEachServer } from "@reporthook/test-support/servers";
 import { expect, it, vi } from "vitest";
-import { onEachServer } from "../../../packages/bullmq/test-support/servers.ts";
-import { patient } from "../../support/patient.ts";
 
 const ackMs = 1_500;
 const patienceMs = 60_000;

@@ -3,11 +3,11 @@ import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
 import { bullmqInbox, queueNames } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
+import { testWith } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { noRedis, startRedis } from "@reporthook/test-support/servers";
 import { Queue } from "bullmq";
 import { expect } from "vitest";
-import { noRedis, startRedis } from "../../../packages/bullmq/test-support/servers.ts";
-import { testWith } from "../../../packages/core/test-support/needs.ts";
-import { patient } from "../../support/patient.ts";
 
 type Board = Parameters<typeof createBullBoard>[0]["serverAdapter"];
 type Queues = Parameters<Board["setQueues"]>[0];

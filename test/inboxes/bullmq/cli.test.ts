@@ -5,16 +5,11 @@ import { promisify } from "node:util";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createClient, createReceiver } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
+import { testWith } from "@reporthook/test-support/needs";
+import { patient } from "@reporthook/test-support/patient";
+import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { PostgresConnection } from "bullmq";
 import { expect } from "vitest";
-import {
-  noPostgres,
-  noRedis,
-  startPostgres,
-  startRedis,
-} from "../../../packages/bullmq/test-support/servers.ts";
-import { testWith } from "../../../packages/core/test-support/needs.ts";
-import { patient } from "../../support/patient.ts";
 
 const program = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
 const node = ["--conditions=@reporthook/source", "--import", "tsx", program];

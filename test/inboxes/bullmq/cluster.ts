@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../../packages/core/test-support/free-port.ts";
+import { freePort } from "@reporthook/test-support/free-port";
 import type { AppOptions } from "./app.ts";
 
 const file = fileURLToPath(new URL("app.ts", import.meta.url));

@@ -1,12 +1,7 @@
 import { bullmqInbox } from "@reporthook/bullmq";
+import { createInboxFixture, deferred, handled, valid } from "@reporthook/core/internals";
+import { onEachServer } from "@reporthook/test-support/servers";
 import { expect, it } from "vitest";
-import { onEachServer } from "../../../packages/bullmq/test-support/servers.ts";
-import {
-  createInboxFixture,
-  deferred,
-  handled,
-  valid,
-} from "../../../packages/core/src/testing/inbox/fixture.ts";
 import { openGate } from "./gate.ts";
 
 const patienceMs = 60_000;

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bullmqInbox } from "@reporthook/bullmq";
+import { createInboxFixture } from "@reporthook/core/internals";
+import { onEachServer } from "@reporthook/test-support/servers";
 import { afterAll, expect, it } from "vitest";
-import { onEachServer } from "../../../packages/bullmq/test-support/servers.ts";
-import { createInboxFixture } from "../../../packages/core/src/testing/inbox/fixture.ts";
 import type { WorkerOptions } from "./worker.ts";
 
 const file = fileURLToPath(new URL("worker.ts", import.meta.url));

@@ -1,14 +1,8 @@
 import { bullmqInbox } from "@reporthook/bullmq";
+import { createInboxFixture, deferred, endedAs, handled, valid } from "@reporthook/core/internals";
+import { onEachServer } from "@reporthook/test-support/servers";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
-import { onEachServer } from "../../../packages/bullmq/test-support/servers.ts";
-import {
-  createInboxFixture,
-  deferred,
-  endedAs,
-  handled,
-  valid,
-} from "../../../packages/core/src/testing/inbox/fixture.ts";
 import { openGate } from "./gate.ts";
 
 const dead = endedAs("dead", "do_not_retry");

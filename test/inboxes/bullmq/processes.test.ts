@@ -4,14 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bullmqInbox } from "@reporthook/bullmq";
 import { createEmulator } from "@reporthook/emulator";
+import { testWith } from "@reporthook/test-support/needs";
+import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { describe, expect, vi } from "vitest";
-import {
-  noPostgres,
-  noRedis,
-  startPostgres,
-  startRedis,
-} from "../../../packages/bullmq/test-support/servers.ts";
-import { testWith } from "../../../packages/core/test-support/needs.ts";
 import { Random } from "../crash/random.ts";
 import { Cluster } from "./cluster.ts";
 

@@ -1,5 +1,5 @@
+import { isQuick } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
-import { isQuick } from "../../../packages/core/test-support/needs.ts";
 import { closing } from "./closing.ts";
 import { type Point, points } from "./points.ts";
 import { poisoned } from "./poison.ts";

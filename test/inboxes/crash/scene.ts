@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEmulator } from "@reporthook/emulator";
-import { loadDriver, type Row } from "../../../packages/sqlite/src/database/driver.ts";
-import { sqliteCode } from "../../../packages/sqlite/src/database/result-code.ts";
+import { loadDriver, type Row, sqliteCode } from "@reporthook/sqlite/internals";
 import type { AppOptions, Run } from "./app.ts";
 import { AppProcess } from "./app-process.ts";
 import { Sender } from "./sender.ts";

@@ -11,8 +11,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { isQuick } from "@reporthook/test-support/needs";
 import { describe, expect, test } from "vitest";
-import { isQuick } from "../../../packages/core/test-support/needs.ts";
 import { makeFolder } from "./folder.ts";
 import { type Process, sendAll, start } from "./processes.ts";
 import { query, until } from "./serve.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { missingForMounts, testWith } from "@reporthook/test-support/needs";
 import { expect } from "vitest";
-import { missingForMounts, testWith } from "../../../packages/core/test-support/needs.ts";
 import { expectUnavailable, expectUnready } from "./expect.ts";
 import { makeFolder, serveFile } from "./folder.ts";
 import { fill, mountTiny, protect, remount } from "./mounts.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import { missingForShim, testWith } from "@reporthook/test-support/needs";
 import { afterAll, expect } from "vitest";
-import { missingForShim, testWith } from "../../../packages/core/test-support/needs.ts";
 import { expectLogged, expectUnready } from "./expect.ts";
 import { cutPower, type Luck, readTrace, syncsOf, type TraceEvent } from "./power-cut.ts";
 import { type Answered, notification, post, postUntil, stored, until } from "./serve.ts";

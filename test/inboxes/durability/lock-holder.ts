@@ -1,4 +1,4 @@
-import { loadDriver } from "../../../packages/sqlite/src/database/driver.ts";
+import { loadDriver } from "@reporthook/sqlite/internals";
 
 // Another process that holds the lock for writing, until it is told to let go.
 const database = loadDriver().open(process.argv[2] ?? "");

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createReceiver, type Inbox, type Receiver } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
-import { loadDriver } from "../../../packages/sqlite/src/database/driver.ts";
+import { loadDriver } from "@reporthook/sqlite/internals";
 
 /** A log line as it was written. */
 export interface Line {

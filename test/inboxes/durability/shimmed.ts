@@ -4,8 +4,8 @@ import { appendFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Health } from "@reporthook/core";
+import { run } from "@reporthook/test-support/needs";
 import { onTestFinished } from "vitest";
-import { run } from "../../../packages/core/test-support/needs.ts";
 import { answerRecord } from "./power-cut.ts";
 import type { Line, ServeOptions } from "./serve.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Inbox } from "@reporthook/core";
-import { setUp } from "../../../packages/core/test-support/receiver-setup.ts";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { Chance } from "../../world/chance.ts";
 
 const stepMs = 200;

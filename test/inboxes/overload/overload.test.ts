@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Inbox, memoryInbox } from "@reporthook/core";
 import { sqliteInbox } from "@reporthook/sqlite";
+import { isQuick } from "@reporthook/test-support/needs";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isQuick } from "../../../packages/core/test-support/needs.ts";
 import { overload, shareOf } from "./experiment.ts";
 
 function inboxOf(kind: string): Inbox {

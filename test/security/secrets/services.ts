@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientOptions } from "@reporthook/core";
-import { freePort } from "../../../packages/core/test-support/free-port.ts";
+import { freePort } from "@reporthook/test-support/free-port";
 import { listen } from "../../adapters/mount-hosts.ts";
 
 type Respond = (res: ServerResponse, said: string, req: IncomingMessage) => void;

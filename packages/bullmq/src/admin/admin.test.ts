@@ -1,17 +1,17 @@
 import type { Act } from "@reporthook/core";
-import { PostgresConnection } from "bullmq";
-import { Redis } from "ioredis";
-import { expect, it } from "vitest";
-import { dayMs, PruneCount, selectorOf } from "../../../core/src/store.ts";
 import {
   createInboxFixture,
   endedAs,
   handled,
   later,
+  unsigned,
   valid,
-} from "../../../core/src/testing/inbox/fixture.ts";
-import { unsigned } from "../../../core/src/testing/inbox/retaining.ts";
-import { onEachServer } from "../../test-support/servers.ts";
+} from "@reporthook/core/internals";
+import { dayMs, PruneCount, selectorOf } from "@reporthook/core/store";
+import { onEachServer } from "@reporthook/test-support/servers";
+import { PostgresConnection } from "bullmq";
+import { Redis } from "ioredis";
+import { expect, it } from "vitest";
 import { bullmqInbox } from "../index.ts";
 import { BacklogMeter } from "../process/backlog.ts";
 import { nextHop, removeFromQueue } from "../process/settle.ts";

@@ -1,6 +1,6 @@
+import { createInboxFixture, handled, valid } from "@reporthook/core/internals";
+import { onEachServer } from "@reporthook/test-support/servers";
 import { expect, it, vi } from "vitest";
-import { createInboxFixture, handled, valid } from "../../../core/src/testing/inbox/fixture.ts";
-import { onEachServer } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
 import { ReceiverQueues } from "../queues/queues.ts";
 import { openConnection } from "../server/connection.ts";

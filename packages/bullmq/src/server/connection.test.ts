@@ -1,6 +1,6 @@
+import { testWith } from "@reporthook/test-support/needs";
+import { noPostgres, startPostgres } from "@reporthook/test-support/servers";
 import { expect } from "vitest";
-import { testWith } from "../../../core/test-support/needs.ts";
-import { noPostgres, startPostgres } from "../../test-support/servers.ts";
 import { openConnection, openMs, postgresConnection } from "./connection.ts";
 import { bullmqSettingsOf } from "./settings.ts";
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { testWith } from "@reporthook/test-support/needs";
+import { noPostgres, noRedis, startPostgres, startRedis } from "@reporthook/test-support/servers";
 import { describe, expect, it, vi } from "vitest";
-import { testWith } from "../../../core/test-support/needs.ts";
-import { noPostgres, noRedis, startPostgres, startRedis } from "../../test-support/servers.ts";
 import { bullmqInbox } from "../index.ts";
 import { checkDurability } from "./durability-check.ts";
 

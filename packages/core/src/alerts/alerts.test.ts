@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DoNotRetry, type Inbox, memoryInbox, type ReceiverOptions } from "@reporthook/core";
+import { gate, type Setup, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gate, type Setup, setUp, turns } from "../../test-support/receiver-setup.ts";
 import type { Alert } from "./alert.ts";
 import { type AlertsOptions, alerts } from "./alerts.ts";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
+import { setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { setUp, standStill, turns } from "../../test-support/receiver-setup.ts";
 import type { Authorizer } from "../client/authorizer.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { loggerOf } from "../lib/log.ts";

@@ -1,7 +1,5 @@
 import { createServer as createRawServer } from "node:net";
 import { inspect } from "node:util";
-import fc from "fast-check";
-import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   answering,
   everythingIn,
@@ -11,7 +9,9 @@ import {
   operations,
   rejection,
   serveRaw,
-} from "../../test-support/service-calls.ts";
+} from "@reporthook/test-support/service-calls";
+import fc from "fast-check";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
 import { createClient, type Fetch } from "./client.ts";
 

@@ -1,5 +1,11 @@
+import {
+  failures,
+  key,
+  operations,
+  rejection,
+  serve,
+} from "@reporthook/test-support/service-calls";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { failures, key, operations, rejection, serve } from "../../test-support/service-calls.ts";
 import { ServiceError } from "../errors.ts";
 import { createClient, type Fetch } from "./client.ts";
 

@@ -1,4 +1,3 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   answering,
   failures,
@@ -6,7 +5,8 @@ import {
   rejection,
   serve,
   serveRaw,
-} from "../../test-support/service-calls.ts";
+} from "@reporthook/test-support/service-calls";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../errors.ts";
 import { createClient, type Fetch } from "./client.ts";
 

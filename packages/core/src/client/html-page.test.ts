@@ -1,5 +1,11 @@
+import {
+  answering,
+  failures,
+  key,
+  operations,
+  serve,
+} from "@reporthook/test-support/service-calls";
 import { describe, expect, it } from "vitest";
-import { answering, failures, key, operations, serve } from "../../test-support/service-calls.ts";
 import { createClient } from "./client.ts";
 
 const login = "<div>Please log in</div>";

@@ -1,10 +1,10 @@
 import { createServer as createHttp } from "node:http";
 import { createServer as createHttps, Agent as NodeAgent } from "node:https";
 import { createServer as createRaw } from "node:net";
+import { answering, failures, listenLocally } from "@reporthook/test-support/service-calls";
+import { untrusted } from "@reporthook/test-support/untrusted";
 import { errors, ProxyAgent, fetch as undiciFetch } from "undici";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { answering, failures, listenLocally } from "../../test-support/service-calls.ts";
-import { untrusted } from "../../test-support/untrusted.ts";
 import type { Fetch } from "./client.ts";
 import { noAnswer } from "./no-answer.ts";
 

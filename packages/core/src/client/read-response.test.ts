@@ -1,13 +1,13 @@
 import { createRequire } from "node:module";
-import nodeFetch from "node-fetch";
-import { describe, expect, it } from "vitest";
 import {
   answering,
   failures,
   key,
   operations,
   serveRaw,
-} from "../../test-support/service-calls.ts";
+} from "@reporthook/test-support/service-calls";
+import nodeFetch from "node-fetch";
+import { describe, expect, it } from "vitest";
 import { createClient, type Fetch } from "./client.ts";
 
 // Its types would bring those of browsers into every file.

@@ -1,15 +1,15 @@
-import axios from "axios";
-import ky from "ky";
-import { ofetch } from "ofetch";
-import { request } from "undici";
-import { describe, expect, it } from "vitest";
 import {
   answering,
   failures,
   key,
   operations,
   rejection,
-} from "../../test-support/service-calls.ts";
+} from "@reporthook/test-support/service-calls";
+import axios from "axios";
+import ky from "ky";
+import { ofetch } from "ofetch";
+import { request } from "undici";
+import { describe, expect, it } from "vitest";
 import { createClient, type Fetch } from "./client.ts";
 
 const report = '{"report_id":"r1"}';

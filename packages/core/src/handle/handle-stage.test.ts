@@ -1,5 +1,5 @@
+import { testStages } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
-import { testStages } from "../../test-support/jobs.ts";
 import { DoNotRetry } from "../errors.ts";
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
+import { setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { setUp, turns } from "../../test-support/receiver-setup.ts";
 import { isInsideHandler } from "./inside-handler.ts";
 
 type Close = () => Promise<void>;

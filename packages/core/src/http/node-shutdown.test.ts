@@ -6,8 +6,8 @@ import {
   createServer as createHttp2Server,
 } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { gate, setUp, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { gate, setUp, turns, turnUntil } from "../../test-support/receiver-setup.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { nodeHandler } from "./node-handler.ts";

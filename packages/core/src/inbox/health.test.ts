@@ -1,5 +1,5 @@
+import { gate, setUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, vi } from "vitest";
-import { gate, setUp, turns } from "../../test-support/receiver-setup.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { zeroCounts } from "./query.ts";

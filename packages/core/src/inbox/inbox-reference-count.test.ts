@@ -1,5 +1,5 @@
+import { gate } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it, vi } from "vitest";
-import { gate } from "../../test-support/receiver-setup.ts";
 import { systemClock } from "../lib/time/clock.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { referenceCountOf } from "./inbox-reference-count.ts";

@@ -1,5 +1,5 @@
+import { setUp, standStill } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { setUp, standStill } from "../../test-support/receiver-setup.ts";
 import { ReporthookError } from "../errors.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { ActQuery } from "./selection.ts";

@@ -1,5 +1,5 @@
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { setUp } from "../../test-support/receiver-setup.ts";
 
 describe("assertNoPromise()", () => {
   it("has a promise of signature answered 503, with a line that names the option", async () => {

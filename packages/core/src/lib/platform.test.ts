@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { setUp } from "../../test-support/receiver-setup.ts";
 import { messages } from "../log-messages.ts";
 import {
   bindingToContext,

@@ -1,5 +1,5 @@
+import { gate, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { gate, setUp, standStill, turns } from "../../test-support/receiver-setup.ts";
 
 describe('ack: "handled", the same notification several times at once', () => {
   it("runs its handlers once, and the copies are duplicates of it", async () => {

@@ -1,6 +1,6 @@
 import { createEmulator } from "@reporthook/emulator";
+import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
-import { setUp } from "../../test-support/receiver-setup.ts";
 import type { Authorizer } from "../client/authorizer.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverOptions } from "../options/receiver-options.ts";

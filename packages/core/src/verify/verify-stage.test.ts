@@ -1,5 +1,5 @@
+import { testStages } from "@reporthook/test-support/jobs";
 import { describe, expect, it, vi } from "vitest";
-import { testStages } from "../../test-support/jobs.ts";
 import { ServiceError } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { messages } from "../log-messages.ts";

@@ -1,5 +1,5 @@
+import { testStages } from "@reporthook/test-support/jobs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { testStages } from "../../test-support/jobs.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
 

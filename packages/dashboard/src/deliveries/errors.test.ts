@@ -1,5 +1,5 @@
+import { keyRefused } from "@reporthook/core/internals";
 import { describe, expect, it } from "vitest";
-import { keyRefused } from "../../../core/src/inbox/delivery.ts";
 import { commonErrorsOf, errorOf } from "./errors.ts";
 
 const message = "2 attempts failed";

@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { freePort } from "@reporthook/test-support/free-port";
 import { afterEach, expect, test } from "vitest";
-import { freePort } from "../../../core/test-support/free-port.ts";
 import { createEmulator, type Emulator } from "../emulator.ts";
 
 let emulator: Emulator | undefined;

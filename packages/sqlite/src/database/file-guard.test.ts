@@ -16,8 +16,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { missingForMounts, run, testWith } from "@reporthook/test-support/needs";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { missingForMounts, run, testWith } from "../../../core/test-support/needs.ts";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileGuard } from "./file-guard.ts";
 import { checkPlace } from "./place.ts";

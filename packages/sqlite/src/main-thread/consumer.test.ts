@@ -1,8 +1,7 @@
 import type { Job } from "@reporthook/core";
+import { handled, manualClock, valid } from "@reporthook/core/internals";
 import { newStoredDelivery, ShownChanges } from "@reporthook/core/store";
 import { expect, it, vi } from "vitest";
-import { handled, valid } from "../../../core/src/testing/inbox/fixture.ts";
-import { manualClock } from "../../../core/src/testing/manual-clock.ts";
 import { SqliteConsumer } from "./consumer.ts";
 import type { Leased } from "./prefetch.ts";
 import type { Recording } from "./recording.ts";

@@ -1,6 +1,6 @@
+import { manualClock } from "@reporthook/core/internals";
 import { newStoredDelivery } from "@reporthook/core/store";
 import { describe, expect, it, vi } from "vitest";
-import { manualClock } from "../../../core/src/testing/manual-clock.ts";
 import { type Leased, PrefetchBuffer } from "./prefetch.ts";
 
 const onOverdue = vi.fn();

@@ -1,5 +1,5 @@
-import { standInProcess } from "../../core/test-support/standing-process.ts";
-import { bullmqInbox } from "../src/index.ts";
+import { bullmqInbox } from "@reporthook/bullmq";
+import { standInProcess } from "./standing-process.ts";
 
 await standInProcess((store) => {
   const [connection = "", prefix = ""] = store.split(" ");

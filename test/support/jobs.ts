@@ -1,13 +1,16 @@
+import type { Job, Parse, Registration } from "@reporthook/core/internals";
+import {
+  type HandleOptions,
+  HandleStage,
+  LivedClock,
+  loggerOf,
+  newStatus,
+  Recognizer,
+  type Status,
+  type VerifyOptions,
+  VerifyStage,
+} from "@reporthook/core/internals";
 import { createEmulator } from "@reporthook/emulator";
-import type { Parse } from "../src/events/recognize.ts";
-import { Recognizer } from "../src/events/recognizer.ts";
-import { type HandleOptions, HandleStage } from "../src/handle/handle-stage.ts";
-import type { Registration } from "../src/handle/handlers.ts";
-import type { Job } from "../src/inbox/delivery.ts";
-import { newStatus, type Status } from "../src/inbox/health.ts";
-import { loggerOf } from "../src/lib/log.ts";
-import { LivedClock } from "../src/lib/time/lived-clock.ts";
-import { type VerifyOptions, VerifyStage } from "../src/verify/verify-stage.ts";
 
 /** Both stages of a receiver whose authorize does as it is told, and the jobs for them. */
 export interface TestStages {

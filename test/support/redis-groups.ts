@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../core/test-support/free-port.ts";
+import { freePort } from "./free-port.ts";
 import { type Server, startRedis } from "./servers.ts";
 
 /** Three Redis servers that are one Redis Cluster. */

