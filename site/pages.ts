@@ -129,13 +129,11 @@ export const groups: readonly Group[] = [
   {
     title: "Operating",
     pages: [
-      page("troubleshooting", "Troubleshooting", "docs/troubleshooting.md"),
       page("deliveries", "Deliveries", "docs/deliveries.md"),
       page("deploying", "Deploying", "docs/deploying.md"),
       page("operating", "Operating", "docs/operating.md"),
       page("monitoring", "Monitoring", "docs/monitoring.md"),
       page("logs", "Log lines", "docs/logs.md"),
-      page("server-settings", "Server settings", "docs/server-settings.md"),
       page("nextjs", "Next.js with SQLite", "docs/nextjs.md"),
       page("dashboard", "Dashboard", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
