@@ -38,8 +38,8 @@ export const groups: readonly Group[] = [
     pages: [
       page("start", "Start here", "README.md"),
       page("concepts", "Concepts", "ARCHITECTURE.md#the-one-idea", "ARCHITECTURE.md#words"),
-      page("choosing", "When to use it, and coming from others", "docs/choosing.md"),
-      page("moving-over", "Moving a route over", "docs/moving-over.md"),
+      page("choosing", "When to use it", "docs/choosing.md"),
+      page("moving-over", "Moving over", "docs/moving-over.md"),
     ],
   },
   {
