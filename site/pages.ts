@@ -145,7 +145,12 @@ export const groups: readonly Group[] = [
     title: "Inside",
     pages: [
       page("packages", "Packages and entries", "packages/core/README.md#"),
-      page("write-your-own", "Write your own", "docs/write-your-own.md"),
+      page(
+        "write-your-own",
+        "Write your own",
+        "docs/write-your-own.md",
+        "test/docs/write-your-own/table-inbox.ts as table-inbox.ts",
+      ),
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
       page("licence", "Licence", "LICENSE"),
