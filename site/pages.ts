@@ -38,8 +38,8 @@ export const groups: readonly Group[] = [
     pages: [
       page("start", "Start here", "README.md"),
       page("concepts", "Concepts", "ARCHITECTURE.md#the-one-idea", "ARCHITECTURE.md#words"),
-      page("choosing", "When to use it, and coming from others", "docs/choosing.md"),
-      page("moving-over", "Moving a route over", "docs/moving-over.md"),
+      page("choosing", "When to use it", "docs/choosing.md"),
+      page("moving-over", "Moving over", "docs/moving-over.md"),
     ],
   },
   {
@@ -129,13 +129,11 @@ export const groups: readonly Group[] = [
   {
     title: "Operating",
     pages: [
-      page("troubleshooting", "Troubleshooting", "docs/troubleshooting.md"),
       page("deliveries", "Deliveries", "docs/deliveries.md"),
       page("deploying", "Deploying", "docs/deploying.md"),
       page("operating", "Operating", "docs/operating.md"),
       page("monitoring", "Monitoring", "docs/monitoring.md"),
       page("logs", "Log lines", "docs/logs.md"),
-      page("server-settings", "Server settings", "docs/server-settings.md"),
       page("nextjs", "Next.js with SQLite", "docs/nextjs.md"),
       page("dashboard", "Dashboard", "packages/dashboard/README.md"),
       page("opentelemetry", "OpenTelemetry", "packages/opentelemetry/README.md"),
@@ -147,7 +145,12 @@ export const groups: readonly Group[] = [
     title: "Inside",
     pages: [
       page("packages", "Packages and entries", "packages/core/README.md#"),
-      page("write-your-own", "Write your own", "docs/write-your-own.md"),
+      page(
+        "write-your-own",
+        "Write your own",
+        "docs/write-your-own.md",
+        "test/docs/write-your-own/table-inbox.ts as table-inbox.ts",
+      ),
       page("architecture", "Architecture", "ARCHITECTURE.md"),
       page("contributing", "Contributing", "CONTRIBUTING.md"),
       page("licence", "Licence", "LICENSE"),

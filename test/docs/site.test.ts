@@ -16,7 +16,7 @@ test("every section is on a page, and every link leads somewhere", () => {
   expect(pages.get("options")).toContain(
     "## Responses of the endpoint\n\nThe receiver answers in JSON",
   );
-  expect(pages.get("security")).toContain("(/server-settings)");
+  expect(pages.get("security")).toContain("(/deploying#server-settings)");
 });
 
 test("llms.txt links the Markdown of every page", () => {

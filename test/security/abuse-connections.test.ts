@@ -10,7 +10,7 @@ import { Strangers } from "./abuse/strangers.ts";
 const times = Number(process.env["ABUSE_FLOOD"] ?? 1);
 vi.setConfig({ testTimeout: 180_000 * times });
 
-// As docs/server-settings.md has it, in shorter times; long enough for a machine that stands still for seconds.
+// As docs/deploying.md has it, in shorter times; long enough for a machine that stands still for seconds.
 const settings = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
@@ -22,7 +22,7 @@ const head = "POST /hook HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r
 const signed = `${head}X-svc-authorization: a-signature-that-is-slow\r\n`;
 const garbage = `${head}Content-Length: 7\r\n\r\ngarbage`.repeat(50);
 
-/** A server with the settings of docs/server-settings.md, its genuine sender, and strangers. */
+/** A server with the settings of docs/deploying.md, its genuine sender, and strangers. */
 async function scene() {
   const lines: string[] = [];
   const handled: string[] = [];

@@ -1,0 +1,279 @@
+import type {
+  ActQuery,
+  ActStep,
+  AddResult,
+  Arrival,
+  Backlog,
+  ConsumeOptions,
+  Consumer,
+  Counts,
+  Entry,
+  EntryDetails,
+  Inbox,
+  InboxQuery,
+  NewDelivery,
+  Outcome,
+  Processor,
+  Pruned,
+  Stage,
+  Summary,
+  SummaryQuery,
+  TimeMark,
+} from "@reporthook/core";
+import * as parts from "@reporthook/core/store";
+
+const retention = { handledMs: 7 * parts.dayMs, parkedMs: 30 * parts.dayMs };
+const waits = ({ state }: parts.StoredDelivery): boolean =>
+  state === "received" || state === "verified";
+
+/** An inbox with a `Map` as its table: comments mark the parts that a database does for you. */
+export class TableInbox implements Inbox {
+  readonly identity: unknown = this;
+  readonly guarantees: Inbox["guarantees"] = {
+    durability: "process",
+    noticesReuse: true,
+    clock: "given",
+    order: "exact",
+    finds: "everything",
+  };
+  // The two tables: deliveries, and the keys of the last 24 hours.
+  readonly #rows = new Map<string, parts.StoredDelivery>();
+  readonly #keys = new Map<string, { readonly id: string; readonly at: number }>();
+  // In a database: a column with the worker and the end of its lease.
+  readonly #leased = new Set<parts.StoredDelivery>();
+  readonly #consumers = new Set<{ wake(): void; abort(): Promise<void> }>();
+  readonly #shown = new parts.ShownChanges();
+  // In a database: one row.
+  #mark = parts.noMark;
+
+  async open(): Promise<void> {}
+
+  async add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
+    const { id, arrivedAt } = delivery;
+    const key = delivery.key === null ? null : Buffer.from(delivery.key).toString("hex");
+    const recent = [...this.#keys].filter(([, { at }]) => arrivedAt - at < parts.dayMs);
+    const same = recent.find(([other]) => other === key);
+    if (same !== undefined) return { status: "duplicate", id: same[1].id };
+    // The first 12 bytes are those of the signature.
+    const reused = key && recent.find(([other]) => other.slice(0, 24) === key.slice(0, 24));
+    const sameSignatureAs = reused ? reused[1].id : null;
+
+    if (key !== null) this.#keys.set(key, { id, at: arrivedAt });
+    this.#rows.set(id, parts.newStoredDelivery(delivery, arrival, sameSignatureAs));
+    // In a database: committed by now.
+    this.#wake();
+    return { status: "added", id, ...(sameSignatureAs !== null && { sameSignatureAs }) };
+  }
+
+  consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
+    const { receiver, concurrency, clock, onError, onRecorded } = options;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const running = new Map<Promise<void>, (outcome: Outcome) => void>();
+    let timer: unknown;
+    let stopped = false;
+    // Nobody knows how much of a delay has passed between two processes.
+    for (const kept of stage === "verify" ? this.#waiting(stage, receiver) : []) {
+      kept.dueAt = Math.min(kept.dueAt, clock.now() + 10_000);
+    }
+
+    const attempt = (kept: parts.StoredDelivery): void => {
+      const startedAt = clock.now();
+      const job = parts.jobOf(kept);
+      let requeue = (_outcome: Outcome): void => {};
+      const requeued = new Promise<Outcome>((resolve) => {
+        requeue = resolve;
+      });
+      const done = Promise.resolve()
+        .then(() => processor(job, signal))
+        .catch((error: unknown) => {
+          if (!signal.aborted) onError(error);
+          return parts.retryIn(1_000, parts.describe(error), { countsAsAttempt: true });
+        });
+      const ended: Promise<void> = Promise.race([done, requeued]).then((outcome) => {
+        const { wallOffset } = clock;
+        parts.applyOutcome(kept, outcome, startedAt, { now: clock.now(), wallOffset });
+        kept.changedAt = this.#shown.after(kept.changedAt);
+        this.#leased.delete(kept);
+        this.#boundUnsigned(kept);
+        running.delete(ended);
+        onRecorded?.(job, outcome);
+        this.#wake();
+      });
+      running.set(ended, requeue);
+    };
+    const wake = (): void => {
+      clock.clearTimeout(timer);
+      while (!stopped && running.size < concurrency) {
+        const next = this.#next(stage, receiver, clock.now());
+        if (next === undefined) break;
+        this.#leased.add(next);
+        attempt(next);
+      }
+      const dueAt = Math.min(...this.#waiting(stage, receiver).map((kept) => kept.dueAt));
+      const inMs = dueAt - clock.now();
+      if (!stopped && inMs > 0 && Number.isFinite(inMs)) {
+        timer = parts.setUnrefTimeout(clock, wake, inMs);
+      }
+    };
+    const stop = async (): Promise<void> => {
+      stopped = true;
+      clock.clearTimeout(timer);
+      await Promise.all(running.keys());
+      this.#consumers.delete(consumer);
+    };
+    const abort = async (): Promise<void> => {
+      const stopping = stop();
+      controller.abort(new Error("The inbox is closing"));
+      for (const requeue of running.values()) {
+        requeue(parts.retryIn(0, "stopped", { countsAsAttempt: false }));
+      }
+      await stopping;
+    };
+    const consumer = { wake, abort };
+    this.#consumers.add(consumer);
+    queueMicrotask(wake);
+    return {
+      stop,
+      abort,
+      get running() {
+        return running.size;
+      },
+    };
+  }
+
+  async get(id: string, receiver?: string): Promise<EntryDetails | null> {
+    const kept = this.#rows.get(id);
+    const isTheirs = receiver === undefined || kept?.receiver === receiver;
+    if (kept === undefined || !isTheirs) return null;
+    return this.#shown.show(parts.detailsOf(kept, this.#wallOffset));
+  }
+
+  async list(query: InboxQuery = {}): Promise<Entry[]> {
+    const found = parts.filterEntries(this.#rows.values(), query);
+    return found.map((kept) => this.#shown.show(parts.entryOf(kept, this.#wallOffset)));
+  }
+
+  async summary(query: SummaryQuery): Promise<Summary> {
+    return parts.summarize(this.#rows.values(), query);
+  }
+
+  async counts(receiver?: string): Promise<Counts> {
+    const counts = parts.zeroCounts();
+    for (const { state } of this.#of(receiver)) counts[state]++;
+    return counts;
+  }
+
+  // Called before every body is read: keep these counts in memory.
+  backlog(receiver: string): Backlog {
+    return this.#of(receiver).reduce(
+      (sum, stored) => parts.sumOfBacklogs(sum, parts.backlogShareOf(stored), 1),
+      parts.noBacklog,
+    );
+  }
+
+  async oldestWaiting(receiver: string): Promise<Date | null> {
+    const times = this.#of(receiver)
+      .filter(waits)
+      .map(({ arrivedAt }) => arrivedAt);
+    return times.length === 0 ? null : new Date(Math.min(...times));
+  }
+
+  // In a database: in steps of some hundred, each in a transaction.
+  async *act(query: ActQuery): AsyncGenerator<ActStep> {
+    const { act, dryRun } = query;
+    const count = new parts.ActCount();
+    for (const kept of this.#of().filter(parts.selectorOf(query))) {
+      if (act === "retry" && this.#leased.has(kept)) continue;
+      count.add(kept);
+      if (dryRun) continue;
+      if (act === "discard") this.#delete(kept);
+      if (act === "release") parts.reopen(kept, query);
+      if (act === "retry") parts.hasten(kept, query);
+      if (act !== "discard") kept.changedAt = this.#shown.after(kept.changedAt);
+    }
+    this.#wake();
+    yield count;
+  }
+
+  async prune(date: Date, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<Pruned> {
+    const now = date.getTime();
+    const count = new parts.PruneCount(retention);
+    for (const kept of this.#of()) {
+      const step = parts.retentionStep(kept, retention, now);
+      if (step === "announce") count.announce(kept);
+      if (step === "announce" && !dryRun) kept.announcedAt = now;
+      if (step === "delete") count.delete(kept, kept.announcedAt !== null);
+      if (step === "delete" && !dryRun) this.#delete(kept);
+    }
+    for (const [key, { at }] of this.#keys) {
+      if (now - at >= parts.dayMs) this.#keys.delete(key);
+    }
+    return count;
+  }
+
+  async keepTime(mark: TimeMark): Promise<TimeMark> {
+    this.#mark = parts.laterMark(this.#mark, mark);
+    return this.#mark;
+  }
+
+  async health(): Promise<{ ok: boolean }> {
+    return { ok: true };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#consumers].map((consumer) => consumer.abort()));
+  }
+
+  get #wallOffset(): number {
+    return this.#mark.wallAt - this.#mark.livedAt;
+  }
+
+  /** Keeps the latest 1,000 handled and the latest 1,000 dead unsigned deliveries. */
+  #boundUnsigned({ state }: parts.StoredDelivery): void {
+    if (state !== "handled" && state !== "dead") return;
+    const ended = this.#of().filter((kept) => kept.state === state && parts.isUnsigned(kept));
+    ended.sort((one, other) => one.changedAt - other.changedAt);
+    for (const kept of ended.slice(0, -parts.maxUnsigned)) this.#delete(kept);
+  }
+
+  #of(receiver?: string): parts.StoredDelivery[] {
+    const all = [...this.#rows.values()];
+    return receiver === undefined ? all : all.filter((kept) => kept.receiver === receiver);
+  }
+
+  #waiting(stage: Stage, receiver: string): parts.StoredDelivery[] {
+    return this.#of(receiver).filter(
+      (kept) => waits(kept) && kept.stage === stage && !this.#leased.has(kept),
+    );
+  }
+
+  /** Verify: the newest first, those older than 5 minutes last. Handle: by due time. */
+  #next(stage: Stage, receiver: string, now: number): parts.StoredDelivery | undefined {
+    const rank = ({
+      arrivedAt,
+      dueAt,
+      lowPriority,
+    }: parts.StoredDelivery): readonly [number, number] => {
+      const isLate = now - arrivedAt >= parts.signatureLifetimeMs;
+      if (stage === "handle") return [lowPriority ? 1 : 0, dueAt];
+      return lowPriority ? [1, dueAt] : [isLate ? 2 : 0, -arrivedAt];
+    };
+    return this.#waiting(stage, receiver)
+      .filter(({ dueAt }) => dueAt <= now)
+      .map((kept) => ({ kept, rank: rank(kept) }))
+      .sort((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1])[0]?.kept;
+  }
+
+  #delete(kept: parts.StoredDelivery): void {
+    this.#rows.delete(kept.id);
+    // The key of a handled delivery stays; a copy of any other deleted delivery must be accepted.
+    if (kept.state === "handled") return;
+    for (const [key, { id }] of this.#keys) if (id === kept.id) this.#keys.delete(key);
+  }
+
+  // In a database: notify other processes too, or poll the table.
+  #wake(): void {
+    for (const consumer of this.#consumers) queueMicrotask(consumer.wake);
+  }
+}
