@@ -39,7 +39,6 @@ export {
 } from "./inbox/retention.ts";
 export { ShownChanges } from "./inbox/shown-changes.ts";
 export {
-  attemptOutcome,
   detailsOf,
   entryOf,
   jobOf,

@@ -54,19 +54,19 @@ describe("VerifyStage", () => {
   it("remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
     let status = 400;
     const { verify, job, clock } = testStages(() => fail(status)());
-    const memoAfter = async (given: Partial<Job>): Promise<unknown> => {
+    const stateAfter = async (given: Partial<Job>): Promise<unknown> => {
       const outcome = await verify.run(job(given), signal);
       return JSON.parse((outcome.to === "retry" && outcome.retryState) || "null");
     };
-    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
+    expect(await stateAfter({})).toEqual({ outage: false, badRequests: 1 });
     status = 500;
-    const retryState = '{"outage":false,"odd":1}';
-    expect(await memoAfter({ retryState, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const retryState = '{"outage":false,"badRequests":1}';
+    expect(await stateAfter({ retryState, attempts: 1 })).toEqual({ outage: true, badRequests: 1 });
     const late = { arrivedAt: clock.now() - 61_000 };
-    expect(await memoAfter({ retryState, ...late })).toEqual({ outage: false, odd: 1 });
-    expect(await memoAfter({ retryState: '{"outage":true}', ...late })).toEqual({
+    expect(await stateAfter({ retryState, ...late })).toEqual({ outage: false, badRequests: 1 });
+    expect(await stateAfter({ retryState: '{"outage":true}', ...late })).toEqual({
       outage: true,
-      odd: 0,
+      badRequests: 0,
     });
   });
 

@@ -146,7 +146,7 @@ describe("withoutVerdict() asks again", () => {
   });
 
   it("and keeps its state", () => {
-    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"odd":1}' });
+    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"badRequests":1}' });
   });
 });
 

@@ -4,7 +4,6 @@ import {
   isJudgedSince,
   type NoVerdict,
   type RetryState,
-  retryStateText,
   type ServiceState,
 } from "./retry-state.ts";
 
@@ -45,7 +44,7 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
   }
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
-    retryState: retryStateText(call.state),
+    retryState: JSON.stringify(call.state),
     // A deprioritized delivery stays deprioritized.
     ...(givesWay(job, call) && { lowPriority: true }),
   });
