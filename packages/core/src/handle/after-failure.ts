@@ -1,9 +1,10 @@
 import { DoNotRetry, RetryAfter } from "../errors.ts";
-import { type Job, type Outcome, park, retryIn } from "../inbox/delivery.ts";
+import { type Job, type Parked, park, type Retry, retryIn } from "../inbox/delivery.ts";
 import { describe } from "../lib/describe.ts";
 import { accountOf } from "../lib/thrown.ts";
+import { jitter } from "../lib/time/clock.ts";
+import type { RetryOptions } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import { handlerBackoffMs } from "../verify/backoff.ts";
 
 // A hundred years: no Date can store a later time.
 const waitMaxMs = 3_155_760_000_000;
@@ -17,7 +18,7 @@ export function afterFailure(
   failures: readonly unknown[],
   failure: unknown,
   { redact, clock, retry }: Pick<ReceiverSettings, "redact" | "clock" | "retry">,
-): Outcome {
+): Parked | Retry {
   const text = accountOf(failure, redact);
   const attempts = job.attempts + 1;
   const final = failures.find(DoNotRetry.is);
@@ -27,9 +28,13 @@ export function afterFailure(
     return park("dead", "attempts_used_up", message, text);
   }
   const when = failures.find(RetryAfter.is)?.when;
-  const afterMs =
-    when === undefined ? handlerBackoffMs(attempts, retry) : msUntil(when, clock.wallNow());
+  const afterMs = when === undefined ? backoffMs(attempts, retry) : msUntil(when, clock.wallNow());
   return retryIn(afterMs, text, { countsAsAttempt: true });
+}
+
+/** Milliseconds until the next attempt, after `attempts` have failed: exponential, less up to a quarter. */
+function backoffMs(attempts: number, { minMs, maxMs }: RetryOptions): number {
+  return jitter(Math.min(minMs * 2 ** Math.min(attempts - 1, 52), maxMs));
 }
 
 function msUntil(when: number | Date, now: number): number {

@@ -110,8 +110,10 @@ export interface Parked extends Partial<Recognized> {
   readonly to: "held" | "dead";
   readonly reason: Reason;
   readonly verification?: Verification;
-  /** The error of the attempt. */
+  /** The error of the attempt, as text. */
   readonly error: string | null;
+  /** The same for the logger: no inbox stores it. */
+  readonly err?: Error;
 }
 
 /** The outcome that rejects a delivery. */
@@ -125,6 +127,8 @@ export interface Retry extends Partial<Recognized> {
   /** Milliseconds from now. */
   readonly afterMs: number;
   readonly error: string;
+  /** As in {@link Parked}. */
+  readonly err?: Error;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
   readonly countsAsAttempt: boolean;
   /** Served after all others of its stage; as before when left out. */

@@ -1,6 +1,9 @@
+import { ReporthookError } from "../errors.ts";
 import { describe } from "../lib/describe.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Inbox } from "./inbox.ts";
 
@@ -22,15 +25,19 @@ interface Slot<Of extends Holder> {
   successor: Of | undefined;
 }
 
-const key = Symbol.for("reporthook.receivers");
+const namesKey = Symbol.for("reporthook.receivers");
+const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
-  [key: symbol]: Map<unknown, Map<string, Slot<Holder>>> | undefined;
+  [namesKey]?: Map<unknown, Map<string, Slot<Holder>>>;
+  [countsKey]?: WeakMap<Inbox, InboxReferenceCount>;
 };
-// One registry for all copies of this package in the process.
-const registry = shared[key] ?? new Map<unknown, Map<string, Slot<Holder>>>();
-shared[key] = registry;
+// One of each for all copies of this package in the process.
+const registry = shared[namesKey] ?? new Map<unknown, Map<string, Slot<Holder>>>();
+const referenceCounts = shared[countsKey] ?? new WeakMap<Inbox, InboxReferenceCount>();
+shared[namesKey] = registry;
+shared[countsKey] = referenceCounts;
 // Not an inbox, but the process.
-const everywhere = key;
+const everywhere = namesKey;
 
 /**
  * Reserves a receiver's name until it is released: on its inbox, and in the whole process if the app chose it. In development, an
@@ -87,4 +94,55 @@ function forget(name: string, slot: Slot<Holder>): void {
 function isSameStore({ inbox: one }: Holder, { inbox: other }: Holder): boolean {
   const areInMemory = [one, other].every(({ guarantees }) => guarantees.durability === "process");
   return one.identity === other.identity || areInMemory;
+}
+
+/** Milliseconds that an inbox without an answer, as when its disk hangs, may delay others. */
+export const silentMs = 2_000;
+const failed = "The inbox could not be closed:";
+
+/** Counts the receivers on an inbox in this process: closing the last one closes the inbox. */
+export class InboxReferenceCount {
+  readonly #inbox: Inbox;
+  #receivers = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(inbox: Inbox) {
+    this.#inbox = inbox;
+  }
+
+  /** Adds a receiver. */
+  acquire(): void {
+    this.#receivers++;
+  }
+
+  /**
+   * Removes a receiver. Rejects `inbox_failed` when closing the inbox fails, or takes longer than `leftMs` milliseconds, at least
+   * 2,000.
+   */
+  async release(clock: Clock, leftMs: number): Promise<void> {
+    this.#receivers--;
+    if (await settlesWithin(clock, Math.max(leftMs, silentMs), this.#closeUnlessUsed())) return;
+    throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
+  }
+
+  /** In sequence: a second close would end work that began after the first. */
+  async #closeUnlessUsed(): Promise<void> {
+    while (this.#closing !== undefined) await this.#closing.catch(() => {});
+    if (this.#receivers > 0) return;
+    this.#closing = this.#inbox.close();
+    try {
+      await this.#closing;
+    } catch (cause) {
+      throw new ReporthookError("inbox_failed", `${failed} ${describe(cause)}`, { cause });
+    } finally {
+      this.#closing = undefined;
+    }
+  }
+}
+
+/** The reference count of an inbox in this process. */
+export function referenceCountOf(inbox: Inbox): InboxReferenceCount {
+  const known = referenceCounts.get(inbox) ?? new InboxReferenceCount(inbox);
+  referenceCounts.set(inbox, known);
+  return known;
 }

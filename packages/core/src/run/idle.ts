@@ -1,6 +1,6 @@
 import { ReporthookError } from "../errors.ts";
-import { silentMs } from "../inbox/inbox-reference-count.ts";
 import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
+import { silentMs } from "../inbox/receivers.ts";
 import { realTimers } from "../lib/time/real-timers.ts";
 
 /** The receiver to wait for. */

@@ -1,5 +1,5 @@
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
-import { authorizeBackoffMs } from "./backoff.ts";
+import { jitter } from "../lib/time/clock.ts";
 import {
   isJudgedSince,
   type NoVerdict,
@@ -78,13 +78,25 @@ function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const { why, retryAfterMs, service } = call;
   const age = ageOf(job, service);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
-  const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
+  const ownMs = isAsked ? backoffMs(job.attempts + 1, age, retryAfterMs) : 0;
   // Such refusals and pauses are not counted until they concern this signature: use the age instead.
   const isForKey =
     why === "unauthorized" || (why === "not asked" && service.open === "unauthorized");
   const uncountedMs = isForKey ? Math.min(age, uncountedPauseMaxMs) : 0;
   const delay = Math.max(ownMs, uncountedMs, call.openMs);
   return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
+}
+
+/**
+ * Milliseconds until the next call, after `attempts` calls for a delivery that is `age` milliseconds old: 1 s doubling to 10 s while
+ * its signature may be valid, then to 5 minutes.
+ */
+function backoffMs(attempts: number, age: number, retryAfterMs: number): number {
+  const young = age < signatureLifetimeMs;
+  const delay = young
+    ? Math.min(1_000 * 2 ** (attempts - 1), 10_000)
+    : Math.min(Math.max(age - signatureLifetimeMs, 10_000), 300_000);
+  return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
 function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean {
