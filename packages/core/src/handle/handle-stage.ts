@@ -3,7 +3,7 @@ import type { EventOf } from "../events/events.ts";
 import { toObject } from "../events/recognize.ts";
 import type { Recognizer } from "../events/recognizer.ts";
 import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
-import type { IsLeased, Processor } from "../inbox/inbox.ts";
+import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
@@ -23,8 +23,6 @@ type Needed =
   | ("concurrency" | "handlerTimeoutMs" | "redact");
 
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
-
-type Work = Parameters<Processor>;
 
 /** Milliseconds of real time: shorter handling is worth waiting for. */
 const shortMs = 5;
@@ -69,25 +67,26 @@ export class HandleStage {
   }
 
   /** Handles one delivery once a slot is free. An unexpected failure is an attempt like any other: retries must come to an end. */
-  run(...work: Work): Promise<Outcome> {
-    return this.#runInSlot(work, 0);
+  run(job: Job, lease: Lease): Promise<Outcome> {
+    return this.#runInSlot(job, lease, 0);
   }
 
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
-  runAtOnce(...work: Work): Promise<Outcome> | null {
+  runAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
     const { verify } = this.#options.concurrency;
     const waitingMax = this.#averageMs < shortMs ? verify : 0;
-    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(work, 1);
+    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(job, lease, 1);
   }
 
-  async #runInSlot([job, signal, isLeased]: Work, atOnce: 0 | 1): Promise<Outcome> {
+  async #runInSlot(job: Job, lease: Lease, atOnce: 0 | 1): Promise<Outcome> {
+    const { signal } = lease;
     this.#atOnce += atOnce;
     const acquiring = this.#slots.acquire(job.arrivedAt, signal);
     const waits = isPromise(acquiring);
     const hasSlot: boolean = waits ? await acquiring : acquiring;
     const from = performance.now();
     try {
-      if (!hasSlot || (waits && !(await this.#mayBegin(isLeased)))) return stopped;
+      if (!hasSlot || (waits && !(await this.#mayBegin(lease)))) return stopped;
       return await this.#attempt(job, signal);
     } catch (error) {
       return signal.aborted ? stopped : this.#afterFailure(job, [error]);
@@ -101,8 +100,8 @@ export class HandleStage {
   }
 
   /** Whether one that has waited may begin: this process may have stood still and lost its lease. */
-  #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {
-    return !this.#stopped && (isLeased?.() ?? true);
+  #mayBegin(lease: Lease): boolean | Promise<boolean> {
+    return !this.#stopped && lease.isHeld();
   }
 
   #attempt(job: Job, signal: StopSignal): Outcome | Promise<Outcome> {

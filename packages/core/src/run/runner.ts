@@ -197,12 +197,11 @@ export class Runner {
   #consume(stage: Stage): Consumer {
     const { bind, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
-    const verify: Processor = (job, signal) => stages.verify.run(job, signal);
-    const handle: Processor = (...work) => stages.handle.run(...work);
-    const handleAtOnce: typeof stages.handle.runAtOnce = (...work) =>
-      stages.handle.runAtOnce(...work);
+    const processor: Processor = (job, lease) => stages[stage].run(job, lease);
+    const handleAtOnce: typeof stages.handle.runAtOnce = (job, lease) =>
+      stages.handle.runAtOnce(job, lease);
     // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
+    return inbox.consume(stage, bind(processor), {
       receiver: name,
       get concurrency() {
         return stage === "verify" ? concurrency.verify : stages.handle.concurrency;

@@ -13,6 +13,7 @@ import {
   stopped,
 } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
+import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
@@ -76,7 +77,7 @@ export class VerifyStage {
   }
 
   /** Verifies one delivery; postpones it while the service refuses the key or is unavailable. */
-  async run(job: Job, signal: StopSignal): Promise<Outcome> {
+  async run(job: Job, { signal }: Pick<Lease, "signal">): Promise<Outcome> {
     for (;;) {
       const permit = signal.aborted ? null : this.#breaker.permit();
       if (permit === null) return this.#notAsked(job, signal);
