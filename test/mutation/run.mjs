@@ -33,7 +33,7 @@ const others = {
   ),
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
-    ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/end-of-tick"],
+    ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/real-timers"],
   ),
   ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
   ...of(

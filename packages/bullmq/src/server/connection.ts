@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { settlesWithin, systemClock } from "@reporthook/core/store";
 import {
   createRedisBackend,
   type IQueueBackend,
@@ -68,7 +69,7 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
     await base.close(true).catch(() => {});
   };
   try {
-    await inTime(base.waitUntilReady(), readyMs);
+    await untilReady(base, readyMs);
     if (lacksDatabase.test(String(told?.error))) throw told?.error;
   } catch (error) {
     void closeAll();
@@ -230,16 +231,11 @@ function workerConnection({ backend, connection }: BullmqSettings): Record<strin
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
 }
 
-/** Rejects if the promise takes longer than `ms` milliseconds. */
-export async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  promise.catch(() => {});
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Rejects unless a queue or a worker is connected within `ms` milliseconds. */
+export async function untilReady(
+  one: { waitUntilReady(): Promise<unknown> },
+  ms: number,
+): Promise<void> {
+  if (await settlesWithin(systemClock, ms, one.waitUntilReady())) return;
+  throw new Error(`no answer within ${ms} ms`);
 }

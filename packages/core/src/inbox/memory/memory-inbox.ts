@@ -1,6 +1,6 @@
 import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
-import { endOfTick } from "../../lib/time/end-of-tick.ts";
+import { endOfTick } from "../../lib/time/real-timers.ts";
 import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isParked, isWaiting } from "../delivery.ts";

@@ -1,6 +1,6 @@
 import type { Job } from "../../inbox/delivery.ts";
 import type { Lease } from "../../inbox/inbox.ts";
-import { endOfTick } from "../../lib/time/end-of-tick.ts";
+import { endOfTick } from "../../lib/time/real-timers.ts";
 import { same } from "../assert.ts";
 import { deferred, endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
