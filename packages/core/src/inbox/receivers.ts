@@ -20,7 +20,7 @@ export interface ReservedName<Of extends Holder> {
   release(): void;
 }
 
-interface Slot<Of extends Holder> {
+interface Reservation<Of extends Holder> {
   readonly holder: Of;
   successor: Of | undefined;
 }
@@ -28,11 +28,11 @@ interface Slot<Of extends Holder> {
 const namesKey = Symbol.for("reporthook.receivers");
 const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
-  [namesKey]?: Map<unknown, Map<string, Slot<Holder>>>;
+  [namesKey]?: Map<unknown, Map<string, Reservation<Holder>>>;
   [countsKey]?: WeakMap<Inbox, InboxReferenceCount>;
 };
 // One of each for all copies of this package in the process.
-const registry = shared[namesKey] ?? new Map<unknown, Map<string, Slot<Holder>>>();
+const registry = shared[namesKey] ?? new Map<unknown, Map<string, Reservation<Holder>>>();
 const referenceCounts = shared[countsKey] ?? new WeakMap<Inbox, InboxReferenceCount>();
 shared[namesKey] = registry;
 shared[countsKey] = referenceCounts;
@@ -55,7 +55,7 @@ export function reserveName<Of extends Holder>(
   const scopes = isChosen ? [identity, everywhere] : [identity];
   const earlier = scopes
     .map((scope) => registry.get(scope)?.get(name))
-    .find((slot) => slot !== undefined);
+    .find((reservation) => reservation !== undefined);
   if (earlier !== undefined && !(isDevelopment() && isSameStore(earlier.holder, holder))) {
     throw new TypeError(
       `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make(), where make() calls createReceiver and on`,
@@ -69,23 +69,23 @@ export function reserveName<Of extends Holder>(
       logger.error({ error: describe(error) }, messages.earlierNotClosed);
     });
   }
-  const slot: Slot<Of> = { holder, successor: undefined };
+  const reservation: Reservation<Of> = { holder, successor: undefined };
   for (const scope of scopes) {
-    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, slot));
+    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, reservation));
   }
   return {
     get successor() {
-      return slot.successor;
+      return reservation.successor;
     },
-    release: () => forget(name, slot),
+    release: () => forget(name, reservation),
   };
 }
 
-function forget(name: string, slot: Slot<Holder>): void {
-  const { identity } = slot.holder.inbox;
+function forget(name: string, reservation: Reservation<Holder>): void {
+  const { identity } = reservation.holder.inbox;
   for (const scope of [identity, everywhere]) {
     const names = registry.get(scope);
-    if (names?.get(name) === slot) names.delete(name);
+    if (names?.get(name) === reservation) names.delete(name);
     if (names?.size === 0) registry.delete(scope);
   }
 }
