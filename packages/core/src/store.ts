@@ -2,11 +2,9 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
-export { backlogShareOf, noBacklog, sumOfBacklogs } from "./inbox/backlog.ts";
 export {
   isKeyRefused,
   isParked,
-  maxUnsigned,
   park,
   parkedReasons,
   reject,
@@ -18,18 +16,22 @@ export {
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, timeOf } from "./inbox/id.ts";
 export {
+  backlogShareOf,
   filterEntries,
   idRange,
   isChosen,
   minuteMs,
   minuteOf,
+  noBacklog,
   summarize,
+  sumOfBacklogs,
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
 export {
   dayMs,
   isUnsigned,
+  maxUnsigned,
   noticeMsOf,
   PruneCount,
   type Retention,
@@ -37,12 +39,12 @@ export {
   retentionOf,
   retentionStep,
 } from "./inbox/retention.ts";
-export { ShownChanges } from "./inbox/shown-changes.ts";
 export {
   detailsOf,
   entryOf,
   jobOf,
   newStoredDelivery,
+  ShownChanges,
   type StoredDelivery,
   type StoredHistory,
 } from "./inbox/stored-delivery.ts";

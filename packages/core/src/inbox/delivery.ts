@@ -202,11 +202,6 @@ export interface Job extends Entry {
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
 export const signatureLifetimeMs = 300_000;
 
-/**
- * The maximum number of unsigned deliveries in each state: held ones, and the latest handled and dead ones. Anyone can send one.
- */
-export const maxUnsigned = 1_000;
-
 /** Whether a stage still has to run. */
 export function isWaiting(state: State): boolean {
   return state === "received" || state === "verified";

@@ -1,5 +1,4 @@
-import { maxUnsigned } from "../delivery.ts";
-import { isUnsigned } from "../retention.ts";
+import { isUnsigned, maxUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
 /** The number of ended deliveries to keep, by kind. */

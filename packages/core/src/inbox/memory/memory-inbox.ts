@@ -8,8 +8,13 @@ import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isUnsigned, PruneCount, type Retention, retentionStep } from "../retention.ts";
 import type { ActQuery, ActStep, ReasonCounts } from "../selection.ts";
-import { ShownChanges } from "../shown-changes.ts";
-import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
+import {
+  detailsOf,
+  entryOf,
+  newStoredDelivery,
+  ShownChanges,
+  type StoredDelivery,
+} from "../stored-delivery.ts";
 import { hasten, reopen } from "../transitions.ts";
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
 import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
