@@ -9,7 +9,7 @@ it("afterFailure() doubles the delay from minMs to maxMs, less up to a quarter",
   const delayMs = (attempts: number, minMs: number): unknown => {
     const retry = { attempts: Number.POSITIVE_INFINITY, minMs, maxMs: 3_600_000 };
     const options = { redact: String, clock: new LivedClock(clock), retry };
-    const outcome = afterFailure(job({ attempts: attempts - 1 }), [], "failed", options);
+    const outcome = afterFailure(job({ attempts: attempts - 1 }), ["failed"], options);
     return outcome.to === "retry" && outcome.afterMs;
   };
   for (let attempts = 1; attempts < 2_000; attempts++) {

@@ -18,17 +18,24 @@ import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
 
-type Needed =
-  | ("clock" | "logger" | "schemas" | "reusedSignature" | "retry")
-  | ("concurrency" | "handlerTimeoutMs" | "redact");
-
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
 
 /** Milliseconds of real time: shorter handling is worth waiting for. */
 const shortMs = 5;
 
 /** The options of {@link HandleStage}. */
-export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
+export interface HandleOptions
+  extends Pick<
+    ReceiverSettings,
+    | "clock"
+    | "logger"
+    | "schemas"
+    | "reusedSignature"
+    | "retry"
+    | "concurrency"
+    | "handlerTimeoutMs"
+    | "redact"
+  > {
   readonly recognizer: Recognizer;
   readonly registrations: readonly Registration[];
   readonly instrumentation?: Instrumentation | undefined;
@@ -86,10 +93,12 @@ export class HandleStage {
     const hasSlot: boolean = waits ? await acquiring : acquiring;
     const from = performance.now();
     try {
-      if (!hasSlot || (waits && !(await this.#mayBegin(lease)))) return stopped;
+      // After a wait, for this process may have stood still and lost the job.
+      const mayBegin = hasSlot && (!waits || (!this.#stopped && (await lease.isHeld())));
+      if (!mayBegin) return stopped;
       return await this.#attempt(job, signal);
     } catch (error) {
-      return signal.aborted ? stopped : this.#afterFailure(job, [error]);
+      return signal.aborted ? stopped : afterFailure(job, [error], this.#options);
     } finally {
       this.#atOnce -= atOnce;
       if (hasSlot) {
@@ -97,11 +106,6 @@ export class HandleStage {
         this.#slots.release();
       }
     }
-  }
-
-  /** Whether one that has waited may begin: this process may have stood still and lost its lease. */
-  #mayBegin(lease: Lease): boolean | Promise<boolean> {
-    return !this.#stopped && lease.isHeld();
   }
 
   #attempt(job: Job, signal: StopSignal): Outcome | Promise<Outcome> {
@@ -134,7 +138,8 @@ export class HandleStage {
     const running = instrumentation === undefined ? run() : instrumentation.handle(job, run);
     return running.then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
-      return signal.aborted ? stopped : this.#afterFailure(job, failures, recognized);
+      if (signal.aborted) return stopped;
+      return { ...afterFailure(job, failures, this.#options), ...recognized };
     });
   }
 
@@ -170,16 +175,5 @@ export class HandleStage {
     }
     this.#noHandlerRan({ id: job.id, type }, messages.noHandler);
     return { to: "handled", ...recognized, error: "no handler ran" };
-  }
-
-  #afterFailure(
-    job: Job,
-    failures: readonly unknown[],
-    recognized: Partial<Recognized> = {},
-  ): Outcome {
-    const failure =
-      failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed");
-    const outcome = afterFailure(job, failures, failure, this.#options);
-    return { ...outcome, ...recognized, err: shownError(failure, this.#options.redact) };
   }
 }

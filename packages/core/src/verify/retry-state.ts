@@ -15,7 +15,7 @@ export interface RetryState {
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
 export type NoVerdict = WithoutVerdict | "not asked";
 
-/** The known state of the service. */
+/** The state of the service, as far as this process knows it. */
 export interface ServiceState {
   /** Lived time, and since when this process has seen it pass. */
   readonly now: number;

@@ -190,6 +190,6 @@ describe("isKeySuspect()", () => {
     [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
     [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
   ] as const)("of %o with %o is %s", (state, service, suspect) => {
-    expect(isKeySuspect(state, { now, knownSince: 0, ...service })).toBe(suspect);
+    expect(isKeySuspect({ state, service: { now, knownSince: 0, ...service } })).toBe(suspect);
   });
 });

@@ -51,11 +51,9 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
 }
 
 /** Whether the key is to blame for a refusal: until another signature is judged, it is. */
-export function isKeySuspect(
-  { badRequests }: RetryState,
-  { open, judgedAt }: ServiceState,
-): boolean {
-  return open === "unauthorized" || (judgedAt === Number.NEGATIVE_INFINITY && badRequests === 1);
+export function isKeySuspect({ state, service }: Pick<Unanswered, "state" | "service">): boolean {
+  const isFirst = service.judgedAt === Number.NEGATIVE_INFINITY && state.badRequests === 1;
+  return service.open === "unauthorized" || isFirst;
 }
 
 function isItsOwnFault({ why, state, service }: Unanswered): boolean {
@@ -64,9 +62,9 @@ function isItsOwnFault({ why, state, service }: Unanswered): boolean {
 }
 
 /** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
-function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
-  const isKey =
-    service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(state, service));
+function isPaused(job: Job, call: Unanswered): boolean {
+  const { why, service } = call;
+  const isKey = service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(call));
   return isKey && service.judgedAt < job.arrivedAt;
 }
 
