@@ -33,7 +33,7 @@ const others = {
   ),
   ...of(
     ...["inbox/memory/memory-inbox", "inbox/memory/dedupe-window", "inbox/stored-delivery"],
-    ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/end-of-tick"],
+    ...["inbox/query", "inbox/retention", "inbox/transitions", "lib/time/real-timers"],
   ),
   ...of("test/mutation/mount.test.ts", "http/fetch", "http/node-handler"),
   ...of(
@@ -45,7 +45,7 @@ const others = {
     "test/mutation/mount.test.ts,http/fetch,http/node-handler,test/adapters/mount-parsers.test.ts",
     "http/incoming",
   ),
-  ...of(`receiver-handle,${life},receiver`, "handle/register-handler", "inbox/receiver-inbox"),
+  ...of(`receiver-handle,${life},receiver`, "handle/handlers", "inbox/receiver-inbox"),
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
@@ -63,7 +63,6 @@ const others = {
   ),
   ...of(`receiver-before-ack,receiver-verify,receiver,${life}`, "lib/time/timeout"),
   ...of("alerts/alerts", "alerts/watcher", "alerts/topics", "alerts/alert"),
-  ...of("receiver,receiver-handle", "handle/without-handler"),
   ...of(life, "inbox/receivers"),
   ...of("lib/thrown,verify/authorize,lib/platform", "lib/safe-get", "lib/describe"),
   ...of("receiver", "lib/is-promise", "inbox/dedupe-key"),

@@ -172,7 +172,7 @@ class BullmqInbox implements Inbox {
   }
 
   oldestWaiting(receiver: string): Promise<Date | null> {
-    return this.#session.ask(({ receivers }) => oldestWaiting(receivers.look(receiver)));
+    return this.#session.ask(({ receivers }) => oldestWaiting(receivers.queuesOf(receiver)));
   }
 
   async *act(given: ActQuery): AsyncGenerator<ActStep> {
@@ -237,7 +237,7 @@ class BullmqInbox implements Inbox {
   #meter(receiver: string): BacklogMeter {
     const meter =
       this.#meters.get(receiver) ??
-      new BacklogMeter(async () => (await this.#session.open()).receivers.look(receiver));
+      new BacklogMeter(async () => (await this.#session.open()).receivers.queuesOf(receiver));
     this.#meters.set(receiver, meter);
     return meter;
   }

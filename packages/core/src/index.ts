@@ -86,6 +86,7 @@ export type {
   Inbox,
   InboxHealth,
   InboxNotice,
+  Lease,
   Minute,
   Processor,
   Pruned,

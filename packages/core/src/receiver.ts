@@ -3,16 +3,18 @@ import { overHttpOf } from "./client/client-options.ts";
 import type { NoSchemas, Schemas } from "./events/events.ts";
 import { Recognizer } from "./events/recognizer.ts";
 import { HandleStage } from "./handle/handle-stage.ts";
-import type { AnyHandler, Registration } from "./handle/handlers.ts";
-import { isInsideHandler } from "./handle/inside-handler.ts";
-import { register } from "./handle/register-handler.ts";
+import {
+  type AnyHandler,
+  isInsideHandler,
+  type Registration,
+  register,
+} from "./handle/handlers.ts";
 import { type CloseOptions, Connections, serverEnd } from "./http/connections.ts";
 import { type FetchContext, incomingFromRequest, toResponse } from "./http/fetch.ts";
 import type { Answer, Incoming } from "./http/incoming.ts";
 import { newStatus, watchHealth } from "./inbox/health.ts";
-import { referenceCountOf } from "./inbox/inbox-reference-count.ts";
 import { receiverInbox } from "./inbox/receiver-inbox.ts";
-import { reserveName } from "./inbox/receivers.ts";
+import { referenceCountOf, reserveName } from "./inbox/receivers.ts";
 import { oncePerMinute } from "./lib/log.ts";
 import { assertMs } from "./lib/validate.ts";
 import { messages } from "./log-messages.ts";

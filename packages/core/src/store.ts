@@ -2,11 +2,9 @@
 
 export { withoutToken } from "./callback-urls/callback-url.ts";
 export { ActCount, actOn, selectorOf, statesOf, unvouchedReasons } from "./inbox/acting.ts";
-export { backlogShareOf, noBacklog, sumOfBacklogs } from "./inbox/backlog.ts";
 export {
   isKeyRefused,
   isParked,
-  maxUnsigned,
   park,
   parkedReasons,
   reject,
@@ -18,18 +16,22 @@ export {
 export { watchHealth } from "./inbox/health.ts";
 export { idAt, timeOf } from "./inbox/id.ts";
 export {
+  backlogShareOf,
   filterEntries,
   idRange,
   isChosen,
   minuteMs,
   minuteOf,
+  noBacklog,
   summarize,
+  sumOfBacklogs,
   zeroCounts,
 } from "./inbox/query.ts";
 export { type OfReceiver, receiverInbox } from "./inbox/receiver-inbox.ts";
 export {
   dayMs,
   isUnsigned,
+  maxUnsigned,
   noticeMsOf,
   PruneCount,
   type Retention,
@@ -37,13 +39,12 @@ export {
   retentionOf,
   retentionStep,
 } from "./inbox/retention.ts";
-export { ShownChanges } from "./inbox/shown-changes.ts";
 export {
-  attemptOutcome,
   detailsOf,
   entryOf,
   jobOf,
   newStoredDelivery,
+  ShownChanges,
   type StoredDelivery,
   type StoredHistory,
 } from "./inbox/stored-delivery.ts";
@@ -63,4 +64,5 @@ export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
 export { LivedClock } from "./lib/time/lived-clock.ts";
 export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
+export { settlesWithin } from "./lib/time/timeout.ts";
 export { assertKnownKeys } from "./lib/validate.ts";

@@ -68,7 +68,8 @@ export class TableInbox implements Inbox {
   consume(stage: Stage, processor: Processor, options: ConsumeOptions): Consumer {
     const { receiver, concurrency, clock, onError, onRecorded } = options;
     const controller = new AbortController();
-    const { signal } = controller;
+    // In a database: asks whether this worker still has the row.
+    const lease = { signal: controller.signal, isHeld: () => true };
     const running = new Map<Promise<void>, (outcome: Outcome) => void>();
     let timer: unknown;
     let stopped = false;
@@ -85,9 +86,9 @@ export class TableInbox implements Inbox {
         requeue = resolve;
       });
       const done = Promise.resolve()
-        .then(() => processor(job, signal))
+        .then(() => processor(job, lease))
         .catch((error: unknown) => {
-          if (!signal.aborted) onError(error);
+          if (!controller.signal.aborted) onError(error);
           return parts.retryIn(1_000, parts.describe(error), { countsAsAttempt: true });
         });
       const ended: Promise<void> = Promise.race([done, requeued]).then((outcome) => {

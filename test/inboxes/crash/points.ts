@@ -64,11 +64,11 @@ export function around(kill: Kill | undefined): Around {
             return outcome;
           };
           const { handleAtOnce } = policy;
-          return inner.consume(stage, (job, signal) => ending(work(job, signal)), {
+          return inner.consume(stage, (job, lease) => ending(work(job, lease)), {
             ...policy,
             ...(handleAtOnce && {
-              handleAtOnce(job, signal) {
-                const handling = handleAtOnce(job, signal);
+              handleAtOnce(job, lease) {
+                const handling = handleAtOnce(job, lease);
                 return handling && ending(handling);
               },
             }),

@@ -102,16 +102,16 @@ onEachServer((server, { kind }) => {
     const opened = await open();
     const { queues, end } = opened;
     const id = await parked(opened);
-    const { look } = queues;
+    const { findIn } = queues;
     let isMoving = true;
-    queues.look = async (place, asked) => {
-      if (!isMoving || place === "handle") return look.call(queues, place, asked);
+    queues.findIn = async (place, asked) => {
+      if (!isMoving || place === "handle") return findIn.call(queues, place, asked);
       // Asked after it has left, where the other place was asked before it came.
       if (place === "dead") {
         isMoving = false;
         await acts("release", opened, id);
       }
-      return look.call(queues, place, asked);
+      return findIn.call(queues, place, asked);
     };
     expect((await queues.find(id))?.place).toBe("handle");
     await end();

@@ -54,7 +54,7 @@ async function isRetried(
   job: DeliveryJob,
   jobState: JobState,
 ): Promise<boolean> {
-  const there = await queues.look(place, jobState.stored.id);
+  const there = await queues.findIn(place, jobState.stored.id);
   if (there?.state !== "handled") return false;
   jobState.stalls = job.stalledCounter;
   try {
@@ -89,11 +89,11 @@ async function isTakenOff(
     if (looks > 0) await setTimeout(lookMs);
     began = performance.now();
     await queues.add(released, releaseMs);
-    added = await queues.look(next, id);
+    added = await queues.findIn(next, id);
     // The job from before it was parked kept this one out; the process that parked it removes that job.
     const isKeptOut =
       added === null
-        ? (await queues.look(shelf, id))?.jobState.hop === jobState.hop
+        ? (await queues.findIn(shelf, id))?.jobState.hop === jobState.hop
         : added.jobState.hop < released.hop;
     if (!isKeptOut) break;
   }
@@ -112,7 +112,7 @@ async function isHastened({ queues, found }: Acting, query: ActQuery): Promise<b
   try {
     // Until it is promoted no worker takes it, and what is read of it now is the last that was recorded.
     await job.changeDelay(releaseMs);
-    const there = await queues.look(place, job.id as string);
+    const there = await queues.findIn(place, job.id as string);
     if (there !== null) hasten(there.jobState.stored, query);
     if (there !== null && performance.now() - began < releaseMs / 2) {
       await queues.of(place).backend.updateData(job, dataOf(there.jobState));

@@ -14,7 +14,7 @@ export async function forget(
   }
   // It may be left by a crash, or released meanwhile.
   for (const stage of ["verify", "handle"] as const) {
-    const left = await queues.look(stage, stored.id);
+    const left = await queues.findIn(stage, stored.id);
     if (left !== null && left.jobState.hop <= hop) await queues.of(stage).remove(stored.id);
   }
   await queues.of(place).remove(job.id as string);

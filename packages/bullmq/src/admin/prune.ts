@@ -129,7 +129,7 @@ function shelvesOf(queues: ReceiverQueues): Shelf[] {
     ...{ queues, place, priority, ids },
     async at(index) {
       const [id] = await ids(index, 1);
-      return id === undefined ? null : queues.look(place, id);
+      return id === undefined ? null : queues.findIn(place, id);
     },
     async count() {
       if (priority === 0) return queues.of(place).getJobCountByTypes("wait");
@@ -197,11 +197,11 @@ async function step(
 
 /** The index of the first delivery of a shelf for which something holds, if it holds for all after it; else their number. */
 async function indexIn(shelf: Shelf, holds: (stored: StoredDelivery) => boolean): Promise<number> {
-  const look = async (index: number): Promise<boolean> => {
+  const holdsAt = async (index: number): Promise<boolean> => {
     const found = await shelf.at(index);
     return found !== null && holds(found.jobState.stored);
   };
-  return firstIndex(await shelf.count(), look);
+  return firstIndex(await shelf.count(), holdsAt);
 }
 
 async function firstIndex(

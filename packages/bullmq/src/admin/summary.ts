@@ -64,7 +64,7 @@ async function addParked(
       if (count === 0) continue;
       parked[code] = (parked[code] ?? 0) + count;
       const [last] = await idsFor(queues, place, code, count - 1, 1);
-      const found = last === undefined ? null : await queues.look(place, last);
+      const found = last === undefined ? null : await queues.findIn(place, last);
       if (found !== null) newest.push(found.jobState.stored.changedAt);
     }
   }

@@ -1,10 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import type { ConsumeOptions, Consumer, Processor, Stage } from "@reporthook/core";
-import { applyOutcome, type ShownChanges } from "@reporthook/core/store";
+import {
+  applyOutcome,
+  type ShownChanges,
+  settlesWithin,
+  systemClock,
+} from "@reporthook/core/store";
 import type { Worker } from "bullmq";
 import { type DeliveryJob, type ReceiverQueues, takenFrom } from "../queues/queues.ts";
-import { type Connection, inTime, openMs } from "../server/connection.ts";
+import { type Connection, openMs, untilReady } from "../server/connection.ts";
 import type { BacklogMeter } from "./backlog.ts";
 import { Delays, missedDelay } from "./delays.ts";
 import { Fetcher } from "./fetcher.ts";
@@ -75,7 +80,8 @@ export class QueueConsumer implements Consumer {
     this.#sleep.wakeAll();
     void this.#fetcher?.then((fetcher) => fetcher.end()).catch(() => {});
     // While the server hangs, waits for a job or a connection may never end.
-    await inTime(this.#slots, againMs).catch(() => this.#disconnect());
+    const isOver = await settlesWithin(systemClock, againMs, this.#slots).catch(() => false);
+    if (!isOver) await this.#disconnect();
     await Promise.allSettled([...this.#locks.running].map(({ ended }) => ended));
     await this.#disconnect();
     clearInterval(this.#heartbeat);
@@ -119,7 +125,7 @@ export class QueueConsumer implements Consumer {
       if (!this.#stopped) this.#tell(error);
     });
     try {
-      await inTime(worker.waitUntilReady(), openMs);
+      await untilReady(worker, openMs);
     } catch (error) {
       // On PostgreSQL, a worker that could not connect at first never does.
       this.#fetcher = null;
@@ -161,7 +167,8 @@ export class QueueConsumer implements Consumer {
 
   async #disconnect(): Promise<void> {
     const fetcher = await this.#fetcher?.catch(() => null);
-    if (fetcher) await inTime(fetcher.worker.close(true), againMs).catch(() => {});
+    if (!fetcher) return;
+    await settlesWithin(systemClock, againMs, fetcher.worker.close(true)).catch(() => {});
   }
 
   /** Resolves to the next job, if it came with the end of this one. */

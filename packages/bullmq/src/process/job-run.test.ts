@@ -29,7 +29,7 @@ onEachServer((server) => {
     let finish = (): void => {};
     const { recorded } = consume(
       "verify",
-      async (_job, signal) => {
+      async (_job, { signal }) => {
         signals.push(signal as AbortSignal);
         await new Promise<void>((resolve) => {
           finish = resolve;

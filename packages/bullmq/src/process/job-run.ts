@@ -1,6 +1,6 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { isDeepStrictEqual } from "node:util";
-import type { Backlog, ConsumeOptions, Job, Outcome, Processor } from "@reporthook/core";
+import type { Backlog, ConsumeOptions, Job, Lease, Outcome, Processor } from "@reporthook/core";
 import { describe, jobOf, park, retryIn, stopped } from "@reporthook/core/store";
 import { asKept, dataOf, type JobData, type JobState } from "../queues/job-state.ts";
 import type { DeliveryJob, ReceiverQueues } from "../queues/queues.ts";
@@ -41,7 +41,7 @@ const momentMs = 20;
  * The work on one locked job, until its outcome is recorded. For a delivery that is handled right after its verdict, verdict and
  * result are recorded together, unless handling takes longer than a moment.
  */
-export class JobRun implements RunningJob {
+export class JobRun implements RunningJob, Lease {
   readonly held: LockedJob;
   readonly ended: Promise<DeliveryJob | undefined>;
   /** Resolves when another job may be taken up: to the next one, if it came with the record of this one. */
@@ -49,6 +49,7 @@ export class JobRun implements RunningJob {
   ownedAt: number;
   lost = false;
   readonly #controller = new AbortController();
+  readonly signal: Lease["signal"] = this.#controller.signal;
   readonly #host: JobRunHost;
   readonly #queues: ReceiverQueues;
   readonly #damage: string | null;
@@ -82,6 +83,15 @@ export class JobRun implements RunningJob {
     this.free = Promise.race([this.ended, letGo]);
   }
 
+  isHeld(): boolean | Promise<boolean> {
+    const { locks } = this.#host;
+    if (locks.isOwned(this)) return true;
+    return locks.assertOwned(this.#queues, this).then(
+      () => true,
+      () => false,
+    );
+  }
+
   cutOff(reason: Error): void {
     this.#controller.abort(reason);
     this.#endEarly();
@@ -93,13 +103,9 @@ export class JobRun implements RunningJob {
     while (!this.#host.locks.isOwned(this)) if (!(await this.#assertOwned())) return undefined;
     const { processor } = this.#host;
     const { jobState, place, job: bull } = this.held;
-    const { signal } = this.#controller;
     const job = jobOf({ ...jobState.stored, stage: place });
     const nothing = this.#unworkable();
-    const outcome = await this.#attempt(
-      job,
-      async () => nothing ?? processor(job, signal, this.#isLeased),
-    );
+    const outcome = await this.#attempt(job, async () => nothing ?? processor(job, this));
     const handling = outcome.to === "verified" ? this.#handleAtOnce() : null;
     if (handling === null) return this.#record(outcome.to);
     this.#verdict = dataOf({ ...jobState, stalls: bull.stalledCounter }, bull.data.body);
@@ -138,19 +144,9 @@ export class JobRun implements RunningJob {
     // The verdict first, if work on it may have ended a process.
     if (isStopped() || stallsOf(this.held) > 0 || !locks.isOwned(this)) return null;
     const job = jobOf(this.held.jobState.stored);
-    const { signal } = this.#controller;
-    const work = options.handleAtOnce?.(job, signal, this.#isLeased) ?? null;
+    const work = options.handleAtOnce?.(job, this) ?? null;
     return work && { job, work };
   }
-
-  readonly #isLeased = (): boolean | Promise<boolean> => {
-    const { locks } = this.#host;
-    if (locks.isOwned(this)) return true;
-    return locks.assertOwned(this.#queues, this).then(
-      () => true,
-      () => false,
-    );
-  };
 
   /** Runs an attempt, and applies its outcome to the delivery. */
   async #attempt(job: Job, work: () => Promise<Outcome>): Promise<Outcome> {
@@ -160,7 +156,7 @@ export class JobRun implements RunningJob {
       this.#endEarly = () => resolve(stopped);
       if (isAborted()) resolve(stopped);
       work().then(resolve, (error: unknown) => {
-        if (!this.#controller.signal.aborted) options.onError(error);
+        if (!this.signal.aborted) options.onError(error);
         resolve(retryIn(againMs, describe(error), { countsAsAttempt: true }));
       });
     });

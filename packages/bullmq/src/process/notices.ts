@@ -34,10 +34,10 @@ export class Notices {
   }
 
   tell(notice: InboxNotice): void {
-    const told = new Set<string>();
+    const notified = new Set<string>();
     for (const { receiver, onNotice } of this.#options) {
-      if (!told.has(receiver)) onNotice?.(notice);
-      told.add(receiver);
+      if (!notified.has(receiver)) onNotice?.(notice);
+      notified.add(receiver);
     }
   }
 }

@@ -7,7 +7,7 @@ export interface RunningJobs {
   owners(): Promise<ReadonlyMap<string, string>>;
 }
 
-const lookMs = 1_000;
+const sampleMs = 1_000;
 
 /** Remembers which process runs which job: once a job has come back to its queue, it no longer tells. */
 export class Takeovers {
@@ -24,7 +24,7 @@ export class Takeovers {
     this.#silentMs = silentMs;
     this.#tell = tell;
     // Without an answer, the last ones count.
-    this.#timer = setInterval(() => void this.#look().catch(() => {}), lookMs).unref();
+    this.#timer = setInterval(() => void this.#sample().catch(() => {}), sampleMs).unref();
   }
 
   /** Notes that this process has given a job back to its queue, for others have let its lock expire. */
@@ -38,7 +38,7 @@ export class Takeovers {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
+  async #sample(): Promise<void> {
     // The one before, too: it may be of the moment right after a job was given back.
     this.#owners = [await this.#jobs.owners(), ...this.#owners].slice(0, 2);
   }

@@ -1,5 +1,5 @@
 import type { ActRecord, Attempt } from "@reporthook/core";
-import { attemptOutcome, type StoredDelivery, states } from "@reporthook/core/store";
+import { type StoredDelivery, states } from "@reporthook/core/store";
 
 /** The state of a delivery in a job. */
 export interface JobState {
@@ -21,20 +21,12 @@ export interface JobData {
   readonly body: string | { readonly base64: string } | null;
 }
 
-/** The format in the store. Its names stay: another version of this package may share the queues. */
-type Written = Omit<StoredDelivery, "body" | "history" | "slot" | "lowPriority" | "retryState"> &
-  Pick<JobState, "key" | "nonce"> & {
+/** The format in the store. */
+type Written = Omit<StoredDelivery, "body" | "history"> &
+  Omit<JobState, "stored"> & {
     readonly history: readonly (WrittenAttempt | WrittenAct)[];
-    readonly place: number;
-    readonly giveWay: boolean;
-    readonly memo: string | null;
-    readonly step: number;
-    readonly losses: number;
   };
-type WrittenAttempt = Omit<Attempt, "at" | "outcome"> & {
-  readonly at: number;
-  readonly outcome: string;
-};
+type WrittenAttempt = Omit<Attempt, "at"> & { readonly at: number };
 type WrittenAct = Omit<ActRecord, "at"> & { readonly at: number };
 
 /** The result of a completed job, stored together with the completion. */
@@ -52,23 +44,16 @@ export function dataOf(
   { stored, key, hop, stalls, nonce }: JobState,
   body: JobData["body"] = bodyOf(stored.body),
 ): JobData {
-  const { slot, lowPriority, retryState, history } = stored;
   // Members added after a spread make this take ten times as long.
   const delivery = {
     key,
     nonce,
-    place: slot,
-    giveWay: lowPriority,
-    memo: retryState,
-    step: hop,
-    losses: stalls,
+    hop,
+    stalls,
     ...stored,
     // Not stored.
     body: undefined,
-    slot: undefined,
-    lowPriority: undefined,
-    retryState: undefined,
-    history: history.map(written),
+    history: stored.history.map(written),
   };
   return { delivery: safe<Written>(delivery), body };
 }
@@ -76,20 +61,17 @@ export function dataOf(
 /** Reads the state of a job; `result` is that of a completed one. Null if it is no delivery as this version writes it. */
 export function jobStateOf(data: unknown, result: unknown = null): JobState | null {
   const { delivery, body } = partsOf(data);
-  const whole = { announcedAt: null, ...partsOf(delivery), ...partsOf(result) };
+  const whole = { ...partsOf(delivery), ...partsOf(result) };
   if (!isWritten(whole) || !isBody(body)) return null;
-  const { key, nonce, step, losses, place, giveWay, memo, history, ...rest } = whole;
+  const { key, nonce, hop, stalls, history, ...rest } = whole;
   const bytes =
     typeof body === "object" && body !== null ? Buffer.from(body.base64, "base64") : body;
   const stored: StoredDelivery = {
     body: typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes,
-    slot: place,
-    lowPriority: giveWay,
-    retryState: memo,
     ...rest,
     history: history.map(read),
   };
-  return { stored, key, hop: step, stalls: losses, nonce };
+  return { stored, key, hop, stalls, nonce };
 }
 
 /** The result of a handled delivery. */
@@ -103,8 +85,7 @@ function written(item: Attempt | ActRecord): WrittenAttempt | WrittenAct {
 }
 
 function read(item: WrittenAttempt | WrittenAct): Attempt | ActRecord {
-  const at = new Date(item.at);
-  return "act" in item ? { ...item, at } : { ...item, at, outcome: attemptOutcome(item.outcome) };
+  return { ...item, at: new Date(item.at) };
 }
 
 function safe<T extends object>(value: T): T | string {
@@ -132,26 +113,27 @@ const isText: Is = (value) => typeof value === "string";
 const isNumber: Is = (value) => typeof value === "number";
 const isTime: Is = (value) => typeof value === "number" && Math.abs(value) <= 8.64e15;
 const isFlag: Is = (value) => typeof value === "boolean";
-const orNone =
+const orNull =
   (is: Is): Is =>
   (value) =>
-    value === null || value === undefined || is(value);
+    value === null || is(value);
 const all = (is: Is, values: unknown): boolean => Array.isArray(values) && values.every(is);
 
 const shape: Readonly<Record<keyof Written, Is>> = {
-  ...{ id: isText, place: isNumber, receiver: isText, url: isText },
+  ...{ id: isText, receiver: isText, url: isText },
   ...{ receivedAt: isTime, arrivedAt: isTime },
-  ...{ context: orNone(isText), ackMs: isNumber, signature: orNone(isText) },
+  ...{ context: orNull(isText), ackMs: isNumber, signature: orNull(isText) },
   headers: (value) => isObject(value) && all(isText, Object.values(value)),
   state: (value) => (states as readonly unknown[]).includes(value),
   stage: (value) => value === "verify" || value === "handle",
-  reason: orNone((value) => isObject(value) && all(isText, [value["code"], value["message"]])),
-  ...{ type: orNone(isText), reportId: orNone(isText), verification: orNone(isText) },
-  ...{ released: isFlag, attempts: isNumber, dueAt: isTime, giveWay: isFlag },
-  ...{ memo: orNone(isText), sameSignatureAs: orNone(isText), lastError: orNone(isText) },
-  ...{ changedAt: isTime, announcedAt: orNone(isTime) },
+  reason: orNull((value) => isObject(value) && all(isText, [value["code"], value["message"]])),
+  ...{ type: orNull(isText), reportId: orNull(isText), verification: orNull(isText) },
+  ...{ released: isFlag, attempts: isNumber, dueAt: isTime, lowPriority: isFlag },
+  ...{ retryState: orNull(isText), sameSignatureAs: orNull(isText), lastError: orNull(isText) },
+  ...{ changedAt: isTime, announcedAt: orNull(isTime) },
   history: (value) => all((one) => isObject(one) && isTime(one["at"]), value),
-  ...{ key: orNone(isText), step: isNumber, losses: isNumber, nonce: orNone(isText) },
+  ...{ key: orNull(isText), hop: isNumber, stalls: isNumber },
+  nonce: (value) => value === undefined || isText(value),
 };
 
 function isWritten(value: unknown): value is Written {

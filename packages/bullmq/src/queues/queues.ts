@@ -96,7 +96,7 @@ export class ReceiverQueues {
   }
 
   async #furthest(id: string): Promise<Found | null> {
-    const found = await Promise.all(places.map((place) => this.look(place, id)));
+    const found = await Promise.all(places.map((place) => this.findIn(place, id)));
     const [furthest = null] = found
       .filter((one) => one !== null)
       .sort((one, other) => other.jobState.hop - one.jobState.hop);
@@ -104,7 +104,7 @@ export class ReceiverQueues {
   }
 
   /** The delivery in this queue. */
-  async look(place: Place, id: string): Promise<Found | null> {
+  async findIn(place: Place, id: string): Promise<Found | null> {
     const job: DeliveryJob | undefined = await this.of(place).getJob(id);
     return job === undefined ? null : foundIn(place, job);
   }

@@ -23,7 +23,7 @@ export class Receivers {
   of(receiver: string): Promise<ReceiverQueues> {
     const known = this.#registered.get(receiver);
     if (known !== undefined) return known;
-    const registering = this.#register(receiver).then(() => this.look(receiver));
+    const registering = this.#register(receiver).then(() => this.queuesOf(receiver));
     this.#registered.set(receiver, registering);
     registering.catch(() => this.#registered.delete(receiver));
     return registering;
@@ -85,7 +85,7 @@ export class Receivers {
   }
 
   /** The queues of a receiver, without registering it. */
-  look(receiver: string): ReceiverQueues {
+  queuesOf(receiver: string): ReceiverQueues {
     const queues =
       this.#queues.get(receiver) ?? new ReceiverQueues(this.#connection, this.#prefix, receiver);
     this.#queues.set(receiver, queues);
@@ -94,8 +94,8 @@ export class Receivers {
 
   /** The queues of one receiver, or of all. */
   async some(receiver: string | undefined): Promise<ReceiverQueues[]> {
-    if (receiver !== undefined) return [this.look(receiver)];
-    return (await this.names()).map((name) => this.look(name));
+    if (receiver !== undefined) return [this.queuesOf(receiver)];
+    return (await this.names()).map((name) => this.queuesOf(name));
   }
 
   /** A delivery, of this receiver if one is named. */

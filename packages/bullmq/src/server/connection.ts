@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { settlesWithin, systemClock } from "@reporthook/core/store";
 import {
   createRedisBackend,
   type IQueueBackend,
@@ -41,8 +42,8 @@ const silenceMs = 15_000;
 const processName = `${process.pid} on ${hostname()}`;
 const neverFail = 1_000_000;
 /** A failing connection retries each second, and reports the reason each time. */
-const toldMs = 10_000;
-/** A replica is left at most this often, so that its refusals are told meanwhile. */
+const reportedMs = 10_000;
+/** A replica is left at most this often, so that its refusals are reported meanwhile. */
 const leaveMs = 1_000;
 const lacksDatabase = /DB index|value is not an integer/;
 const saysNothing = /isn't writeable|Connection is closed/;
@@ -56,24 +57,24 @@ export async function openConnection(settings: BullmqSettings): Promise<Connecti
   } = settings.backend === "redis" ? onRedis(settings) : onPostgres(settings);
   if (settings.backend === "redis") leaveWithoutDatabase(base as unknown as RedisUser);
   // Callers get their errors; these events add nothing.
-  let told: { readonly error: unknown; readonly at: number } | undefined;
+  let reported: { readonly error: unknown; readonly at: number } | undefined;
   base.on("error", (error) => {
-    if (!saysNothing.test(String(error))) told = { error, at: performance.now() };
+    if (!saysNothing.test(String(error))) reported = { error, at: performance.now() };
   });
   const reasonOf = (error: unknown): unknown => {
-    const isLate = told === undefined || performance.now() - told.at > toldMs;
-    return isLate || !saysNothing.test(String(error)) ? error : told?.error;
+    const isLate = reported === undefined || performance.now() - reported.at > reportedMs;
+    return isLate || !saysNothing.test(String(error)) ? error : reported?.error;
   };
   const closeAll = async (): Promise<void> => {
     await base.close(true).catch(() => {});
   };
   try {
-    await inTime(base.waitUntilReady(), readyMs);
-    if (lacksDatabase.test(String(told?.error))) throw told?.error;
+    await untilReady(base, readyMs);
+    if (lacksDatabase.test(String(reported?.error))) throw reported?.error;
   } catch (error) {
     void closeAll();
     // A reported error says more than a timeout.
-    throw serverErrorOf(told?.error ?? error, settings.place, settings.prefix);
+    throw serverErrorOf(reported?.error ?? error, settings.place, settings.prefix);
   }
   return {
     queue: (name) =>
@@ -230,16 +231,11 @@ function workerConnection({ backend, connection }: BullmqSettings): Record<strin
     : { connectionTimeoutMillis: openMs, query_timeout: answerMs, max: 5, ...connection };
 }
 
-/** Rejects if the promise takes longer than `ms` milliseconds. */
-export async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  promise.catch(() => {});
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Rejects unless a queue or a worker is connected within `ms` milliseconds. */
+export async function untilReady(
+  one: { waitUntilReady(): Promise<unknown> },
+  ms: number,
+): Promise<void> {
+  if (await settlesWithin(systemClock, ms, one.waitUntilReady())) return;
+  throw new Error(`no answer within ${ms} ms`);
 }

@@ -8,8 +8,8 @@ const everyMs = 180_000;
 /** Warns of each risky setting of the server once, and again when it changes: a failover may lead to another server. */
 export class DurabilityWatch {
   readonly #settings: Pick<BullmqSettings, "backend" | "logger" | "place">;
-  /** The risky values that were told, by setting. */
-  readonly #told = new Map<string, string>();
+  /** The risky values that were warned of, by setting. */
+  readonly #warned = new Map<string, string>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(settings: Pick<BullmqSettings, "backend" | "logger" | "place">) {
@@ -35,12 +35,12 @@ export class DurabilityWatch {
     // Later it is the server that gave no answer.
     const known = risks.filter(({ value }) => isFirst || value !== "unknown");
     if (known.length < risks.length) return;
-    for (const setting of this.#told.keys()) {
-      if (!known.some((risk) => risk.setting === setting)) this.#told.delete(setting);
+    for (const setting of this.#warned.keys()) {
+      if (!known.some((risk) => risk.setting === setting)) this.#warned.delete(setting);
     }
     for (const { setting, value, message } of known) {
-      if (this.#told.get(setting) === value) continue;
-      this.#told.set(setting, value);
+      if (this.#warned.get(setting) === value) continue;
+      this.#warned.set(setting, value);
       logger.warn({ inbox: place, [setting]: value }, message);
     }
   }

@@ -57,11 +57,11 @@ describe("callbackUrl()", () => {
     const parameters = fc.array(fc.tuple(word, word).map((pair) => pair.join("=")));
     await fc.assert(
       fc.asyncProperty(parameters, parameters, short, async (before, after, json) => {
-        const { url, look } = callbacks([secret]);
+        const { url, verify } = callbacks([secret]);
         const { search } = new URL(await url(base, JSON.parse(json)));
         const query = [...before, search.slice(1), ...after].join("&");
         const rest = [...before, ...after].join("&");
-        const called = await look(`/prefix/hook?${query}`);
+        const called = await verify(`/prefix/hook?${query}`);
         expect(called?.url).toBe(rest === "" ? "/prefix/hook" : `/prefix/hook?${rest}`);
         expect(JSON.parse(called?.context ?? "")).toEqual(JSON.parse(json));
       }),

@@ -41,8 +41,8 @@ export interface Callbacks {
    * Rejects with a TypeError when `base` is no absolute http(s) URL, the context is nothing that JSON can hold, or the URL is too long.
    */
   url(base: string, context: unknown): Promise<string>;
-  /** Reads the path and query of a request. */
-  look(url: string): Promise<Called>;
+  /** Reads the path and query of a request, and verifies its token. */
+  verify(url: string): Promise<Called>;
 }
 
 /** Stored in place of a context where the token that is required is missing: no JSON text is empty. */
@@ -66,7 +66,7 @@ export function createCallbacks(
   return {
     url: (base, context) => signedUrl(tokens, base, context),
 
-    async look(url) {
+    async verify(url) {
       const { rest, token: text } = split(url);
       const context = text === null ? null : await tokens.verify(text);
       if (context !== null) return { url: rest, context: context || null, token: "valid" };

@@ -2,7 +2,8 @@ import { testStages } from "@reporthook/test-support/jobs";
 import { describe, expect, it } from "vitest";
 import { DoNotRetry } from "../errors.ts";
 
-const { signal } = new AbortController();
+const leaseOf = ({ signal }: AbortController) => ({ signal, isHeld: () => true });
+const lease = leaseOf(new AbortController());
 
 describe("HandleStage", () => {
   it("does not count an attempt that a shutdown cut off, in a handler or in a schema", async () => {
@@ -13,7 +14,7 @@ describe("HandleStage", () => {
       registrations.push({ names: ["*"], handler: never });
       const controller = new AbortController();
       const given = job({ stage: "handle", state: "verified", verification: "valid" });
-      const handling = handle.run(given, controller.signal);
+      const handling = handle.run(given, leaseOf(controller));
       await Promise.resolve();
       controller.abort();
       expect(await handling).toMatchObject({ to: "retry", countsAsAttempt: false });
@@ -38,13 +39,13 @@ describe("HandleStage", () => {
         for (const failure of failures) {
           registrations.push({ names: ["*"], handler: () => Promise.reject(failure) });
         }
-        const text = JSON.stringify(await handle.run(job({ ...given, attempts }), signal));
+        const text = JSON.stringify(await handle.run(job({ ...given, attempts }), lease));
         expect(text).toContain("a [api key]");
         expect(text).not.toContain("canary");
       }
     }
     const { handle, job } = testStages(() => "valid", { schemas: { "report.complete": schema } });
-    const text = JSON.stringify(await handle.run(job(given), signal));
+    const text = JSON.stringify(await handle.run(job(given), lease));
     expect(text).toContain("no [api key]");
     expect(text).not.toContain("canary");
   });
@@ -53,7 +54,7 @@ describe("HandleStage", () => {
     const { handle, job } = testStages(() => "valid");
     const keys = Array.from({ length: 30 }, (_, index) => [`${index}${"k".repeat(500)}`, 1]);
     const body = new TextEncoder().encode(JSON.stringify(Object.fromEntries(keys)));
-    const outcome = await handle.run(job({ stage: "handle", verification: "valid", body }), signal);
+    const outcome = await handle.run(job({ stage: "handle", verification: "valid", body }), lease);
     expect(outcome).toMatchObject({ to: "held", reason: { code: "no_handler" } });
     expect(JSON.stringify(outcome).length).toBeLessThan(1_000);
   });

@@ -1,34 +1,41 @@
 import { ReporthookError } from "../errors.ts";
 import type { EventOf } from "../events/events.ts";
+import { toObject } from "../events/recognize.ts";
 import type { Recognizer } from "../events/recognizer.ts";
 import { type Job, type Outcome, park, type Recognized, stopped } from "../inbox/delivery.ts";
-import type { Processor } from "../inbox/inbox.ts";
+import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
+import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
-import { accountOf, shownError, withError } from "../lib/thrown.ts";
+import { accountOf, shownError } from "../lib/thrown.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
+import { messages } from "../log-messages.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
-import { createNoHandler, type NoHandler } from "./without-handler.ts";
-
-type Needed =
-  | ("clock" | "logger" | "schemas" | "reusedSignature" | "retry")
-  | ("concurrency" | "handlerTimeoutMs" | "redact");
 
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
-
-type Work = Parameters<Processor>;
 
 /** Milliseconds of real time: shorter handling is worth waiting for. */
 const shortMs = 5;
 
 /** The options of {@link HandleStage}. */
-export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
+export interface HandleOptions
+  extends Pick<
+    ReceiverSettings,
+    | "clock"
+    | "logger"
+    | "schemas"
+    | "reusedSignature"
+    | "retry"
+    | "concurrency"
+    | "handlerTimeoutMs"
+    | "redact"
+  > {
   readonly recognizer: Recognizer;
   readonly registrations: readonly Registration[];
   readonly instrumentation?: Instrumentation | undefined;
@@ -37,21 +44,28 @@ export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
 /** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
 export class HandleStage {
   readonly #options: HandleOptions;
-  readonly #noHandler: NoHandler;
+  readonly #noHandlerRan: Logger["warn"];
   readonly #slots: Semaphore;
   #atOnce = 0;
+  #stopped = false;
   /** The average time of handling, in milliseconds. */
   #averageMs = shortMs;
 
   constructor(options: HandleOptions) {
     this.#options = options;
-    this.#noHandler = createNoHandler(options);
+    this.#noHandlerRan = oncePerMinuteEach(options.clock, options.logger.warn, "type");
     this.#slots = createSemaphore(options.concurrency.handle);
   }
 
   /** Begins the work: warns if no handler is registered. */
   begin(): void {
-    this.#noHandler.atStart();
+    const { logger, registrations } = this.#options;
+    if (registrations.length === 0) logger.warn({}, messages.noHandlers);
+  }
+
+  /** Begins no more of those that wait for a slot; running handlers continue. */
+  stop(): void {
+    this.#stopped = true;
   }
 
   /** The number of deliveries to claim at a time, beside those that {@link runAtOnce} runs. */
@@ -60,28 +74,31 @@ export class HandleStage {
   }
 
   /** Handles one delivery once a slot is free. An unexpected failure is an attempt like any other: retries must come to an end. */
-  run(...work: Work): Promise<Outcome> {
-    return this.#runInSlot(work, 0);
+  run(job: Job, lease: Lease): Promise<Outcome> {
+    return this.#runInSlot(job, lease, 0);
   }
 
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
-  runAtOnce(...work: Work): Promise<Outcome> | null {
+  runAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
     const { verify } = this.#options.concurrency;
     const waitingMax = this.#averageMs < shortMs ? verify : 0;
-    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(work, 1);
+    return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(job, lease, 1);
   }
 
-  async #runInSlot([job, signal, isLeased]: Work, atOnce: 0 | 1): Promise<Outcome> {
+  async #runInSlot(job: Job, lease: Lease, atOnce: 0 | 1): Promise<Outcome> {
+    const { signal } = lease;
     this.#atOnce += atOnce;
     const acquiring = this.#slots.acquire(job.arrivedAt, signal);
     const waits = isPromise(acquiring);
     const hasSlot: boolean = waits ? await acquiring : acquiring;
     const from = performance.now();
     try {
-      if (!hasSlot || (waits && !((await isLeased?.()) ?? true))) return stopped;
+      // After a wait, for this process may have stood still and lost the job.
+      const mayBegin = hasSlot && (!waits || (!this.#stopped && (await lease.isHeld())));
+      if (!mayBegin) return stopped;
       return await this.#attempt(job, signal);
     } catch (error) {
-      return signal.aborted ? stopped : this.#afterFailure(job, [error]);
+      return signal.aborted ? stopped : afterFailure(job, [error], this.#options);
     } finally {
       this.#atOnce -= atOnce;
       if (hasSlot) {
@@ -114,14 +131,15 @@ export class HandleStage {
     const { type } = event;
     const recognized = { type, reportId: "reportId" in event ? event.reportId : null };
     const handlers = handlersFor(this.#options.registrations, event, job.released);
-    if (handlers.length === 0) return this.#noHandler.outcomeOf(job, recognized);
+    if (handlers.length === 0) return this.#withoutHandler(job, recognized);
     const { instrumentation, clock, handlerTimeoutMs: timeoutMs } = this.#options;
     const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
     const run = () => dispatch(handlers, event, bounds);
     const running = instrumentation === undefined ? run() : instrumentation.handle(job, run);
     return running.then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
-      return signal.aborted ? stopped : this.#afterFailure(job, failures, recognized);
+      if (signal.aborted) return stopped;
+      return { ...afterFailure(job, failures, this.#options), ...recognized };
     });
   }
 
@@ -138,21 +156,24 @@ export class HandleStage {
     const isMismatch = error instanceof ReporthookError && error.code === "schema_mismatch";
     if (isMismatch) return park("dead", "schema_mismatch", text, text);
     const outcome = park("dead", "not_understood", text, accountOf(error, redact));
-    return withError(outcome, shownError(error, redact));
+    return { ...outcome, err: shownError(error, redact) };
   }
 
   #isHeldForReuse({ released, sameSignatureAs }: Job): boolean {
     return this.#options.reusedSignature === "hold" && sameSignatureAs !== null && !released;
   }
 
-  #afterFailure(
-    job: Job,
-    failures: readonly unknown[],
-    recognized: Partial<Recognized> = {},
-  ): Outcome {
-    const failure =
-      failures.length === 1 ? failures[0] : new AggregateError(failures, "Several handlers failed");
-    const outcome = { ...afterFailure(job, failures, failure, this.#options), ...recognized };
-    return withError(outcome, shownError(failure, this.#options.redact));
+  /** An unknown event is held; a test or a report is handled, and shown as `no handler ran`. */
+  #withoutHandler(job: Job, recognized: Recognized): Outcome {
+    const { type } = recognized;
+    if (type === "unknown") {
+      const keys = Object.keys(toObject(job.body) ?? {}).slice(0, 20);
+      const message =
+        `No handler for an unknown notification with the keys ${keys.join(", ").slice(0, 500)}: ` +
+        'register one for "unknown" or teach parse its shape, then release it.';
+      return { ...park("held", "no_handler", message), ...recognized };
+    }
+    this.#noHandlerRan({ id: job.id, type }, messages.noHandler);
+    return { to: "handled", ...recognized, error: "no handler ran" };
   }
 }

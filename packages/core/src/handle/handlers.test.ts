@@ -1,7 +1,14 @@
+import { setUp as receiverSetUp, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../events/events.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { type AnyHandler, dispatch, handlersFor, type Registration } from "./handlers.ts";
+import {
+  type AnyHandler,
+  dispatch,
+  handlersFor,
+  isInsideHandler,
+  type Registration,
+} from "./handlers.ts";
 
 const event: EventOf = {
   ...{ id: "1", type: "report.complete", status: "complete", reportId: "r" },
@@ -121,5 +128,64 @@ describe("dispatch", () => {
     controller.abort("closing");
     expect(await run(() => seen.push("ran"))).toEqual(["closing"]);
     expect(seen).toEqual([]);
+  });
+});
+
+type Close = () => Promise<void>;
+const nested = async (close: Close): Promise<void> => {
+  await turns(2);
+  await close();
+};
+const ways: Record<string, (close: Close) => Promise<unknown>> = {
+  "at once": (close) => close(),
+  "after a while": nested,
+  "in a function that it waits for": async (close) => {
+    await turns(1);
+    await nested(close);
+  },
+  "beside others": (close) => Promise.all([nested(close), turns(3)]),
+  "in a chain": (close) => turns(1).then(() => close()),
+};
+
+describe("close() inside a handler", () => {
+  for (const ack of ["stored", "handled"] as const) {
+    it.each(Object.entries(ways))(
+      `does not wait for the handler, ack: "${ack}", called %s`,
+      async (_way, run) => {
+        const { receiver, send, observed } = receiverSetUp({ ack });
+        let handled = false;
+        receiver.on("report", async (_event, { signal }) => {
+          await run(() => receiver.close());
+          handled = !signal.aborted;
+        });
+        expect((await send("report.complete")).status).toBe(200);
+        while (!handled) await turns(1);
+        await receiver.close();
+        expect(observed.map(([name]) => name)).toContain("handled");
+      },
+    );
+  }
+});
+
+describe("isInsideHandler()", () => {
+  it("is false for what a handler began and does not wait for, and elsewhere", async () => {
+    const { receiver, send } = receiverSetUp();
+    const seen: boolean[] = [];
+    const note = (): void => void seen.push(isInsideHandler());
+    receiver.on("report", () => {
+      note();
+      setImmediate(note);
+    });
+    await send("report.complete");
+    await receiver.idle();
+    await turns();
+    note();
+    expect(seen).toEqual([true, false, false]);
+  });
+
+  it("leaves the limit of stacks as it was", () => {
+    const before = Error.stackTraceLimit;
+    isInsideHandler();
+    expect(Error.stackTraceLimit).toBe(before);
   });
 });

@@ -110,8 +110,10 @@ export interface Parked extends Partial<Recognized> {
   readonly to: "held" | "dead";
   readonly reason: Reason;
   readonly verification?: Verification;
-  /** The error of the attempt. */
+  /** The error of the attempt, as text. */
   readonly error: string | null;
+  /** The same for the logger: no inbox stores it. */
+  readonly err?: Error;
 }
 
 /** The outcome that rejects a delivery. */
@@ -125,6 +127,8 @@ export interface Retry extends Partial<Recognized> {
   /** Milliseconds from now. */
   readonly afterMs: number;
   readonly error: string;
+  /** As in {@link Parked}. */
+  readonly err?: Error;
   /** Whether this attempt counts; one cut off by a shutdown does not. */
   readonly countsAsAttempt: boolean;
   /** Served after all others of its stage; as before when left out. */
@@ -197,11 +201,6 @@ export interface Job extends Entry {
 
 /** How long a signature is valid after its trigger, in milliseconds (document, section "Limits"). */
 export const signatureLifetimeMs = 300_000;
-
-/**
- * The maximum number of unsigned deliveries in each state: held ones, and the latest handled and dead ones. Anyone can send one.
- */
-export const maxUnsigned = 1_000;
 
 /** Whether a stage still has to run. */
 export function isWaiting(state: State): boolean {

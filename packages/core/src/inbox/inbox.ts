@@ -59,7 +59,7 @@ export interface ConsumeOptions {
    * calls it keeps the lease until handling ends, and may record verdict and result together if that is soon. An inbox that does
    * not call it records the verdict, and gives the delivery to the handle stage.
    */
-  readonly handleAtOnce?: (...job: Parameters<Processor>) => Promise<Outcome> | null;
+  readonly handleAtOnce?: (job: Job, lease: Lease) => Promise<Outcome> | null;
 }
 
 /** The work of an inbox for one stage of one receiver. */
@@ -72,14 +72,19 @@ export interface Consumer {
   readonly running: number;
 }
 
-/**
- * Processes one job; after a rejection it runs again in a second. An inbox with leases gives `isLeased`, which is checked if the
- * work had to wait before it began: a blocked process may have lost the job to another one.
- */
-export type Processor = (job: Job, signal: StopSignal, isLeased?: IsLeased) => Promise<Outcome>;
+/** Processes one job; after a rejection it runs again in a second. */
+export type Processor = (job: Job, lease: Lease) => Promise<Outcome>;
 
-/** Whether this process still holds the lease of a job. */
-export type IsLeased = () => boolean | Promise<boolean>;
+/** A worker's claim on a job, as the work on it sees it. */
+export interface Lease {
+  /** Aborted when the work is to end. */
+  readonly signal: StopSignal;
+  /**
+   * Whether this process still holds the job; always true in an inbox of one process. Asked if the work had to wait before it
+   * began: a blocked process may have lost the job to another one.
+   */
+  isHeld(): boolean | Promise<boolean>;
+}
 
 /** Number of deliveries by state. */
 export type Counts = Readonly<Record<State, number>>;

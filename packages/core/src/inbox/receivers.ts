@@ -1,6 +1,9 @@
+import { ReporthookError } from "../errors.ts";
 import { describe } from "../lib/describe.ts";
 import type { Logger } from "../lib/log.ts";
 import { isDevelopment } from "../lib/platform.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Inbox } from "./inbox.ts";
 
@@ -17,20 +20,24 @@ export interface ReservedName<Of extends Holder> {
   release(): void;
 }
 
-interface Slot<Of extends Holder> {
+interface Reservation<Of extends Holder> {
   readonly holder: Of;
   successor: Of | undefined;
 }
 
-const key = Symbol.for("reporthook.receivers");
+const namesKey = Symbol.for("reporthook.receivers");
+const countsKey = Symbol.for("reporthook.inboxes");
 const shared = globalThis as {
-  [key: symbol]: Map<unknown, Map<string, Slot<Holder>>> | undefined;
+  [namesKey]?: Map<unknown, Map<string, Reservation<Holder>>>;
+  [countsKey]?: WeakMap<Inbox, InboxReferenceCount>;
 };
-// One registry for all copies of this package in the process.
-const registry = shared[key] ?? new Map<unknown, Map<string, Slot<Holder>>>();
-shared[key] = registry;
+// One of each for all copies of this package in the process.
+const registry = shared[namesKey] ?? new Map<unknown, Map<string, Reservation<Holder>>>();
+const referenceCounts = shared[countsKey] ?? new WeakMap<Inbox, InboxReferenceCount>();
+shared[namesKey] = registry;
+shared[countsKey] = referenceCounts;
 // Not an inbox, but the process.
-const everywhere = key;
+const everywhere = namesKey;
 
 /**
  * Reserves a receiver's name until it is released: on its inbox, and in the whole process if the app chose it. In development, an
@@ -48,7 +55,7 @@ export function reserveName<Of extends Holder>(
   const scopes = isChosen ? [identity, everywhere] : [identity];
   const earlier = scopes
     .map((scope) => registry.get(scope)?.get(name))
-    .find((slot) => slot !== undefined);
+    .find((reservation) => reservation !== undefined);
   if (earlier !== undefined && !(isDevelopment() && isSameStore(earlier.holder, holder))) {
     throw new TypeError(
       `createReceiver: name ${JSON.stringify(name)} is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make(), where make() calls createReceiver and on`,
@@ -62,23 +69,23 @@ export function reserveName<Of extends Holder>(
       logger.error({ error: describe(error) }, messages.earlierNotClosed);
     });
   }
-  const slot: Slot<Of> = { holder, successor: undefined };
+  const reservation: Reservation<Of> = { holder, successor: undefined };
   for (const scope of scopes) {
-    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, slot));
+    registry.set(scope, (registry.get(scope) ?? new Map()).set(name, reservation));
   }
   return {
     get successor() {
-      return slot.successor;
+      return reservation.successor;
     },
-    release: () => forget(name, slot),
+    release: () => forget(name, reservation),
   };
 }
 
-function forget(name: string, slot: Slot<Holder>): void {
-  const { identity } = slot.holder.inbox;
+function forget(name: string, reservation: Reservation<Holder>): void {
+  const { identity } = reservation.holder.inbox;
   for (const scope of [identity, everywhere]) {
     const names = registry.get(scope);
-    if (names?.get(name) === slot) names.delete(name);
+    if (names?.get(name) === reservation) names.delete(name);
     if (names?.size === 0) registry.delete(scope);
   }
 }
@@ -87,4 +94,55 @@ function forget(name: string, slot: Slot<Holder>): void {
 function isSameStore({ inbox: one }: Holder, { inbox: other }: Holder): boolean {
   const areInMemory = [one, other].every(({ guarantees }) => guarantees.durability === "process");
   return one.identity === other.identity || areInMemory;
+}
+
+/** Milliseconds that an inbox without an answer, as when its disk hangs, may delay others. */
+export const silentMs = 2_000;
+const failed = "The inbox could not be closed:";
+
+/** Counts the receivers on an inbox in this process: closing the last one closes the inbox. */
+export class InboxReferenceCount {
+  readonly #inbox: Inbox;
+  #receivers = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(inbox: Inbox) {
+    this.#inbox = inbox;
+  }
+
+  /** Adds a receiver. */
+  acquire(): void {
+    this.#receivers++;
+  }
+
+  /**
+   * Removes a receiver. Rejects `inbox_failed` when closing the inbox fails, or takes longer than `leftMs` milliseconds, at least
+   * 2,000.
+   */
+  async release(clock: Clock, leftMs: number): Promise<void> {
+    this.#receivers--;
+    if (await settlesWithin(clock, Math.max(leftMs, silentMs), this.#closeUnlessUsed())) return;
+    throw new ReporthookError("inbox_failed", `${failed} it gives no answer`);
+  }
+
+  /** In sequence: a second close would end work that began after the first. */
+  async #closeUnlessUsed(): Promise<void> {
+    while (this.#closing !== undefined) await this.#closing.catch(() => {});
+    if (this.#receivers > 0) return;
+    this.#closing = this.#inbox.close();
+    try {
+      await this.#closing;
+    } catch (cause) {
+      throw new ReporthookError("inbox_failed", `${failed} ${describe(cause)}`, { cause });
+    } finally {
+      this.#closing = undefined;
+    }
+  }
+}
+
+/** The reference count of an inbox in this process. */
+export function referenceCountOf(inbox: Inbox): InboxReferenceCount {
+  const known = referenceCounts.get(inbox) ?? new InboxReferenceCount(inbox);
+  referenceCounts.set(inbox, known);
+  return known;
 }

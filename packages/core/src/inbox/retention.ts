@@ -33,6 +33,11 @@ export function isUnsigned({
   return verification === "unsigned" && !released;
 }
 
+/**
+ * The maximum number of unsigned deliveries in each state: held ones, and the latest handled and dead ones. Anyone can send one.
+ */
+export const maxUnsigned = 1_000;
+
 /** How long handled and parked deliveries are kept, in milliseconds. */
 export interface Retention {
   readonly handledMs: number;

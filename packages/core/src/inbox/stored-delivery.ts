@@ -1,6 +1,5 @@
 import {
   type Arrival,
-  type Attempt,
   type Entry,
   type EntryDetails,
   isWaiting,
@@ -13,8 +12,6 @@ import {
 /** A delivery as an inbox stores it. */
 export interface StoredDelivery {
   readonly id: string;
-  /** Where its store keeps more of it, or -1. */
-  readonly slot: number;
   readonly receiver: string;
   readonly receivedAt: number;
   /** Lived time, like all others but `receivedAt` and those of attempts. */
@@ -55,13 +52,11 @@ export function newStoredDelivery(
   delivery: NewDelivery,
   arrival: Arrival,
   sameSignatureAs: string | null,
-  slot = -1,
 ): StoredDelivery {
   const { id, receiver, receivedAt, arrivedAt, url, context, headers, ackMs, body } = delivery;
   // Written out, here and below: made of spreads it is the most expensive thing on a delivery's way.
   return {
     id,
-    slot,
     receiver,
     receivedAt,
     arrivedAt,
@@ -88,11 +83,6 @@ export function newStoredDelivery(
     announcedAt: null,
     history: noHistory,
   };
-}
-
-/** Reads the outcome of a stored attempt: older versions wrote `again` for `retry`. */
-export function attemptOutcome(stored: string): Attempt["outcome"] {
-  return stored === "again" ? "retry" : (stored as Attempt["outcome"]);
 }
 
 /** Projects a stored delivery to a list entry; `wallOffset` is what to add to lived time for people. */
@@ -153,4 +143,20 @@ export function jobOf(stored: StoredDelivery): Job {
 /** Makes the job of a delivery that is not stored: to be verified, unless it arrives verified. */
 export function jobAt(delivery: NewDelivery, arrival: Arrival = { to: "received" }): Job {
   return jobOf(newStoredDelivery(delivery, arrival, null));
+}
+
+/** The changes that an inbox has shown: each one after them gets a later time, so that a list can be compared with it. */
+export class ShownChanges {
+  #newest = Number.NEGATIVE_INFINITY;
+
+  /** Notes an entry, and returns it. */
+  show<T extends { readonly changedAt: Date } | null>(entry: T): T {
+    if (entry !== null) this.#newest = Math.max(this.#newest, entry.changedAt.getTime());
+    return entry;
+  }
+
+  /** The time of a change that is made at `now`. */
+  after(now: number): number {
+    return Math.max(now, this.#newest + 1);
+  }
 }

@@ -34,14 +34,14 @@ export interface Abortable extends InFlightItem {
   abort(): unknown;
 }
 
-const told = new WeakMap<StopSignal, InFlight<Abortable>>();
+const abortables = new WeakMap<StopSignal, InFlight<Abortable>>();
 
 /**
  * Tells `one` once when `signal` aborts; returns what to delete it from so that it is not. The signal has one listener for all:
  * Node warns of a leak from the eleventh on.
  */
 export function onAbort(signal: StopSignal, one: Abortable): InFlight<Abortable> {
-  const all = told.get(signal) ?? listen(signal);
+  const all = abortables.get(signal) ?? listen(signal);
   if (signal.aborted) one.abort();
   else all.add(one);
   return all;
@@ -49,7 +49,7 @@ export function onAbort(signal: StopSignal, one: Abortable): InFlight<Abortable>
 
 function listen(signal: StopSignal): InFlight<Abortable> {
   const all = new InFlight<Abortable>();
-  told.set(signal, all);
+  abortables.set(signal, all);
   signal.addEventListener("abort", () => {
     for (const one of all) if (all.delete(one)) one.abort();
   });

@@ -88,18 +88,3 @@ export function shownFields(
 ): { readonly error: string; readonly err: Error } {
   return { error: describe(thrown, redact), err: shownError(thrown, redact) };
 }
-
-// Beside the outcome and not in it: an inbox stores outcomes, and no store takes an error.
-const errors = new WeakMap<object, Error>();
-
-/** The outcome, with the error that the logger is to be given. */
-export function withError<Of extends object>(outcome: Of, error: Error): Of {
-  errors.set(outcome, error);
-  return outcome;
-}
-
-/** The error of an outcome, as a field of a log line. */
-export function errField(outcome: object): { readonly err?: Error } {
-  const err = errors.get(outcome);
-  return err === undefined ? {} : { err };
-}

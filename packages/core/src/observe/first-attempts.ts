@@ -1,4 +1,6 @@
 import { isTiedToRequests } from "../lib/platform.ts";
+import { realClock } from "../lib/time/real-timers.ts";
+import { withTimeout } from "../lib/time/timeout.ts";
 
 /** A request that waits for the first attempt to handle its delivery. */
 interface Waiter {
@@ -7,8 +9,6 @@ interface Waiter {
 }
 
 const waitMaxMs = 25_000;
-// The real timers, even if a test replaces them later.
-const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
 
 /** For `waitUntil` of serverless hosts: requests that wait for the first attempt to handle their delivery. */
 export class FirstAttempts {
@@ -21,15 +21,10 @@ export class FirstAttempts {
       end = resolve;
     });
     this.#waiters.set(id, { over, end });
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = realTimeout(resolve, waitMaxMs);
-      (timer as { unref?: () => void }).unref?.();
-    });
     // This request may run the retry of another delivery, which would end with it.
     const others = () => Promise.all([...this.#waiters.values()].map((waiter) => waiter.over));
-    await Promise.race([isTiedToRequests() ? over.then(others) : over, late]);
-    clearRealTimeout(timer);
+    const ended: Promise<unknown> = isTiedToRequests() ? over.then(others) : over;
+    await withTimeout({ clock: realClock, ms: waitMaxMs, late: "" }, () => ended).catch(() => {});
     this.settle(id);
   }
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Job, type Outcome, park, reject, retryIn } from "../inbox/delivery.ts";
-import { withError } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
 import { logAnswer, logOutcome } from "./log-lines.ts";
 
@@ -164,7 +163,7 @@ describe("logOutcome()", () => {
 
   it("hands on the error of an outcome, and one line of its text", () => {
     const err = new Error("no");
-    const outcome = withError({ ...counted, error: "Error: no\n    at handler" }, err);
+    const outcome = { ...counted, error: "Error: no\n    at handler", err };
     const [[, fields] = []] = noted(handling, outcome);
     expect(fields).toMatchObject({ error: "Error: no", err });
   });

@@ -3,7 +3,6 @@ import type { Job, Outcome, Parked, Retry } from "../inbox/delivery.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { sumOf } from "../lib/add-counts.ts";
 import type { Logger } from "../lib/log.ts";
-import { errField } from "../lib/thrown.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 
@@ -83,9 +82,9 @@ function logRetry(logger: Logger, { id, stage, attempts }: Job, outcome: Retry):
 }
 
 /** The first line of an outcome's error, and the error itself. */
-function errorFields(outcome: Parked | Retry): {
+function errorFields({ error, err }: Parked | Retry): {
   readonly error: string | null;
   readonly err?: Error;
 } {
-  return { error: outcome.error?.split("\n", 1)[0] ?? null, ...errField(outcome) };
+  return { error: error?.split("\n", 1)[0] ?? null, ...(err !== undefined && { err }) };
 }

@@ -47,8 +47,8 @@ export class InsideRequest {
     const { stages, signal: parent } = this.#parts;
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
     try {
-      return await withTimeout({ clock, ms, late: "No verdict in time", parent }, ({ signal }) =>
-        stages.verify.run(jobAt(delivery), signal),
+      return await withTimeout({ clock, ms, late: "No verdict in time", parent }, (scope) =>
+        stages.verify.run(jobAt(delivery), scope),
       );
     } catch {
       this.#late({ id: delivery.id, ms }, messages.noVerdictInTime);
@@ -66,9 +66,7 @@ export class InsideRequest {
     if (admitted.to === "held") return { refused: "missing_signature" };
     const first = this.#running.get(id);
     if (first !== undefined) return this.#inTime(id, ms, async () => copyOf(await first));
-    const handled = this.#inTime(id, ms, ({ signal }) =>
-      this.#handleWithin(delivery, admitted, signal),
-    );
+    const handled = this.#inTime(id, ms, (scope) => this.#handleWithin(delivery, admitted, scope));
     // Unsigned notifications have no copies, and no request of a Worker may wait for another one.
     if (delivery.key === null || isTiedToRequests()) return handled;
     this.#running.set(id, handled);
@@ -78,12 +76,14 @@ export class InsideRequest {
   async #handleWithin(
     delivery: NewDelivery,
     admitted: Arrival,
-    signal: StopSignal,
+    { signal }: TimeoutScope,
   ): Promise<ReceiveResult> {
     const { stages, reporter } = this.#parts;
+    // No other process knows of it.
+    const lease = { signal, isHeld: () => true };
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
-      const outcome = await stages.verify.run(job, signal);
+      const outcome = await stages.verify.run(job, lease);
       reporter.settled(job, outcome);
       const refused = refusalAfter(outcome);
       if (refused !== null) return { refused };
@@ -94,7 +94,7 @@ export class InsideRequest {
       if (outcome.to !== "verified") return { refused: "not_handled" };
       job = jobAt(delivery, outcome);
     }
-    const outcome = await stages.handle.run(job, signal);
+    const outcome = await stages.handle.run(job, lease);
     reporter.settled(job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }

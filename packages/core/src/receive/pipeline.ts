@@ -53,7 +53,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     runner.ensureStarted();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
     const called =
-      callbacks === null ? undefined : await inTime(deadline, callbacks.look(incoming.url));
+      callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
     const turnedAway = admission.refusal();
     if (turnedAway !== null) return turnedAway;
     const lacksToken = called?.context === withoutToken;

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { noBacklog as empty } from "../inbox/backlog.ts";
+import { noBacklog as empty } from "../inbox/query.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { admitUnsigned } from "./unsigned.ts";
 

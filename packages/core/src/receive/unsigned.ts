@@ -1,6 +1,7 @@
 import type { Recognition } from "../events/recognize.ts";
-import { type Arrival, maxUnsigned, park } from "../inbox/delivery.ts";
+import { type Arrival, park } from "../inbox/delivery.ts";
 import type { Backlog } from "../inbox/inbox.ts";
+import { maxUnsigned } from "../inbox/retention.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";

@@ -1,7 +1,8 @@
 import { ReporthookError } from "../errors.ts";
-import { silentMs } from "../inbox/inbox-reference-count.ts";
 import type { ReceiverInbox } from "../inbox/receiver-inbox.ts";
-import { realTimers } from "../lib/time/real-timers.ts";
+import { silentMs } from "../inbox/receivers.ts";
+import { realClock, realTimers } from "../lib/time/real-timers.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 
 /** The receiver to wait for. */
 interface Waiting {
@@ -12,32 +13,24 @@ interface Waiting {
 }
 
 const pollMs = 5;
-const timeoutMaxMs = 2_147_483_647;
-// The real timers, even if a test replaces them later: idle() must not wait for a virtual clock.
-const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
-const realNow = performance.now.bind(performance);
 
 /** For tests: resolves when a receiver has nothing to work on; rejects `not_idle` after `timeoutMs` milliseconds. */
 export async function untilIdle(receiver: Waiting, timeoutMs: number): Promise<void> {
-  const until = realNow() + timeoutMs;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silent = new Promise<string>((resolve) => {
-    const say = (): void => resolve("the inbox gives no answer");
-    timer = realTimeout(say, Math.min(timeoutMs + silentMs, timeoutMaxMs));
-  });
-  try {
+  const until = realClock.now() + timeoutMs;
+  let waiting: string | null = null;
+  const watch = async (): Promise<void> => {
     for (;;) {
-      const waiting = await Promise.race([whatWaits(receiver), silent]);
-      if (waiting === null) return;
-      if (!(realNow() < until)) {
-        const message = `Receiver ${receiver.name} is not idle after ${timeoutMs} ms: ${waiting}`;
-        throw new ReporthookError("not_idle", message);
-      }
+      waiting = await whatWaits(receiver);
+      if (waiting === null || !(realClock.now() < until)) return;
       await new Promise<void>((resolve) => realTimers.later(resolve, pollMs));
     }
-  } finally {
-    clearRealTimeout(timer);
+  };
+  if (!(await settlesWithin(realClock, timeoutMs + silentMs, watch()))) {
+    waiting = "the inbox gives no answer";
   }
+  if (waiting === null) return;
+  const message = `Receiver ${receiver.name} is not idle after ${timeoutMs} ms: ${waiting}`;
+  throw new ReporthookError("not_idle", message);
 }
 
 async function whatWaits({ inbox, started }: Waiting): Promise<string | null> {

@@ -115,15 +115,15 @@ describe("an inbox that fails at its work", () => {
 
 describe("work that has to wait for its turn", () => {
   /** Gives out more than may be handled at a time, and tells what became of each. */
-  function crowded(isLeased: () => boolean | Promise<boolean>) {
+  function crowded(isHeld: () => boolean | Promise<boolean>) {
     const ended: (readonly [stage: string, outcome: string])[] = [];
     const inbox = memoryInbox();
     const consume = inbox.consume.bind(inbox);
     inbox.consume = (stage, processor, options) =>
       consume(
         stage,
-        async (job, signal) => {
-          const outcome = await processor(job, signal, isLeased);
+        async (job, { signal }) => {
+          const outcome = await processor(job, { signal, isHeld });
           ended.push([stage, "error" in outcome ? (outcome.error ?? "") : outcome.to]);
           return outcome;
         },
@@ -137,21 +137,21 @@ describe("work that has to wait for its turn", () => {
   }
 
   it.each([
-    ["still leased", true, 2],
-    ["no longer leased", false, 1],
-  ])("begins if it is %s", async (_, isLeased, running) => {
-    let leased: boolean | Promise<boolean> = isLeased;
-    const { receiver, send, first, ended, runs } = crowded(() => leased);
+    ["still held", true, 2],
+    ["no longer held", false, 1],
+  ])("begins if it is %s", async (_, isHeld, running) => {
+    let held: boolean | Promise<boolean> = isHeld;
+    const { receiver, send, first, ended, runs } = crowded(() => held);
     for (let sent = 0; sent < 2; sent++) await send("report");
     await turnUntil(() => runs() === 1 && ended.length === 2);
     await turns();
     first.open();
     await turnUntil(() => ended.length >= 4);
     const handled = ended.filter(([stage]) => stage === "handle").map(([, outcome]) => outcome);
-    const second = isLeased ? "handled" : "stopped";
+    const second = isHeld ? "handled" : "stopped";
     expect(handled.slice(0, 2).sort()).toEqual(["handled", second].sort());
     expect(runs()).toBeGreaterThanOrEqual(running);
-    leased = Promise.resolve(true);
+    held = Promise.resolve(true);
     await receiver.idle();
     expect(runs()).toBe(2);
   });

@@ -3,8 +3,8 @@ import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Connections } from "../http/connections.ts";
 import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
-import type { Consumer, InboxNotice, IsLeased, Processor } from "../inbox/inbox.ts";
-import { silentMs } from "../inbox/inbox-reference-count.ts";
+import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
+import { silentMs } from "../inbox/receivers.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
@@ -161,6 +161,7 @@ export class Runner {
     if (!status.stopped) {
       status.stopped = true;
       stages.verify.stop();
+      stages.handle.stop();
       this.#settings.clock.clearTimeout(this.#retryTimer);
       const ending = this.#consumers.map((consumer) => consumer.stop().catch(reporter.unexpected));
       this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);
@@ -196,13 +197,11 @@ export class Runner {
   #consume(stage: Stage): Consumer {
     const { bind, clock, concurrency, inbox, name } = this.#settings;
     const { firstAttempts, pruner, reporter, stages } = this.#parts;
-    const verify: Processor = (job, signal) => stages.verify.run(job, signal);
-    const handle: Processor = (job, signal, isLeased) =>
-      stages.handle.run(job, signal, () => this.#mayBegin(isLeased));
-    const handleAtOnce: typeof stages.handle.runAtOnce = (job, signal, isLeased) =>
-      stages.handle.runAtOnce(job, signal, () => this.#mayBegin(isLeased));
+    const processor: Processor = (job, lease) => stages[stage].run(job, lease);
+    const handleAtOnce: typeof stages.handle.runAtOnce = (job, lease) =>
+      stages.handle.runAtOnce(job, lease);
     // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
+    return inbox.consume(stage, bind(processor), {
       receiver: name,
       get concurrency() {
         return stage === "verify" ? concurrency.verify : stages.handle.concurrency;
@@ -236,11 +235,6 @@ export class Runner {
     const { redact } = this.#settings;
     this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
   };
-
-  /** Whether a delivery that waited for a slot may be handled: this process may have stood still and lost its lease. */
-  #mayBegin(isLeased?: IsLeased): boolean | Promise<boolean> {
-    return !this.#parts.status.stopped && (isLeased?.() ?? true);
-  }
 
   #letProcessEnd(): void {
     clearInterval(this.#keepAlive as number);

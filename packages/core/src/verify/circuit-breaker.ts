@@ -1,5 +1,4 @@
-import type { Clock } from "../lib/time/clock.ts";
-import { jitter } from "./backoff.ts";
+import { type Clock, jitter } from "../lib/time/clock.ts";
 
 /** Why a breaker is open: the service refuses the API key, or does not answer. */
 export type Outage = "unauthorized" | "unavailable";

@@ -15,7 +15,7 @@ export interface RetryState {
 /** Why there is no verdict; `not asked`: the circuit breaker was open. */
 export type NoVerdict = WithoutVerdict | "not asked";
 
-/** The known state of the service. */
+/** The state of the service, as far as this process knows it. */
 export interface ServiceState {
   /** Lived time, and since when this process has seen it pass. */
   readonly now: number;
@@ -28,21 +28,9 @@ export interface ServiceState {
 
 const promptMs = 60_000;
 
-/** The format in the inbox. Its names stay: another version of this package may share the inbox. */
-interface Written extends Pick<RetryState, "outage" | "refusedAt"> {
-  readonly odd?: number | undefined;
-}
-
 /** Reads the state of a delivery; empty at first. */
 export function retryStateOf({ retryState }: Pick<Job, "retryState">): RetryState {
-  if (retryState === null) return {};
-  const { odd, ...rest } = JSON.parse(retryState) as Written;
-  return { ...rest, ...(odd !== undefined && { badRequests: odd }) };
-}
-
-/** Writes the state of a delivery, as {@link retryStateOf} reads it. */
-export function retryStateText({ badRequests, ...rest }: RetryState): string {
-  return JSON.stringify({ ...rest, odd: badRequests } satisfies Written);
+  return retryState === null ? {} : (JSON.parse(retryState) as RetryState);
 }
 
 /** Computes the state after a call without a verdict, or without a call. */

@@ -4,7 +4,7 @@ import { ServiceError } from "../errors.ts";
 import type { Job } from "../inbox/delivery.ts";
 import { messages } from "../log-messages.ts";
 
-const { signal } = new AbortController();
+const lease = new AbortController();
 const fail = (status: number) => () => {
   const code = status === 401 ? "service_refused" : "service_failed";
   throw new ServiceError(code, `POST … ${status}`, { serviceStatus: status, retryable: true });
@@ -13,7 +13,7 @@ const fail = (status: number) => () => {
 describe("VerifyStage", () => {
   it("advances with what was recognised when the verdict is valid", async () => {
     const { verify, job, status } = testStages(() => "valid");
-    expect(await verify.run(job(), signal)).toEqual({
+    expect(await verify.run(job(), lease)).toEqual({
       ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
     });
     expect(status.service).toBe("ok");
@@ -27,46 +27,46 @@ describe("VerifyStage", () => {
     const warn = vi.fn();
     const logger = { warn, error: vi.fn() };
     const { verify, job, status, clock } = testStages(() => answer(), { logger });
-    await verify.run(job(), signal);
+    await verify.run(job(), lease);
     expect(status.service).toBe(service);
     await clock.advance(60_000);
     answer = () => "valid";
     warn.mockClear();
-    for (let times = 0; times < 2; times++) await verify.run(job(), signal);
+    for (let times = 0; times < 2; times++) await verify.run(job(), lease);
     expect(warn.mock.calls).toEqual([[{ count: 1 }, messages.verdictsAgain]]);
   });
 
   it("runs an expired one only when it was released, or asked about promptly in an outage", async () => {
     const hold = testStages(() => "expired");
-    expect(await hold.verify.run(hold.job(), signal)).toMatchObject({ to: "held" });
-    expect(await hold.verify.run(hold.job({ released: true }), signal)).toMatchObject({
+    expect(await hold.verify.run(hold.job(), lease)).toMatchObject({ to: "held" });
+    expect(await hold.verify.run(hold.job({ released: true }), lease)).toMatchObject({
       ...{ to: "verified", verification: "expired" },
     });
     const retryState = JSON.stringify({ outage: true });
-    expect(await hold.verify.run(hold.job({ retryState }), signal)).toMatchObject({ to: "held" });
+    expect(await hold.verify.run(hold.job({ retryState }), lease)).toMatchObject({ to: "held" });
     const handle = testStages(() => "expired", { expired: "handle-after-outage" });
-    expect(await handle.verify.run(handle.job({ retryState }), signal)).toMatchObject({
+    expect(await handle.verify.run(handle.job({ retryState }), lease)).toMatchObject({
       to: "verified",
     });
-    expect(await handle.verify.run(handle.job(), signal)).toMatchObject({ to: "held" });
+    expect(await handle.verify.run(handle.job(), lease)).toMatchObject({ to: "held" });
   });
 
   it("remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
     let status = 400;
     const { verify, job, clock } = testStages(() => fail(status)());
-    const memoAfter = async (given: Partial<Job>): Promise<unknown> => {
-      const outcome = await verify.run(job(given), signal);
+    const stateAfter = async (given: Partial<Job>): Promise<unknown> => {
+      const outcome = await verify.run(job(given), lease);
       return JSON.parse((outcome.to === "retry" && outcome.retryState) || "null");
     };
-    expect(await memoAfter({})).toEqual({ outage: false, odd: 1 });
+    expect(await stateAfter({})).toEqual({ outage: false, badRequests: 1 });
     status = 500;
-    const retryState = '{"outage":false,"odd":1}';
-    expect(await memoAfter({ retryState, attempts: 1 })).toEqual({ outage: true, odd: 1 });
+    const retryState = '{"outage":false,"badRequests":1}';
+    expect(await stateAfter({ retryState, attempts: 1 })).toEqual({ outage: true, badRequests: 1 });
     const late = { arrivedAt: clock.now() - 61_000 };
-    expect(await memoAfter({ retryState, ...late })).toEqual({ outage: false, odd: 1 });
-    expect(await memoAfter({ retryState: '{"outage":true}', ...late })).toEqual({
+    expect(await stateAfter({ retryState, ...late })).toEqual({ outage: false, badRequests: 1 });
+    expect(await stateAfter({ retryState: '{"outage":true}', ...late })).toEqual({
       outage: true,
-      odd: 0,
+      badRequests: 0,
     });
   });
 
@@ -75,7 +75,7 @@ describe("VerifyStage", () => {
     const arrivedAt = clock.now();
     const after = (age: number): Promise<unknown> => {
       clock.advance(arrivedAt + age - clock.now());
-      return verify.run(job({ arrivedAt, attempts: 40 }), signal);
+      return verify.run(job({ arrivedAt, attempts: 40 }), lease);
     };
     expect(await after(3_590_000)).toMatchObject({
       to: "retry",
@@ -88,7 +88,7 @@ describe("VerifyStage", () => {
     let answer: () => unknown = fail(500);
     const { verify, job } = testStages(() => answer());
     const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {
-      const outcome = await verify.run(job(given), signal);
+      const outcome = await verify.run(job(given), lease);
       return outcome.to === "retry" && outcome.lowPriority;
     };
     expect(await givesWay()).toBeUndefined();
@@ -96,7 +96,7 @@ describe("VerifyStage", () => {
     answer = fail(422);
     expect(await givesWay()).toBe(true);
     answer = () => "valid";
-    await verify.run(job(), signal);
+    await verify.run(job(), lease);
     answer = fail(500);
     expect(await givesWay()).toBe(true);
   });
@@ -109,7 +109,7 @@ describe("VerifyStage", () => {
       },
       { logger },
     );
-    const outcome = await verify.run(job({ signature: "signature-1" }), signal);
+    const outcome = await verify.run(job({ signature: "signature-1" }), lease);
     const text = JSON.stringify([outcome, logger.warn.mock.calls]);
     expect(text).toContain("asked with [api key] about [signature]");
     expect(text).not.toMatch(/canary|signature-1/);
@@ -117,21 +117,21 @@ describe("VerifyStage", () => {
 
   it("does not count what a shutdown or a refused key cut off", async () => {
     const refused = testStages(fail(401));
-    expect(await refused.verify.run(refused.job(), signal)).toMatchObject({
+    expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },
     });
     expect(refused.status.service).toBe("refused");
-    expect(await refused.verify.run(refused.job(), signal)).toMatchObject({
+    expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },
     });
     const stopped = testStages(() => "valid");
     stopped.verify.stop();
-    expect(await stopped.verify.run(stopped.job(), signal)).toMatchObject({
+    expect(await stopped.verify.run(stopped.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },
     });
     const cut = testStages(() => new Promise(() => {}));
     const controller = new AbortController();
-    const cutting = cut.verify.run(cut.job(), controller.signal);
+    const cutting = cut.verify.run(cut.job(), controller);
     controller.abort();
     expect(await cutting).toMatchObject({ to: "retry", countsAsAttempt: false });
     expect(cut.status.service).toBe("unknown");

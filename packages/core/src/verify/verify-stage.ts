@@ -13,6 +13,7 @@ import {
   stopped,
 } from "../inbox/delivery.ts";
 import type { Status } from "../inbox/health.ts";
+import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
@@ -76,7 +77,7 @@ export class VerifyStage {
   }
 
   /** Verifies one delivery; postpones it while the service refuses the key or is unavailable. */
-  async run(job: Job, signal: StopSignal): Promise<Outcome> {
+  async run(job: Job, { signal }: Pick<Lease, "signal">): Promise<Outcome> {
     for (;;) {
       const permit = signal.aborted ? null : this.#breaker.permit();
       if (permit === null) return this.#notAsked(job, signal);
@@ -179,8 +180,8 @@ export class VerifyStage {
       // The key first: a signature may be a part of what shows it.
       redactSecrets(this.#options.redact(line), { signature: job.signature ?? "" }),
     );
-    const call = { why, retryAfterMs, ...this.#known(job, why) };
-    if (why === "unauthorized" && isKeySuspect(call.state, call.service)) {
+    const call = this.#unanswered(job, why, error, retryAfterMs);
+    if (why === "unauthorized" && isKeySuspect(call)) {
       this.#options.status.service = "refused";
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);
@@ -188,7 +189,7 @@ export class VerifyStage {
     }
     if (why === "unavailable") this.#options.status.service = "unreachable";
     this.#lines.unanswered({ id: job.id, error }, messages.noVerdict);
-    return withoutVerdict(job, { ...call, error });
+    return withoutVerdict(job, call);
   }
 
   #notAsked(job: Job, signal: StopSignal): Outcome {
@@ -198,15 +199,15 @@ export class VerifyStage {
     const why = isKey ? `${keyRefused}: not asked` : "Not asked: the service does not answer";
     // The error of its last call says more.
     const error = job.lastError ?? why;
-    const known = this.#known(job, "not asked");
-    return withoutVerdict(job, { why: "not asked", error, retryAfterMs: 0, ...known });
+    return withoutVerdict(job, this.#unanswered(job, "not asked", error, 0));
   }
 
-  #known(job: Job, why: NoVerdict): Pick<Unanswered, "state" | "service" | "openMs"> {
+  #unanswered(job: Job, why: NoVerdict, error: string, retryAfterMs: number): Unanswered {
     const { open, openMs } = this.#breaker;
     const { clock } = this.#options;
-    const [now, judgedAt] = [clock.now(), this.#judgedAt];
-    const service = { now, knownSince: clock.knownSince, open, judgedAt };
-    return { state: nextRetryState(job, why, service), service, openMs };
+    const { knownSince } = clock;
+    const service = { now: clock.now(), knownSince, open, judgedAt: this.#judgedAt };
+    const state = nextRetryState(job, why, service);
+    return { why, error, retryAfterMs, state, service, openMs };
   }
 }

@@ -4,6 +4,7 @@ import type { Job } from "../inbox/delivery.ts";
 import { isKeySuspect, type Unanswered, withoutVerdict } from "./without-verdict.ts";
 
 const now = 100_000_000;
+const minute = 60_000;
 const never = Number.NEGATIVE_INFINITY;
 const { job: newJob } = testStages(() => "valid");
 
@@ -121,6 +122,37 @@ describe("withoutVerdict() asks again", () => {
     expect(outcomeOf(given)).toMatchObject({ to: "retry", afterMs });
   });
 
+  it.each([
+    [1, 0, 1_000],
+    [2, 1_000, 2_000],
+    [4, 7_000, 8_000],
+    [5, 15_000, 10_000],
+    [40, 5 * minute - 1, 10_000],
+    [41, 5 * minute, 10_000],
+    [42, 7 * minute, 2 * minute],
+    [60, 50 * minute, 5 * minute],
+  ])(
+    "after call %d, at the age of %d ms, within %d ms, less up to a quarter",
+    (call, age, most) => {
+      const given = { age, job: { attempts: call - 1 } };
+      expect(outcomeOf(given)).toMatchObject({ afterMs: most });
+      vi.spyOn(Math, "random").mockReturnValue(1);
+      expect(outcomeOf(given)).toMatchObject({ afterMs: most * 0.75 });
+    },
+  );
+
+  it.each([
+    [1, 0, 30_000, 30_000],
+    [1, 0, 3_600_000, minute],
+    [9, 50 * minute, 3_600_000, 5 * minute],
+  ])(
+    "after call %d, at the age of %d ms, when asked for %d ms in %d ms",
+    (call, age, asked, ms) => {
+      const given = { age, job: { attempts: call - 1 }, call: { retryAfterMs: asked } };
+      expect(outcomeOf(given)).toMatchObject({ afterMs: ms });
+    },
+  );
+
   it.each<[string, Given, boolean]>([
     ["a call without an answer", {}, true],
     ["a refusal of this signature", { call: refused(1), service: { judgedAt: now } }, true],
@@ -146,7 +178,7 @@ describe("withoutVerdict() asks again", () => {
   });
 
   it("and keeps its state", () => {
-    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"odd":1}' });
+    expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"badRequests":1}' });
   });
 });
 
@@ -158,6 +190,6 @@ describe("isKeySuspect()", () => {
     [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
     [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
   ] as const)("of %o with %o is %s", (state, service, suspect) => {
-    expect(isKeySuspect(state, { now, knownSince: 0, ...service })).toBe(suspect);
+    expect(isKeySuspect({ state, service: { now, knownSince: 0, ...service } })).toBe(suspect);
   });
 });

@@ -1,10 +1,9 @@
 import { type Job, type Outcome, park, retryIn, signatureLifetimeMs } from "../inbox/delivery.ts";
-import { authorizeBackoffMs } from "./backoff.ts";
+import { jitter } from "../lib/time/clock.ts";
 import {
   isJudgedSince,
   type NoVerdict,
   type RetryState,
-  retryStateText,
   type ServiceState,
 } from "./retry-state.ts";
 
@@ -45,18 +44,16 @@ export function withoutVerdict(job: Job, call: Unanswered): Outcome {
   }
   return retryIn(delayMs(job, call, paused), error, {
     countsAsAttempt: countsAsAttempt(job, call),
-    retryState: retryStateText(call.state),
+    retryState: JSON.stringify(call.state),
     // A deprioritized delivery stays deprioritized.
     ...(givesWay(job, call) && { lowPriority: true }),
   });
 }
 
 /** Whether the key is to blame for a refusal: until another signature is judged, it is. */
-export function isKeySuspect(
-  { badRequests }: RetryState,
-  { open, judgedAt }: ServiceState,
-): boolean {
-  return open === "unauthorized" || (judgedAt === Number.NEGATIVE_INFINITY && badRequests === 1);
+export function isKeySuspect({ state, service }: Pick<Unanswered, "state" | "service">): boolean {
+  const isFirst = service.judgedAt === Number.NEGATIVE_INFINITY && state.badRequests === 1;
+  return service.open === "unauthorized" || isFirst;
 }
 
 function isItsOwnFault({ why, state, service }: Unanswered): boolean {
@@ -65,9 +62,9 @@ function isItsOwnFault({ why, state, service }: Unanswered): boolean {
 }
 
 /** Whether verification pauses for the key, and no signature was judged since this one came: it had no chance yet. */
-function isPaused(job: Job, { why, state, service }: Unanswered): boolean {
-  const isKey =
-    service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(state, service));
+function isPaused(job: Job, call: Unanswered): boolean {
+  const { why, service } = call;
+  const isKey = service.open === "unauthorized" || (why === "unauthorized" && isKeySuspect(call));
   return isKey && service.judgedAt < job.arrivedAt;
 }
 
@@ -79,13 +76,25 @@ function delayMs(job: Job, call: Unanswered, paused: boolean): number {
   const { why, retryAfterMs, service } = call;
   const age = ageOf(job, service);
   const isAsked = why !== "not asked" || age >= signatureLifetimeMs;
-  const ownMs = isAsked ? authorizeBackoffMs(job.attempts + 1, age, retryAfterMs) : 0;
+  const ownMs = isAsked ? backoffMs(job.attempts + 1, age, retryAfterMs) : 0;
   // Such refusals and pauses are not counted until they concern this signature: use the age instead.
   const isForKey =
     why === "unauthorized" || (why === "not asked" && service.open === "unauthorized");
   const uncountedMs = isForKey ? Math.min(age, uncountedPauseMaxMs) : 0;
   const delay = Math.max(ownMs, uncountedMs, call.openMs);
   return job.released || paused ? delay : Math.min(delay, giveUpMs - age);
+}
+
+/**
+ * Milliseconds until the next call, after `attempts` calls for a delivery that is `age` milliseconds old: 1 s doubling to 10 s while
+ * its signature may be valid, then to 5 minutes.
+ */
+function backoffMs(attempts: number, age: number, retryAfterMs: number): number {
+  const young = age < signatureLifetimeMs;
+  const delay = young
+    ? Math.min(1_000 * 2 ** (attempts - 1), 10_000)
+    : Math.min(Math.max(age - signatureLifetimeMs, 10_000), 300_000);
+  return Math.max(jitter(delay), Math.min(retryAfterMs, young ? 60_000 : 300_000));
 }
 
 function countsAsAttempt(job: Job, { why, state, service }: Unanswered): boolean {

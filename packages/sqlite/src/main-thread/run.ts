@@ -1,4 +1,12 @@
-import type { ConsumeOptions, Job, Outcome, Processor, Stage, StopSignal } from "@reporthook/core";
+import type {
+  ConsumeOptions,
+  Job,
+  Lease,
+  Outcome,
+  Processor,
+  Stage,
+  StopSignal,
+} from "@reporthook/core";
 import {
   applyOutcome,
   describe,
@@ -38,11 +46,11 @@ interface Settled {
  * The work on one leased delivery, until its outcome is recorded. For a delivery that is handled right after its verdict, verdict
  * and result are recorded together, unless {@link recordVerdict} is called before.
  */
-export class Run implements InFlightItem {
+export class Run implements InFlightItem, Lease {
   place = -1;
+  readonly signal: StopSignal;
   readonly #host: RunHost;
   readonly #leased: Leased;
-  readonly #signal: StopSignal;
   readonly #began = performance.now();
   #leasedFor: Stage;
   #kindBefore: number;
@@ -55,7 +63,7 @@ export class Run implements InFlightItem {
   constructor(host: RunHost, leased: Leased) {
     this.#host = host;
     this.#leased = leased;
-    this.#signal = host.signal;
+    this.signal = host.signal;
     this.#leasedFor = leased.stored.stage;
     this.#kindBefore = kindOf(leased.stored);
     this.#startedAt = this.#now();
@@ -108,12 +116,12 @@ export class Run implements InFlightItem {
 
   /** Runs the stage if the lease is still held: while this process was blocked, another one may have taken it. */
   async #work(job: Job): Promise<Outcome> {
-    const isLeased = this.#isLeased();
-    if (!(isLeased === true || (await isLeased)) || this.#signal.aborted) return stopped;
-    return this.#host.processor(job, this.#signal, () => this.#isLeased());
+    const isHeld = this.isHeld();
+    if (!(isHeld === true || (await isHeld)) || this.signal.aborted) return stopped;
+    return this.#host.processor(job, this);
   }
 
-  #isLeased(): boolean | Promise<boolean> {
+  isHeld(): boolean | Promise<boolean> {
     // Where it can't be asked, the thread has ended, and with it the lease.
     try {
       const isHeld = this.#host.source.holdsLeases();
@@ -126,11 +134,11 @@ export class Run implements InFlightItem {
   #handleAtOnce(verdict: Settled): boolean {
     const { options, stopped } = this.#host;
     // If the lease is uncertain, the verdict is recorded or refused first; also if work on it may have ended a process.
-    const isSure = this.#leased.isFirstStart && this.#isLeased() === true && !this.#signal.aborted;
+    const isSure = this.#leased.isFirstStart && this.isHeld() === true && !this.signal.aborted;
     if (stopped || !isSure || options.handleAtOnce === undefined) return false;
     const job = jobOf(this.#leased.stored);
     const startedAt = this.#now();
-    const handling = options.handleAtOnce(job, this.#signal, () => this.#isLeased());
+    const handling = options.handleAtOnce(job, this);
     if (handling === null) return false;
     this.#verdict = verdict;
     this.#startedAt = startedAt;
@@ -158,7 +166,7 @@ export class Run implements InFlightItem {
     const endEarly = (): void => end(stopped);
     this.#endEarly = endEarly;
     work.then(end, (error: unknown) => {
-      if (!this.#signal.aborted) this.#host.failed(error);
+      if (!this.signal.aborted) this.#host.failed(error);
       end(retryIn(1_000, describe(error), { countsAsAttempt: true }));
     });
   }

@@ -9,7 +9,6 @@ import type {
   Verification,
 } from "@reporthook/core";
 import {
-  attemptOutcome,
   isAttempt,
   isUnsigned,
   type StoredDelivery,
@@ -99,7 +98,13 @@ export const retentionClass = {
   announced: 6,
 } as const;
 
-type StoredAttempt = [Attempt["stage"], at: number, ms: number, outcome: string, Attempt["error"]];
+type StoredAttempt = [
+  Attempt["stage"],
+  at: number,
+  ms: number,
+  outcome: Attempt["outcome"],
+  Attempt["error"],
+];
 type StoredAct = [ActRecord["act"], at: number, ActRecord["by"]];
 
 function historyText(history: StoredHistory): string | null {
@@ -138,7 +143,6 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
   // Written out, in the order of newStoredDelivery: objects of one shape cost a tenth.
   return {
     id,
-    slot: Number(row["seq"]),
     receiver,
     receivedAt: timeOf(id),
     arrivedAt: Number(row["arrived_at"]),
@@ -182,7 +186,7 @@ function historyOf(json: string | null): StoredHistory {
       return { at: new Date(at), act, by };
     }
     const [stage, at, ms, outcome, error] = item as StoredAttempt;
-    return { stage, at: new Date(at), ms, outcome: attemptOutcome(outcome), error };
+    return { stage, at: new Date(at), ms, outcome, error };
   });
 }
 

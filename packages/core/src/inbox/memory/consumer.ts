@@ -4,7 +4,7 @@ import { InFlight, type InFlightItem } from "../../lib/in-flight.ts";
 import { setUnrefTimeout } from "../../lib/time/clock.ts";
 import { realTimers } from "../../lib/time/real-timers.ts";
 import { stopped as cutOff, type Job, type Outcome, retryIn } from "../delivery.ts";
-import type { ConsumeOptions, Consumer, Processor } from "../inbox.ts";
+import type { ConsumeOptions, Consumer, Lease, Processor } from "../inbox.ts";
 import { jobOf, type StoredDelivery } from "../stored-delivery.ts";
 import { applyOutcome } from "../transitions.ts";
 import type { MemoryQueue } from "./queue.ts";
@@ -37,6 +37,8 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   readonly #options: ConsumeOptions;
   readonly #concurrency: number;
   readonly #controller = new StopController();
+  /** Of every job: no other process can take one. */
+  readonly #lease: Lease = { signal: this.#controller.signal, isHeld: () => true };
   readonly #running = new InFlight<Run<T>>();
   readonly #whenEnded: (() => void)[] = [];
   #stopped = false;
@@ -126,11 +128,10 @@ export class MemoryConsumer<T extends StoredDelivery> implements Consumer {
   }
 
   async #attempt(job: Job): Promise<Outcome> {
-    const { signal } = this.#controller;
     try {
-      return await this.#processor(job, signal);
+      return await this.#processor(job, this.#lease);
     } catch (error) {
-      if (!signal.aborted) this.#options.onError(error);
+      if (!this.#lease.signal.aborted) this.#options.onError(error);
       return retryIn(1_000, describe(error), { countsAsAttempt: true });
     }
   }

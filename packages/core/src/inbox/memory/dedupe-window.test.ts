@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
+import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
 
 const dayMs = 86_400_000;
 
@@ -17,44 +17,44 @@ function keyOf(signature: number, content: number): string {
 }
 
 describe("DedupeWindow", () => {
-  it("look() knows a key for 24 hours", () => {
+  it("find() knows a key for 24 hours", () => {
     const window = new MemoryDedupeWindow();
-    expect(window.look(keyOf(1, 1), 1_000)).toEqual({});
+    expect(window.find(keyOf(1, 1), 1_000)).toEqual({});
     window.add(keyOf(1, 1), "a", 1_000);
-    expect(window.look(keyOf(1, 1), 1_000 + dayMs - 1)).toEqual({ duplicateOf: "a" });
-    expect(window.look(keyOf(1, 1), 1_000 + dayMs)).toEqual({});
+    expect(window.find(keyOf(1, 1), 1_000 + dayMs - 1)).toEqual({ duplicateOf: "a" });
+    expect(window.find(keyOf(1, 1), 1_000 + dayMs)).toEqual({});
     window.prune(1_000 + dayMs);
     expect(window.size).toBe(0);
   });
 
-  it("look() knows none that is over, although one before it came when the clock was ahead", () => {
+  it("find() knows none that is over, although one before it came when the clock was ahead", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
-    expect(window.look(keyOf(2, 1), dayMs)).toEqual({});
-    expect(window.look(keyOf(2, 2), dayMs)).toEqual({});
-    expect(window.look(keyOf(1, 1), dayMs)).toEqual({ duplicateOf: "ahead" });
+    expect(window.find(keyOf(2, 1), dayMs)).toEqual({});
+    expect(window.find(keyOf(2, 2), dayMs)).toEqual({});
+    expect(window.find(keyOf(1, 1), dayMs)).toEqual({ duplicateOf: "ahead" });
   });
 
-  it("look() still knows a reused signature when the last that had it is forgotten", () => {
+  it("find() still knows a reused signature when the last that had it is forgotten", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "a", 0);
     const second = window.add(keyOf(1, 2), "b", 0);
     window.forget(second);
     window.forget(second);
-    expect(window.look(keyOf(1, 3), 0)).toEqual({ sameSignatureAs: "a" });
-    expect(window.look(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "a" });
+    expect(window.find(keyOf(1, 3), 0)).toEqual({ sameSignatureAs: "a" });
+    expect(window.find(keyOf(1, 2), 0)).toEqual({ sameSignatureAs: "a" });
     expect(window.size).toBe(1);
   });
 
-  it("look() still knows a reused signature when the first that had it is forgotten", () => {
+  it("find() still knows a reused signature when the first that had it is forgotten", () => {
     const window = new MemoryDedupeWindow();
     const first = window.add(keyOf(1, 1), "a", 0);
     const second = window.add(keyOf(1, 2), "b", 0);
     window.forget(first);
-    expect(window.look(keyOf(1, 3), 0)).toEqual({ sameSignatureAs: "b" });
+    expect(window.find(keyOf(1, 3), 0)).toEqual({ sameSignatureAs: "b" });
     window.forget(second);
-    expect(window.look(keyOf(1, 3), 0)).toEqual({});
+    expect(window.find(keyOf(1, 3), 0)).toEqual({});
   });
 
   it("forget() leaves a key that came again", () => {
@@ -64,21 +64,21 @@ describe("DedupeWindow", () => {
     window.add(keyOf(1, 1), "b", 0);
     window.forget(first);
     window.forget(undefined);
-    expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "b" });
+    expect(window.find(keyOf(1, 1), 0)).toEqual({ duplicateOf: "b" });
   });
 
   it("add() puts a key that is over, and not dropped yet, behind those that came before it again", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
-    expect(window.look(keyOf(2, 1), dayMs + 1)).toEqual({});
+    expect(window.find(keyOf(2, 1), dayMs + 1)).toEqual({});
     window.add(keyOf(2, 1), "b", dayMs + 1);
     window.prune(2 * dayMs);
     expect(window.size).toBe(1);
-    expect(window.look(keyOf(2, 2), 2 * dayMs)).toEqual({ sameSignatureAs: "b" });
+    expect(window.find(keyOf(2, 2), 2 * dayMs)).toEqual({ sameSignatureAs: "b" });
   });
 
-  it("look() agrees with a naive model, whatever is added, forgotten and pruned", () => {
+  it("find() agrees with a naive model, whatever is added, forgotten and pruned", () => {
     const few = fc.integer({ min: 0, max: 2 });
     const step = fc.record({
       kind: fc.constantFrom("add", "add", "add", "forget", "prune", "many"),
@@ -86,7 +86,7 @@ describe("DedupeWindow", () => {
       content: few,
       laterMs: fc.constantFrom(0, 1, dayMs / 3, dayMs),
     });
-    type One = { known: KnownKey; at: number; signature: number; content: number };
+    type One = { known: DedupeKey; at: number; signature: number; content: number };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const window = new MemoryDedupeWindow();
@@ -102,7 +102,7 @@ describe("DedupeWindow", () => {
           model = model.filter(({ at }) => now - at < dayMs);
           const siblings = model.filter((one) => one.signature === signature);
           const same = siblings.find((one) => one.content === content);
-          const known = window.look(keyOf(signature, content), now);
+          const known = window.find(keyOf(signature, content), now);
           expect(known.duplicateOf).toBe(same?.known.id);
           expect(known.sameSignatureAs).toBe(
             same === undefined ? siblings[0]?.known.id : undefined,
@@ -133,12 +133,12 @@ describe("DedupeWindow", () => {
   it("add() drops the oldest beyond 200,000 keys", () => {
     const window = new MemoryDedupeWindow();
     for (let count = 0; count < 200_000; count++) window.add(keyOf(count, 0), `${count}`, 0);
-    expect(window.look(keyOf(0, 0), 0)).toEqual({ duplicateOf: "0" });
+    expect(window.find(keyOf(0, 0), 0)).toEqual({ duplicateOf: "0" });
     window.add(keyOf(200_000, 0), "200000", 0);
     expect(window.size).toBe(198_001);
-    expect(window.look(keyOf(1_999, 0), 0)).toEqual({});
-    expect(window.look(keyOf(2_000, 0), 0)).toEqual({ duplicateOf: "2000" });
-    expect(window.look(keyOf(200_000, 0), 0)).toEqual({ duplicateOf: "200000" });
+    expect(window.find(keyOf(1_999, 0), 0)).toEqual({});
+    expect(window.find(keyOf(2_000, 0), 0)).toEqual({ duplicateOf: "2000" });
+    expect(window.find(keyOf(200_000, 0), 0)).toEqual({ duplicateOf: "200000" });
   });
 
   it("add() keeps a key whatever number of others comes and is forgotten", () => {
@@ -147,17 +147,17 @@ describe("DedupeWindow", () => {
     for (let count = 0; count < 300_000; count++) {
       window.forget(window.add(keyOf(2, count), `${count}`, 0));
     }
-    expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "genuine" });
+    expect(window.find(keyOf(1, 1), 0)).toEqual({ duplicateOf: "genuine" });
   });
 
-  it("look() compares every byte", () => {
+  it("find() compares every byte", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "a", 0);
     for (let at = 0; at < 24; at++) {
       const other = bytesOf(1, 1);
       other[at] = 9;
       const known = at < 12 ? {} : { sameSignatureAs: "a" };
-      expect(window.look(keyText(other), 0)).toEqual(known);
+      expect(window.find(keyText(other), 0)).toEqual(known);
     }
   });
 });

@@ -6,7 +6,7 @@ const droppedAtOnce = 2_000;
 const signatureBytes = 12;
 
 /** A key in the window, and the delivery that came with it. */
-export interface KnownKey {
+export interface DedupeKey {
   readonly key: string;
   readonly id: string;
   readonly at: number;
@@ -15,16 +15,16 @@ export interface KnownKey {
 /** The keys of the last 24 hours, at most the last 200,000: tells duplicates, and signatures that come again. */
 export class MemoryDedupeWindow {
   // In the order of arrival, so that the oldest are dropped first.
-  readonly #keys = new Map<string, KnownKey>();
+  readonly #keys = new Map<string, DedupeKey>();
   // Nearly every signature has one key: a set for each would cost more than the rest of storing.
-  readonly #signatures = new Map<string, KnownKey | Set<KnownKey>>();
+  readonly #signatures = new Map<string, DedupeKey | Set<DedupeKey>>();
 
   get size(): number {
     return this.#keys.size;
   }
 
   /** Finds the delivery with the same key, or the first one with the same signature, which is the key's first half. */
-  look(key: string | null, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
+  find(key: string | null, now: number): { duplicateOf?: string; sameSignatureAs?: string } {
     if (key === null) return {};
     const same = this.#keys.get(key);
     if (same !== undefined && !isOver(same, now)) return { duplicateOf: same.id };
@@ -36,8 +36,8 @@ export class MemoryDedupeWindow {
     return {};
   }
 
-  /** Adds the key of a new delivery, for which `look` found no duplicate. */
-  add(key: string, id: string, at: number): KnownKey {
+  /** Adds the key of a new delivery, for which `find` found no duplicate. */
+  add(key: string, id: string, at: number): DedupeKey {
     if (this.size === keysMax) this.prune(Number.POSITIVE_INFINITY, droppedAtOnce);
     const known = { key, id, at };
     this.#keys.set(key, known);
@@ -49,7 +49,7 @@ export class MemoryDedupeWindow {
   }
 
   /** Drops a key, so that a copy of its delivery is new. Idempotent. */
-  forget(known: KnownKey | undefined): void {
+  forget(known: DedupeKey | undefined): void {
     if (known === undefined || this.#keys.get(known.key) !== known) return;
     this.#keys.delete(known.key);
     const siblings = this.#signatures.get(signatureOf(known.key));
@@ -76,4 +76,4 @@ export function keyText(key: Uint8Array): string {
 
 const signatureOf = (key: string): string => key.slice(0, signatureBytes);
 
-const isOver = ({ at }: KnownKey, now: number): boolean => now - at >= dayMs;
+const isOver = ({ at }: DedupeKey, now: number): boolean => now - at >= dayMs;

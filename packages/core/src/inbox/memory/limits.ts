@@ -1,5 +1,4 @@
-import { maxUnsigned } from "../delivery.ts";
-import { isUnsigned } from "../retention.ts";
+import { isUnsigned, maxUnsigned } from "../retention.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 
 /** The number of ended deliveries to keep, by kind. */
@@ -21,7 +20,7 @@ const makeRoom = {
 } as const;
 
 /** The deliveries at the end of their way: the latest of each kind. */
-export class Ended<T extends StoredDelivery> {
+export class EndedDeliveries<T extends StoredDelivery> {
   // In the order in which they ended.
   readonly #kinds = new Map<Kind, Set<T>>(
     (Object.keys(endedMax) as Kind[]).map((kind) => [kind, new Set<T>()]),

@@ -1,6 +1,6 @@
 import { ReporthookError } from "../../errors.ts";
 import { addCounts } from "../../lib/add-counts.ts";
-import { endOfTick } from "../../lib/time/end-of-tick.ts";
+import { endOfTick } from "../../lib/time/real-timers.ts";
 import { laterMark, noMark } from "../../lib/time/timekeeper.ts";
 import { ActCount, selectorOf } from "../acting.ts";
 import { isParked, isWaiting } from "../delivery.ts";
@@ -8,12 +8,17 @@ import type { Consumer, Inbox } from "../inbox.ts";
 import { filterEntries, summarize, zeroCounts } from "../query.ts";
 import { isUnsigned, PruneCount, type Retention, retentionStep } from "../retention.ts";
 import type { ActQuery, ActStep, ReasonCounts } from "../selection.ts";
-import { ShownChanges } from "../shown-changes.ts";
-import { detailsOf, entryOf, newStoredDelivery, type StoredDelivery } from "../stored-delivery.ts";
+import {
+  detailsOf,
+  entryOf,
+  newStoredDelivery,
+  ShownChanges,
+  type StoredDelivery,
+} from "../stored-delivery.ts";
 import { hasten, reopen } from "../transitions.ts";
 import { type DeliveryChanges, MemoryConsumer } from "./consumer.ts";
-import { type KnownKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
-import { bytesOf, Ended } from "./limits.ts";
+import { type DedupeKey, keyText, MemoryDedupeWindow } from "./dedupe-window.ts";
+import { bytesOf, EndedDeliveries } from "./limits.ts";
 import { checkedOptions, type MemoryInboxOptions } from "./options.ts";
 import { WaitingDeliveries } from "./waiting.ts";
 
@@ -34,9 +39,9 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox {
 const hastenedMs = 10_000;
 
 /** A delivery in memory. */
-interface Slot extends StoredDelivery {
+interface MemoryDelivery extends StoredDelivery {
   /** Its key in the window; unsigned deliveries have none. */
-  knownKey?: KnownKey;
+  dedupeKey?: DedupeKey;
 }
 
 class MemoryInbox implements Inbox {
@@ -44,10 +49,10 @@ class MemoryInbox implements Inbox {
   readonly guarantees: Inbox["guarantees"];
   readonly #retention: Retention;
   readonly #maxBytes: number;
-  readonly #stored = new Map<string, Slot>();
-  readonly #ended = new Ended<Slot>();
+  readonly #stored = new Map<string, MemoryDelivery>();
+  readonly #ended = new EndedDeliveries<MemoryDelivery>();
   readonly #window = new MemoryDedupeWindow();
-  readonly #waiting = new WaitingDeliveries<Slot>();
+  readonly #waiting = new WaitingDeliveries<MemoryDelivery>();
   readonly #consumers: Consumer[] = [];
   readonly #shown = new ShownChanges();
   #time = noMark;
@@ -80,11 +85,11 @@ class MemoryInbox implements Inbox {
   readonly add: Inbox["add"] = async (delivery, arrival) => {
     const { id, arrivedAt } = delivery;
     const key = delivery.key && keyText(delivery.key);
-    const { duplicateOf, sameSignatureAs = null } = this.#window.look(key, arrivedAt);
+    const { duplicateOf, sameSignatureAs = null } = this.#window.find(key, arrivedAt);
     if (duplicateOf !== undefined) return { status: "duplicate", id: duplicateOf };
     this.#makeRoom(bytesOf(delivery));
-    const stored: Slot = newStoredDelivery(delivery, arrival, sameSignatureAs);
-    if (key !== null) stored.knownKey = this.#window.add(key, id, arrivedAt);
+    const stored: MemoryDelivery = newStoredDelivery(delivery, arrival, sameSignatureAs);
+    if (key !== null) stored.dedupeKey = this.#window.add(key, id, arrivedAt);
     this.#stored.set(id, stored);
     this.#waiting.count(stored, 1);
     const waits = isWaiting(stored.state);
@@ -100,7 +105,7 @@ class MemoryInbox implements Inbox {
     const queue = this.#waiting.queue(policy.receiver, stage);
     // Nobody knows how much of a delay has passed between two receivers.
     if (stage === "verify") queue.hasten(policy.clock.now() + hastenedMs);
-    const deliveries: DeliveryChanges<Slot> = {
+    const deliveries: DeliveryChanges<MemoryDelivery> = {
       change: (stored, change) => this.#change(stored, change),
       place: (stored, now) => this.#place(stored, now),
     };
@@ -178,7 +183,7 @@ class MemoryInbox implements Inbox {
     return this.#time.wallAt - this.#time.livedAt;
   }
 
-  #change(stored: Slot, change: () => void): void {
+  #change(stored: MemoryDelivery, change: () => void): void {
     this.#waiting.count(stored, -1);
     if (!isWaiting(stored.state)) this.#ended.delete(stored);
     change();
@@ -187,7 +192,7 @@ class MemoryInbox implements Inbox {
   }
 
   /** Puts it where its state belongs: into a queue, or among the latest that have ended. */
-  #place(stored: Slot, now: number): void {
+  #place(stored: MemoryDelivery, now: number): void {
     if (isWaiting(stored.state))
       this.#waiting.queue(stored.receiver, stored.stage).push(stored, now);
     else this.#ended.add(stored, (oldest) => this.#drop(oldest));
@@ -195,7 +200,7 @@ class MemoryInbox implements Inbox {
   }
 
   /** Deletes one to make room. The latest of the dead unsigned ones are kept: only these are not told. */
-  #drop(stored: Slot): void {
+  #drop(stored: MemoryDelivery): void {
     const { state, reason } = stored;
     if (isParked(state) && !(state === "dead" && isUnsigned(stored))) {
       addCounts(this.#madeRoom, { [reason?.code ?? state]: 1 });
@@ -203,11 +208,11 @@ class MemoryInbox implements Inbox {
     this.#delete(stored);
   }
 
-  #delete(stored: Slot): void {
+  #delete(stored: MemoryDelivery): void {
     this.#waiting.count(stored, -1);
     this.#ended.delete(stored);
     // A handled delivery stays known as a duplicate; any other that is deleted must not hide its copy.
-    if (stored.state !== "handled") this.#window.forget(stored.knownKey);
+    if (stored.state !== "handled") this.#window.forget(stored.dedupeKey);
     this.#stored.delete(stored.id);
   }
 
@@ -230,7 +235,7 @@ class MemoryInbox implements Inbox {
     }
   }
 
-  *#of(receiver: string | undefined): Generator<Slot> {
+  *#of(receiver: string | undefined): Generator<MemoryDelivery> {
     for (const stored of this.#stored.values()) {
       if (receiver === undefined || stored.receiver === receiver) yield stored;
     }

@@ -1,6 +1,6 @@
-import { backlogShareOf, noBacklog, sumOfBacklogs } from "../backlog.ts";
 import { isParked, type Stage } from "../delivery.ts";
 import type { Backlog } from "../inbox.ts";
+import { backlogShareOf, noBacklog, sumOfBacklogs } from "../query.ts";
 import type { StoredDelivery } from "../stored-delivery.ts";
 import { bytesOf } from "./limits.ts";
 import { MemoryQueue } from "./queue.ts";

@@ -21,6 +21,11 @@ export function setUnrefTimeout(clock: Clock, callback: () => void, ms: number):
   return timer;
 }
 
+/** Subtracts up to a quarter of a delay at random, so that attempts that failed together are not repeated together. */
+export function jitter(ms: number): number {
+  return Math.round(ms * (1 - Math.random() / 4));
+}
+
 const overdueMs = 1_000;
 /** Milliseconds more for a time limit that passed while the event loop stood still, to read answers that came meanwhile. */
 export const graceMs = 1_000;

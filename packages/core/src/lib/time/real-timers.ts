@@ -1,3 +1,6 @@
+import { isTiedToRequests } from "../platform.ts";
+import type { Clock } from "./clock.ts";
+
 type Later = (callback: () => void, ms?: number) => unknown;
 
 interface RealTimers {
@@ -16,6 +19,42 @@ function findTimers(): RealTimers {
     setImmediate === undefined || isReplaced(setImmediate) ? undefined : setImmediate;
   const isStuck = isReplaced(setTimeout as Later) && MessageChannel !== undefined;
   return { immediate, later: isStuck ? inAnotherTurn : (setTimeout as Later) };
+}
+
+/** A clock by the timers of the runtime, for what must not wait for a virtual one; its `now()` begins with the process. */
+export const realClock: Clock = /* @__PURE__ */ findClock();
+
+function findClock(): Clock {
+  const { setTimeout, clearTimeout, performance } = globalThis;
+  return {
+    now: performance.now.bind(performance),
+    setTimeout: (callback, ms) => setTimeout(callback, ms),
+    clearTimeout: (timer) => clearTimeout(timer as number),
+  };
+}
+
+const nextTurn = /* @__PURE__ */ findTurn();
+let waiting: (() => void)[] = [];
+
+/**
+ * Resolves at the end of this turn of the event loop, for all who wait at once: answers that are written together wake the
+ * other side once, not each. At once where the runtime has no such moment.
+ */
+export function endOfTick(): Promise<void> | undefined {
+  if (nextTurn === undefined) return undefined;
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) nextTurn(resume);
+  });
+}
+
+function findTurn(): RealTimers["immediate"] {
+  return isTiedToRequests() ? undefined : realTimers.immediate;
+}
+
+function resume(): void {
+  const all = waiting;
+  waiting = [];
+  for (const resolve of all) resolve();
 }
 
 /** Whether a timer is a test runner's: Sinon, Jest and Vitest mark theirs, that of node:test is a bound private method. */

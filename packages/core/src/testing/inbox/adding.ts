@@ -1,4 +1,4 @@
-import { noBacklog } from "../../inbox/backlog.ts";
+import { noBacklog } from "../../inbox/query.ts";
 import { same, truly } from "../assert.ts";
 import { handled, type InboxCase, valid } from "./fixture.ts";
 

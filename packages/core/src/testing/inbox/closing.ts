@@ -1,6 +1,6 @@
 import type { Job } from "../../inbox/delivery.ts";
-import type { StopSignal } from "../../lib/abort.ts";
-import { endOfTick } from "../../lib/time/end-of-tick.ts";
+import type { Lease } from "../../inbox/inbox.ts";
+import { endOfTick } from "../../lib/time/real-timers.ts";
 import { same } from "../assert.ts";
 import { deferred, endedAs, handled, type InboxCase, later, valid } from "./fixture.ts";
 
@@ -78,17 +78,17 @@ export const closing: readonly InboxCase[] = [
       const id = await put();
       await work("verify", later(0, { retryState: "m" }));
       const [door, returned] = [deferred(), deferred()];
-      let signal: StopSignal | undefined;
+      let lease: Lease | undefined;
       const { consumer, jobs, errors } = consume("verify", async (_job, given) => {
-        signal = given;
+        lease = given;
         await door.promise;
         returned.resolve();
         return endedAs("dead", "do_not_retry");
       });
       await until(() => jobs.length === 1, "it runs");
-      same(signal?.aborted, false, "Whether the signal is aborted before");
+      same(lease?.signal.aborted, false, "Whether the signal is aborted before");
       await patiently(consumer.abort(), "abort() of work that goes on");
-      same([signal?.aborted, consumer.running], [true, 0], "The signal, and how many run");
+      same([lease?.signal.aborted, consumer.running], [true, 0], "The signal, and how many run");
       const entry = await inbox.get(id);
       same([entry?.state, entry?.attempts], ["received", 1], "The entry");
       const again: Job[] = [];
@@ -115,7 +115,7 @@ export const closing: readonly InboxCase[] = [
       const id = await put();
       const { consumer, jobs, errors } = consume(
         "verify",
-        (_job, signal) =>
+        (_job, { signal }) =>
           new Promise((_resolve, reject) => {
             signal.addEventListener("abort", () => reject(signal.reason));
           }),

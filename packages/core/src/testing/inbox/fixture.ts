@@ -1,10 +1,9 @@
 import type { Act } from "../../inbox/act.ts";
 import { actOn } from "../../inbox/acting.ts";
 import type { Job, NewDelivery, Outcome, Parked, Stage } from "../../inbox/delivery.ts";
-import type { AddResult, Consumer, Inbox, InboxNotice } from "../../inbox/inbox.ts";
+import type { AddResult, Consumer, Inbox, InboxNotice, Lease } from "../../inbox/inbox.ts";
 import type { ActOptions } from "../../inbox/receiver-inbox.ts";
 import type { Selection } from "../../inbox/selection.ts";
-import type { StopSignal } from "../../lib/abort.ts";
 import { eventually, patiently, same } from "../assert.ts";
 import { type ManualClock, manualClock } from "../manual-clock.ts";
 import { type AddOptions, deliveryMaker, ownClock, type Parts } from "./made.ts";
@@ -55,11 +54,11 @@ export interface FixtureConsumeOptions {
   readonly receiver?: string;
   readonly concurrency?: number;
   /** Handles deliveries right after their verdict. */
-  readonly atOnce?: (job: Job, signal: StopSignal) => Promise<Outcome> | null;
+  readonly atOnce?: (job: Job, lease: Lease) => Promise<Outcome> | null;
 }
 
 /** The outcome of a job. */
-export type Step = Outcome | ((job: Job, signal: StopSignal) => Outcome | Promise<Outcome>);
+export type Step = Outcome | ((job: Job, lease: Lease) => Outcome | Promise<Outcome>);
 
 /** A consumer and the jobs it got. */
 export interface Consuming {
@@ -143,9 +142,9 @@ export function createInboxFixture(
   function consume(stage: Stage, step: Step, options: FixtureConsumeOptions = {}): Consuming {
     const { receiver = "a", concurrency = 1, atOnce } = options;
     const [jobs, errors, notices, recorded]: Seen = [[], [], [], []];
-    const work = async (job: Job, signal: StopSignal): Promise<Outcome> => {
+    const work = async (job: Job, lease: Lease): Promise<Outcome> => {
       jobs.push(job);
-      return typeof step === "function" ? step(job, signal) : step;
+      return typeof step === "function" ? step(job, lease) : step;
     };
     const consumer = inbox.consume(stage, work, {
       ...{ receiver, concurrency, clock },
@@ -172,10 +171,10 @@ export function createInboxFixture(
     async work(stage, ...steps) {
       const recorded = deferred();
       let taken = 0;
-      const consuming = consume(stage, (job, signal) => {
+      const consuming = consume(stage, (job, lease) => {
         const step = steps[taken++] ?? later(0);
         if (taken === steps.length) recorded.resolve(consuming.consumer.stop());
-        return typeof step === "function" ? step(job, signal) : step;
+        return typeof step === "function" ? step(job, lease) : step;
       });
       await fixture.patiently(recorded.promise, `${steps.length} jobs to ${stage}`);
       return consuming.jobs;

@@ -1,7 +1,6 @@
 import type { Arrival, EntryDetails, Job, Outcome, State } from "../../inbox/delivery.ts";
-import type { Consumer } from "../../inbox/inbox.ts";
+import type { Consumer, Lease } from "../../inbox/inbox.ts";
 import { isAttempt } from "../../inbox/transitions.ts";
-import type { StopSignal } from "../../lib/abort.ts";
 import { same, truly } from "../assert.ts";
 import {
   deferred,
@@ -125,7 +124,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
     name: "handleAtOnce: stop() waits for it, abort() ends it, and the delivery waits to be handled again",
     async run(fixture) {
       const id = await fixture.put();
-      const { consumers, handling } = start(fixture, (_, signal) => {
+      const { consumers, handling } = start(fixture, (_, { signal }) => {
         return new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve(later(0, { countsAsAttempt: false })));
         });
@@ -149,7 +148,7 @@ export const handlingAtOnce: readonly InboxCase[] = [
   },
 ];
 
-type Work = (job: Job, signal: StopSignal) => Promise<Outcome>;
+type Work = (job: Job, lease: Lease) => Promise<Outcome>;
 
 /** Verifies and handles, at once where the inbox has it so. */
 function start(fixture: InboxFixture, work: Work): Started {
@@ -159,10 +158,10 @@ function start(fixture: InboxFixture, work: Work): Started {
     stages.push("verify");
     return valid;
   };
-  const handle: Work = (job, signal) => {
+  const handle: Work = (job, lease) => {
     stages.push("handle");
     handling.push(job);
-    return work(job, signal);
+    return work(job, lease);
   };
   const both = [
     fixture.consume("verify", verify, { atOnce: handle }),

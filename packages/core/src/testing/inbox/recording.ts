@@ -100,6 +100,31 @@ export const recording: readonly InboxCase[] = [
     },
   },
   {
+    name: "consume() gives onRecorded() the error of an outcome, and stores nothing of it",
+    async run({ inbox, put, work, consume, until }) {
+      const id = await put();
+      await work("verify", valid);
+      const read: unknown[] = [];
+      // Cannot be cloned for another thread, and notes who serializes it.
+      const err = new Proxy(new Error("no"), {
+        get: (_error, name) => void read.push(name),
+        ownKeys: () => {
+          read.push("keys");
+          return [];
+        },
+      });
+      const steps = [later(0, { err }), endedAs("dead", "do_not_retry", { error: "no", err })];
+      const { recorded, consumer } = consume("handle", () => steps.shift() ?? handled);
+      await until(() => recorded.length === 2, "both are recorded");
+      await consumer.stop();
+      for (const { outcome } of recorded) {
+        truly("err" in outcome && outcome.err === err, "onRecorded() gets the error itself");
+      }
+      same(read, [], "What was read of the error");
+      same((await inbox.get(id))?.lastError, "no", "The last error");
+    },
+  },
+  {
     name: "consume() records a rejection, and keeps no body of it",
     async run({ inbox, put, work }) {
       const id = await put();

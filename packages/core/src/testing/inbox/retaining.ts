@@ -1,5 +1,6 @@
-import { noBacklog } from "../../inbox/backlog.ts";
-import { type Arrival, maxUnsigned, states } from "../../inbox/delivery.ts";
+import { type Arrival, states } from "../../inbox/delivery.ts";
+import { noBacklog } from "../../inbox/query.ts";
+import { maxUnsigned } from "../../inbox/retention.ts";
 import { rejects, same } from "../assert.ts";
 import {
   endedAs,
