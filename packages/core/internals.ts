@@ -14,6 +14,7 @@ export { systemClock } from "./src/lib/time/clock.ts";
 export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { refusalWarnings } from "./src/observe/refusals.ts";
+export { Reporter } from "./src/observe/reporter.ts";
 export {
   type Consuming,
   createInboxFixture,

@@ -1,3 +1,4 @@
+import { memoryInbox } from "@reporthook/core";
 import type { Job, Parse, Registration } from "@reporthook/core/internals";
 import {
   type HandleOptions,
@@ -6,6 +7,7 @@ import {
   loggerOf,
   newStatus,
   Recognizer,
+  Reporter,
   type Status,
   type VerifyOptions,
   VerifyStage,
@@ -31,11 +33,24 @@ export function testStages(
   const { clock } = createEmulator();
   const registrations: Registration[] = [];
   const status = newStatus();
-  const options: VerifyOptions & HandleOptions = {
-    client: { authorize: async () => authorize() } as VerifyOptions["client"],
+  const seen = {
+    ack: "stored",
     clock: new LivedClock(clock),
     logger: loggerOf("reports", {}),
-    redact: (text) => text.replaceAll("canary", "[api key]"),
+    redact: (text: string) => text.replaceAll("canary", "[api key]"),
+  } as const;
+  const reporter = new Reporter({
+    ...seen,
+    name: "reports",
+    inbox: memoryInbox(),
+    bind: (run) => run,
+    observe: {},
+    instrument: undefined,
+  });
+  const options: VerifyOptions & HandleOptions = {
+    ...seen,
+    client: { authorize: async () => authorize() } as VerifyOptions["client"],
+    reporter,
     recognizer: new Recognizer(parse),
     registrations,
     status,

@@ -18,7 +18,6 @@ import { assertMs } from "./lib/validate.ts";
 import { messages } from "./log-messages.ts";
 import { FirstAttempts } from "./observe/first-attempts.ts";
 import { Reporter } from "./observe/reporter.ts";
-import { watch } from "./observe/watcher.ts";
 import type { ReceiverOptions } from "./options/receiver-options.ts";
 import { type ReceiverSettings, receiverSettingsOf } from "./options/receiver-settings.ts";
 import { Admission } from "./receive/admission.ts";
@@ -109,48 +108,44 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
 /** Makes the parts of a receiver, each from those before it. */
 function partsOf(settings: ReceiverSettings, registrations: readonly Registration[]) {
-  const { name, redact } = settings;
   const callbacks = settings.callback ? createCallbacks(settings.callback, settings) : null;
   const status = newStatus();
   const health = watchHealth(settings, status);
-  const instrumentation = settings.instrument?.({ name, health, redact });
-  const watcher = settings.observe[watch]?.({ ...settings, health });
-  const reporter = new Reporter(settings, instrumentation, watcher);
+  const reporter = new Reporter(settings);
+  reporter.instrument(health);
   const recognizer = new Recognizer(settings.parse);
   const stages = {
-    verify: new VerifyStage({ ...settings, recognizer, instrumentation, status }),
-    handle: new HandleStage({ ...settings, recognizer, instrumentation, registrations }),
+    verify: new VerifyStage({ ...settings, recognizer, reporter, status }),
+    handle: new HandleStage({ ...settings, recognizer, reporter, registrations }),
   };
   tellSteps(settings);
   const pruner = new Pruner(settings, reporter);
   const firstAttempts = new FirstAttempts();
   const connections = new Connections(settings.clock);
-  const working = { stages, reporter, firstAttempts, connections, pruner, status, watcher };
+  const working = { stages, reporter, firstAttempts, connections, pruner, status };
   const runner = new Runner(settings, working);
   const admission = new Admission(settings, status);
   const inside = new InsideRequest(settings, { stages, reporter, signal: runner.signal });
   const receiving = { callbacks, admission, inside, runner, pruner, reporter, firstAttempts };
   const pipeline = createPipeline({ ...receiving, settings, status });
-  const answering = { pipeline, firstAttempts, connections, instrumentation, status };
+  const answering = { pipeline, firstAttempts, connections, reporter, status };
   const requests = new Requests(settings, answering);
   return {
     callbacks,
     connections,
     health,
-    instrumentation,
     pruner,
     reporter,
     requests,
     runner,
     status,
-    watcher,
   };
 }
 
 /** Ends the work, then releases the name and the inbox. */
 async function endWork(
   { clock, inbox, logger, name }: ReceiverSettings,
-  { instrumentation, requests, runner, watcher }: ReturnType<typeof partsOf>,
+  { reporter, requests, runner }: ReturnType<typeof partsOf>,
   reservation: { release(): void },
   timeoutMs: number,
 ): Promise<void> {
@@ -159,14 +154,11 @@ async function endWork(
   const isLost = inbox.guarantees.durability === "process";
   const waiting = isLost ? inbox.backlog(name).waiting : 0;
   if (waiting > 0) logger.error({ waiting }, messages.closedWhileWaiting);
-  try {
-    instrumentation?.end();
-  } finally {
-    reservation.release();
-    const told = watcher?.end();
-    await referenceCountOf(inbox).release(clock, Math.min(timeoutMs, until - clock.now()));
-    await told;
-  }
+  reservation.release();
+  const leftMs = Math.min(timeoutMs, until - clock.now());
+  const ends = [referenceCountOf(inbox).release(clock, leftMs), reporter.end()];
+  await Promise.allSettled(ends);
+  await Promise.all(ends);
 }
 
 /** Has a wall clock that was set logged, and kept in mind by the inbox. */

@@ -16,8 +16,7 @@ import { LivedClock, type ReceiverClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
-import { type Instrument, instrumentation } from "../observe/instrumentation.ts";
-import { watch } from "../observe/watcher.ts";
+import { type Instrument, instrumentation, watch } from "../observe/instrumentation.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
 type WithDefault =

@@ -11,9 +11,9 @@ import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
 import type { FirstAttempts } from "../observe/first-attempts.ts";
-import type { Instrumentation } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { Pipeline } from "./pipeline.ts";
 
@@ -23,7 +23,7 @@ export interface RequestsParts {
   readonly status: Readonly<Status>;
   readonly firstAttempts: FirstAttempts;
   readonly connections: Connections;
-  readonly instrumentation: Instrumentation | undefined;
+  readonly reporter: Reporter;
 }
 
 /** A request on its way to the answer. */
@@ -94,11 +94,10 @@ export class Requests {
     deadline: Deadline,
     context?: FetchContext,
   ): Promise<ReceiveResult> {
-    const { instrumentation, firstAttempts } = this.#parts;
+    const { reporter, firstAttempts } = this.#parts;
     const attempted = context?.waitUntil === undefined ? null : firstAttempts.wait(id);
     const run = (given: Incoming): Promise<ReceiveResult> => this.#pipeline(given, id, deadline);
-    const pending =
-      instrumentation === undefined ? run(incoming) : instrumentation.receive(incoming, id, run);
+    const pending = reporter.receive(incoming, id, run);
     try {
       context?.waitUntil?.(Promise.allSettled([pending, attempted]));
     } catch (error) {

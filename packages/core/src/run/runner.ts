@@ -13,7 +13,6 @@ import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Reporter } from "../observe/reporter.ts";
-import type { Watcher } from "../observe/watcher.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 import { LastAttempts } from "./last-attempts.ts";
@@ -28,7 +27,6 @@ export interface RunnerParts {
   readonly connections: Connections;
   readonly pruner: Pruner;
   readonly status: Status;
-  readonly watcher: Watcher | undefined;
 }
 
 const retryMaxMs = 30_000;
@@ -169,10 +167,10 @@ export class Runner {
   }
 
   #begin(): Promise<void> {
-    const { stages, status, watcher } = this.#parts;
+    const { reporter, stages, status } = this.#parts;
     if (!status.started) {
       stages.handle.begin();
-      watcher?.begin();
+      reporter.begin();
     }
     status.started = true;
     this.#opening ??= this.#open().catch((error: unknown) => {

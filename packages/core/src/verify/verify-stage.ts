@@ -20,7 +20,7 @@ import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
-import type { Instrumentation } from "../observe/instrumentation.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
@@ -35,7 +35,7 @@ export interface VerifyOptions
   > {
   readonly recognizer: Recognizer;
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
-  readonly instrumentation?: Instrumentation | undefined;
+  readonly reporter: Reporter;
   readonly status: Pick<Status, "service">;
 }
 
@@ -116,9 +116,8 @@ export class VerifyStage {
   }
 
   #ask(job: Job, signal: StopSignal): Promise<Authorization> {
-    const { instrumentation, client, clock } = this.#options;
-    if (instrumentation === undefined) return authorizeOnce(client, job, clock, signal);
-    return instrumentation.verify(job, () => authorizeOnce(client, job, clock, signal));
+    const { reporter, client, clock } = this.#options;
+    return reporter.verify(job, () => authorizeOnce(client, job, clock, signal));
   }
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
