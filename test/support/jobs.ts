@@ -5,10 +5,8 @@ import {
   HandleStage,
   LivedClock,
   loggerOf,
-  newStatus,
   Recognizer,
   Reporter,
-  type Status,
   type VerifyOptions,
   VerifyStage,
 } from "@reporthook/core/internals";
@@ -18,7 +16,6 @@ import { createEmulator } from "@reporthook/emulator";
 export interface TestStages {
   readonly verify: VerifyStage;
   readonly handle: HandleStage;
-  readonly status: Status;
   readonly registrations: Registration[];
   readonly clock: ReturnType<typeof createEmulator>["clock"];
   /** Makes a delivery that has just arrived, with the given parts. */
@@ -32,7 +29,6 @@ export function testStages(
 ): TestStages {
   const { clock } = createEmulator();
   const registrations: Registration[] = [];
-  const status = newStatus();
   const seen = {
     ack: "stored",
     clock: new LivedClock(clock),
@@ -53,7 +49,6 @@ export function testStages(
     reporter,
     recognizer: new Recognizer(parse),
     registrations,
-    status,
     expired: "hold",
     reusedSignature: "accept",
     concurrency: { verify: 16, handle: 8 },
@@ -89,6 +84,6 @@ export function testStages(
   return {
     verify: new VerifyStage(options),
     handle: new HandleStage(options),
-    ...{ status, registrations, clock, job },
+    ...{ registrations, clock, job },
   };
 }

@@ -12,7 +12,7 @@ import {
   signatureLifetimeMs,
   stopped,
 } from "../inbox/delivery.ts";
-import type { Status } from "../inbox/health.ts";
+import type { Health } from "../inbox/health.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
@@ -36,7 +36,6 @@ export interface VerifyOptions
   readonly recognizer: Recognizer;
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
   readonly reporter: Reporter;
-  readonly status: Pick<Status, "service">;
 }
 
 const noToken =
@@ -53,6 +52,7 @@ export class VerifyStage {
     "refused" | "unanswered" | "again" | "expired" | "rejected",
     Logger["warn"]
   >;
+  #service: Health["service"] = "unknown";
   #judgedAt = never;
   #refusedAt = never;
 
@@ -68,6 +68,11 @@ export class VerifyStage {
       expired: oncePerMinute(clock, logger.warn),
       rejected: oncePerMinute(clock, logger.warn),
     };
+  }
+
+  /** The last answer of the service. */
+  get service(): Health["service"] {
+    return this.#service;
   }
 
   /** Ends authorize calls; a running one continues. */
@@ -99,11 +104,10 @@ export class VerifyStage {
   }
 
   #judged(permit: Permit): void {
-    const { clock, status } = this.#options;
-    const { service } = status;
+    const service = this.#service;
     this.#breaker.judged(permit);
-    this.#judgedAt = clock.now();
-    status.service = "ok";
+    this.#judgedAt = this.#options.clock.now();
+    this.#service = "ok";
     if (service === "refused" || service === "unreachable")
       this.#lines.again({}, messages.verdictsAgain);
   }
@@ -180,12 +184,12 @@ export class VerifyStage {
     );
     const call = { why, retryAfterMs, ...this.#known(job, why) };
     if (why === "unauthorized" && isKeySuspect(call.state, call.service)) {
-      this.#options.status.service = "refused";
+      this.#service = "refused";
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
-    if (why === "unavailable") this.#options.status.service = "unreachable";
+    if (why === "unavailable") this.#service = "unreachable";
     this.#lines.unanswered({ id: job.id, error }, messages.noVerdict);
     return withoutVerdict(job, { ...call, error });
   }
