@@ -5,7 +5,6 @@ export { Recognizer } from "./src/events/recognizer.ts";
 export { type HandleOptions, HandleStage } from "./src/handle/handle-stage.ts";
 export type { Registration } from "./src/handle/handlers.ts";
 export { type Job, keyRefused } from "./src/inbox/delivery.ts";
-export { newStatus, type Status } from "./src/inbox/health.ts";
 export { idAt } from "./src/inbox/id.ts";
 export type { Inbox } from "./src/inbox/inbox.ts";
 export { Heap } from "./src/lib/heap.ts";
@@ -14,6 +13,7 @@ export { systemClock } from "./src/lib/time/clock.ts";
 export { LivedClock } from "./src/lib/time/lived-clock.ts";
 export { messages } from "./src/log-messages.ts";
 export { refusalWarnings } from "./src/observe/refusals.ts";
+export { Reporter } from "./src/observe/reporter.ts";
 export {
   type Consuming,
   createInboxFixture,

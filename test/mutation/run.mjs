@@ -49,7 +49,7 @@ const others = {
   ...of(`${life},receiver-before-ack,receiver-handle`, "receive/inside-request"),
   ...of(
     `${life},receiver-verify,receiver`,
-    ...["run/runner", "run/idle", "run/pruner", "observe/first-attempts", "inbox/health"],
+    ...["run/runner", "run/consumers", "run/idle", "observe/first-attempts", "inbox/health"],
   ),
   ...of(
     `receiver-limits,${life},receiver-before-ack,receiver-verify,callback-urls/callback-url`,

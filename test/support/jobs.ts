@@ -1,12 +1,12 @@
+import { memoryInbox } from "@reporthook/core";
 import type { Job, Parse, Registration } from "@reporthook/core/internals";
 import {
   type HandleOptions,
   HandleStage,
   LivedClock,
   loggerOf,
-  newStatus,
   Recognizer,
-  type Status,
+  Reporter,
   type VerifyOptions,
   VerifyStage,
 } from "@reporthook/core/internals";
@@ -16,7 +16,6 @@ import { createEmulator } from "@reporthook/emulator";
 export interface TestStages {
   readonly verify: VerifyStage;
   readonly handle: HandleStage;
-  readonly status: Status;
   readonly registrations: Registration[];
   readonly clock: ReturnType<typeof createEmulator>["clock"];
   /** Makes a delivery that has just arrived, with the given parts. */
@@ -30,15 +29,26 @@ export function testStages(
 ): TestStages {
   const { clock } = createEmulator();
   const registrations: Registration[] = [];
-  const status = newStatus();
-  const options: VerifyOptions & HandleOptions = {
-    client: { authorize: async () => authorize() } as VerifyOptions["client"],
+  const seen = {
+    ack: "stored",
     clock: new LivedClock(clock),
     logger: loggerOf("reports", {}),
-    redact: (text) => text.replaceAll("canary", "[api key]"),
+    redact: (text: string) => text.replaceAll("canary", "[api key]"),
+  } as const;
+  const reporter = new Reporter({
+    ...seen,
+    name: "reports",
+    inbox: memoryInbox(),
+    bind: (run) => run,
+    observe: {},
+    instrument: undefined,
+  });
+  const options: VerifyOptions & HandleOptions = {
+    ...seen,
+    client: { authorize: async () => authorize() } as VerifyOptions["client"],
+    reporter,
     recognizer: new Recognizer(parse),
     registrations,
-    status,
     expired: "hold",
     reusedSignature: "accept",
     concurrency: { verify: 16, handle: 8 },
@@ -74,6 +84,6 @@ export function testStages(
   return {
     verify: new VerifyStage(options),
     handle: new HandleStage(options),
-    ...{ status, registrations, clock, job },
+    ...{ registrations, clock, job },
   };
 }

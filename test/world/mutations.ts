@@ -10,7 +10,7 @@ export const mutations: readonly Mutation[] = [
     file: `${core}/receive/admission.ts`,
     of: "store",
     becomes: `
-      const { inbox } = this.#options;
+      const { inbox } = this.#settings;
       const added = await deadline.race(inbox.add(delivery, arrival)).catch(() => "late" as const);
       return added === "late" ? { status: "added", id: delivery.id } : added;`,
   },

@@ -3,7 +3,7 @@ import type { Authorization, Instrument, Instrumentation } from "@reporthook/cor
 import { errorType, names } from "./names.ts";
 
 /** Measures the steps of one receiver: each method gets when the step began and its result, or null if it threw. */
-export interface Measured extends Pick<Instrumentation, "settled" | "deleted" | "end"> {
+export interface Measured extends Required<Pick<Instrumentation, "settled" | "deleted" | "end">> {
   received(startedAt: number, outcome: string): void;
   verified(startedAt: number, answer: Authorization | null): void;
   handled(startedAt: number, failures: readonly unknown[] | null): void;

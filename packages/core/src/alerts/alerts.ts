@@ -1,6 +1,6 @@
 import { assertKnownKeys, assertOption, fail, inspect, typeName } from "../lib/validate.ts";
 import type { Observe } from "../observe/hooks.ts";
-import { watch } from "../observe/watcher.ts";
+import { watch } from "../observe/instrumentation.ts";
 import type { AlertKind } from "./alert.ts";
 import { type AlertSettings, type AlertsOptions, AlertWatcher } from "./watcher.ts";
 

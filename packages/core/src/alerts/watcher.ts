@@ -1,4 +1,4 @@
-import type { Outcome, ReasonCode } from "../inbox/delivery.ts";
+import type { Job, Outcome, ReasonCode } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
 import { describe } from "../lib/describe.ts";
@@ -7,7 +7,7 @@ import { printable } from "../lib/printable.ts";
 import { redactAddresses } from "../lib/redact.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
-import type { Watched, Watcher } from "../observe/watcher.ts";
+import type { Instrumentation, Watched } from "../observe/instrumentation.ts";
 import { type Alert, type AlertKind, alertOf } from "./alert.ts";
 import { alertMessages } from "./messages.ts";
 import { type Due, Lasting, ParkedFor } from "./topics.ts";
@@ -43,7 +43,7 @@ const endMs = 2_000;
 const maxUnsettled = 10;
 
 /** Looks at a receiver again and again, and has a message sent at each beginning and end. */
-export class AlertWatcher implements Watcher {
+export class AlertWatcher implements Instrumentation {
   readonly #settings: AlertSettings;
   readonly #watched: Watched;
   readonly #failed: Logger["error"];
@@ -73,7 +73,7 @@ export class AlertWatcher implements Watcher {
     if (this.#timer === undefined && !this.#looking) this.#lookIn(everyMs);
   }
 
-  settled(outcome: Outcome): void {
+  settled(_job: Job, outcome: Outcome): void {
     const { on, parked, windowMs } = this.#settings;
     const { ack, clock } = this.#watched;
     // Without a store, nothing is parked.

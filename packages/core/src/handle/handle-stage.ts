@@ -12,7 +12,7 @@ import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
-import type { Instrumentation } from "../observe/instrumentation.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { afterFailure } from "./after-failure.ts";
 import { dispatch, handlersFor, type Registration } from "./handlers.ts";
@@ -38,7 +38,7 @@ export interface HandleOptions
   > {
   readonly recognizer: Recognizer;
   readonly registrations: readonly Registration[];
-  readonly instrumentation?: Instrumentation | undefined;
+  readonly reporter: Reporter;
 }
 
 /** The handle stage: makes a verified delivery an event, runs its handlers, and decides about a retry. */
@@ -132,11 +132,10 @@ export class HandleStage {
     const recognized = { type, reportId: "reportId" in event ? event.reportId : null };
     const handlers = handlersFor(this.#options.registrations, event, job.released);
     if (handlers.length === 0) return this.#withoutHandler(job, recognized);
-    const { instrumentation, clock, handlerTimeoutMs: timeoutMs } = this.#options;
+    const { reporter, clock, handlerTimeoutMs: timeoutMs } = this.#options;
     const bounds = { clock, attempt: job.attempts + 1, timeoutMs, signal };
     const run = () => dispatch(handlers, event, bounds);
-    const running = instrumentation === undefined ? run() : instrumentation.handle(job, run);
-    return running.then((failures) => {
+    return reporter.handle(job, run).then((failures) => {
       if (failures.length === 0) return { to: "handled", ...recognized };
       if (signal.aborted) return stopped;
       return { ...afterFailure(job, failures, this.#options), ...recognized };

@@ -4,7 +4,7 @@ import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { settlesWithin, withTimeout } from "../lib/time/timeout.ts";
 import type { Counts, InboxHealth } from "./inbox.ts";
 import { zeroCounts } from "./query.ts";
-import type { OfReceiver } from "./receiver-inbox.ts";
+import { type Life, type OfReceiver, outside } from "./receiver-inbox.ts";
 
 /** The health of a receiver. */
 export interface Health {
@@ -19,37 +19,10 @@ export interface Health {
   readonly counts: Counts;
 }
 
-/** The state of a receiver and of the service, shared by the parts of the receiver. */
-export interface Status {
-  service: Health["service"];
-  /** Whether the work was started: then it is too late for `on`. */
-  started: boolean;
-  closing: boolean;
-  /** Whether no more work is begun. */
-  stopped: boolean;
-  /** Whether nothing more is stored. */
-  closed: boolean;
-  /** A note in the inbox' health for 10 minutes, and since when by `performance.now()`. */
-  note: { readonly text: string; readonly since: number } | null;
-}
-
-/** The {@link Status} of a new receiver. */
-export function newStatus(): Status {
-  return {
-    service: "unknown",
-    started: false,
-    closing: false,
-    stopped: false,
-    closed: false,
-    note: null,
-  };
-}
-
 // Longer than an inbox takes to find out that it fails.
 const answerMs = 4_000;
 // Longer than a server is let count.
 const countMs = 60_000;
-const noteMs = 600_000;
 
 /**
  * Asks an inbox for its health, unless it is closed: that would open it again. It fails without an answer within 4 seconds. If
@@ -57,7 +30,8 @@ const noteMs = 600_000;
  */
 export function watchHealth(
   { inbox, name, clock: given, time = new Timekeeper(new LivedClock(given), inbox) }: OfReceiver,
-  status: Readonly<Status> = newStatus(),
+  life: Life = outside,
+  authorize: { readonly service: Health["service"] } = { service: "unknown" },
 ): () => Promise<Health> {
   const { clock } = time;
   let counted: Counted = { at: null, oldest: null, counts: zeroCounts() };
@@ -82,23 +56,23 @@ export function watchHealth(
     return isJoined ? done.catch(() => false) : done;
   }
 
+  const isClosed = (): boolean => life.phase === "closed";
+
   return async () => {
-    const { service } = status;
+    const { service } = authorize;
     const began = clock.now();
     const late = `The inbox gave no answer within ${answerMs} ms`;
     try {
-      if (status.closed) return failing({ ok: true }, service);
+      if (isClosed()) return failing({ ok: true }, service);
       const health = await withTimeout({ clock, ms: answerMs, late }, () => inbox.health());
-      if (!health.ok || status.closed) return failing(health, service);
+      if (!health.ok || isClosed()) return failing(health, service);
       const isNew = await isCounted(Math.max(0, began + answerMs - clock.now()));
-      if (status.closed) return failing(health, service);
+      if (isClosed()) return failing(health, service);
       const { at, oldest, counts } = counted;
       const oldestWaitingMs = oldest === null ? null : Math.max(0, clock.now() - oldest.getTime());
-      const note = isNew
-        ? recent(status.note)
-        : outdated(at === null ? null : at + clock.wallOffset);
+      const note = isNew ? life.note : outdated(at === null ? null : at + clock.wallOffset);
       const told = note === null ? health : { ...health, error: note };
-      return { ready: !status.closing, inbox: told, service, oldestWaitingMs, counts };
+      return { ready: life.phase !== "closing", inbox: told, service, oldestWaitingMs, counts };
     } catch (error) {
       return failing({ ok: false, error: describe(error) }, service);
     }
@@ -109,10 +83,6 @@ interface Counted {
   readonly at: number | null;
   readonly oldest: Date | null;
   readonly counts: Counts;
-}
-
-function recent(note: Status["note"]): string | null {
-  return note !== null && performance.now() - note.since < noteMs ? note.text : null;
 }
 
 function outdated(at: number | null): string {

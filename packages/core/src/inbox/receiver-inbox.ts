@@ -57,14 +57,27 @@ export interface OfReceiver {
   readonly time?: Timekeeper;
 }
 
+/** How far the life of a receiver has come: once it is `closed`, nothing more is stored. */
+export type Phase = "new" | "working" | "closing" | "closed";
+
+/** What a receiver knows of its own life. */
+export interface Life {
+  readonly phase: Phase;
+  /** What to add to the health of its inbox. */
+  readonly note: string | null;
+}
+
+/** The life of a tool, which has no receiver. */
+export const outside: Life = { phase: "working", note: null };
+
 /** Makes that view of an inbox; `prune` comes before every query. */
 export function receiverInbox(
   { inbox, name, clock, time = new Timekeeper(new LivedClock(clock), inbox) }: OfReceiver,
   prune: () => Promise<void>,
-  status: { readonly closed: boolean } = { closed: false },
+  life: Life = outside,
 ): ReceiverInbox {
   const ask = async <T>(query: () => Promise<T>): Promise<T> => {
-    if (!status.closed) return time.join().then(query);
+    if (life.phase !== "closed") return time.join().then(query);
     throw new ReporthookError("closed", `Receiver ${name} is closed: its inbox is asked no more`);
   };
   const acting = (act: Act): ActOn => {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { type Entry, type Job, type Outcome, park, reject } from "../inbox/delivery.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { callHook, notifyHooks } from "./hooks.ts";
+import { hooksOf } from "./hooks.ts";
 
 const job: Job = {
   ...{ id: "1", state: "received", stage: "verify", reason: null, type: null, reportId: null },
@@ -45,12 +45,12 @@ function told(given: Job, outcome: Outcome): Record<string, Entry> {
   };
   const names = ["acknowledged", "verified", "handled", "failed", "parked"];
   const hooks = Object.fromEntries(names.map((name) => [name, hook(name)]));
-  notifyHooks(hooks, given, outcome, clock, noError);
+  hooksOf(hooks, clock, noError).settled?.(given, outcome);
   return calls;
 }
 
-describe("notifyHooks", () => {
-  it("notifyHooks() tells of a verdict, with the entry as it goes on", () => {
+describe("hooksOf()", () => {
+  it("tells of a verdict, with the entry as it goes on", () => {
     const entry = {
       state: "verified",
       attempts: 0,
@@ -63,7 +63,7 @@ describe("notifyHooks", () => {
     expect(Object.keys(told(job, rejected))).toEqual(["verified"]);
   });
 
-  it("notifyHooks() tells of what is parked", () => {
+  it("tells of what is parked", () => {
     const expired = { ...park("held", "expired", "late"), verification: "expired" } as const;
     expect(Object.keys(told(job, expired))).toEqual(["verified", "parked"]);
     const dead = park("dead", "do_not_retry", "no", "DoNotRetry: no");
@@ -73,7 +73,7 @@ describe("notifyHooks", () => {
     expect(calls["parked"]).toMatchObject({ ...entry, ...found });
   });
 
-  it("notifyHooks() tells of success, and of an attempt that failed", () => {
+  it("tells of success, and of an attempt that failed", () => {
     const { handled } = told(handling, { to: "handled", ...found });
     expect(handled).toMatchObject({ state: "handled", attempts: 3, lastError: null });
     const again = { to: "retry", afterMs: 500, error: "no", countsAsAttempt: true } as const;
@@ -88,21 +88,21 @@ describe("notifyHooks", () => {
     expect(Object.keys(told(handling, park("held", "no_handler", "no")))).toEqual(["parked"]);
   });
 
-  it("notifyHooks() needs no hook", () => {
-    expect(() => notifyHooks({}, job, verified, clock, noError)).not.toThrow();
+  it("needs no hook", () => {
+    expect(() => hooksOf({}, clock, noError).settled?.(job, verified)).not.toThrow();
   });
 });
 
-describe("callHook", () => {
-  it("callHook() hands on what a hook throws, at once or later", async () => {
+describe("a hook", () => {
+  it("may throw, at once or later: that is handed on", async () => {
     const onError = vi.fn();
     const broken = new Error("broken");
     const throwing = () => {
       throw broken;
     };
-    callHook(throwing, job, onError);
+    hooksOf({ verified: throwing }, clock, onError).settled?.(job, verified);
     const rejecting: () => void = () => Promise.reject(broken);
-    callHook(rejecting, job, onError);
+    hooksOf({ verified: rejecting }, clock, onError).settled?.(job, verified);
     await new Promise((resolve) => setImmediate(resolve));
     expect(onError.mock.calls).toEqual([[broken], [broken]]);
   });

@@ -1,6 +1,7 @@
 import { type Entry, isParked, type Job, type Outcome } from "../inbox/delivery.ts";
+import { entryOf, newStoredDelivery } from "../inbox/stored-delivery.ts";
 import type { ReceiverClock } from "../lib/time/lived-clock.ts";
-import { type Watch, watch } from "./watcher.ts";
+import type { Instrument, Instrumentation, watch } from "./instrumentation.ts";
 
 /** Hooks, each called with the entry after the step, before its next try has a time. Errors of hooks are logged. */
 export interface Observe {
@@ -15,41 +16,47 @@ export interface Observe {
   /** Held or dead: a person is needed. */
   readonly parked?: ((entry: Entry) => void) | undefined;
   /** The result of `alerts`. */
-  readonly [watch]?: Watch | undefined;
+  readonly [watch]?: Instrument | undefined;
 }
 
-/** Tells the hooks that fit an outcome. */
-export function notifyHooks(
+/** Makes hooks an instrument; `onError` is given what they throw, at once or later. */
+export function hooksOf(
   hooks: Observe,
-  job: Job,
-  outcome: Outcome,
   clock: ReceiverClock,
   onError: (error: unknown) => void,
-): void {
-  const handling = job.stage === "handle";
-  const call = (hook: ((entry: Entry) => void) | undefined, fits: boolean): void => {
-    if (hook && fits) callHook(hook, entryAfter(job, outcome, clock), onError);
+): Instrumentation {
+  const call = (hook: (entry: Entry) => void, entry: Entry): void => {
+    try {
+      Promise.resolve(hook(entry)).catch(onError);
+    } catch (error) {
+      onError(error);
+    }
   };
-  call(hooks.verified, !handling && hasVerdict(outcome));
-  call(hooks.handled, handling && outcome.to === "handled");
-  call(hooks.failed, handling && attemptFailed(outcome));
-  call(hooks.parked, outcome.to !== "retry" && isParked(outcome.to as Entry["state"]));
+  return {
+    stored(delivery, arrival) {
+      if (hooks.acknowledged === undefined) return;
+      const stored = newStoredDelivery(delivery, arrival, null);
+      call(hooks.acknowledged, entryOf(stored, clock.wallOffset));
+    },
+    settled(job, outcome) {
+      const tell = (hook: ((entry: Entry) => void) | undefined, fits: boolean): void => {
+        if (hook && fits) call(hook, entryAfter(job, outcome, clock));
+      };
+      const handling = job.stage === "handle";
+      tell(hooks.verified, !handling && hasVerdict(job, outcome));
+      tell(hooks.handled, handling && outcome.to === "handled");
+      tell(hooks.failed, handling && attemptFailed(outcome));
+      tell(hooks.parked, outcome.to !== "retry" && isParked(outcome.to as Entry["state"]));
+    },
+  };
 }
 
-/** Calls one hook. */
-export function callHook(
-  hook: (entry: Entry) => void,
-  entry: Entry,
-  onError: (error: unknown) => void,
-): void {
-  try {
-    Promise.resolve(hook(entry)).catch(onError);
-  } catch (error) {
-    onError(error);
-  }
+function isHeldOnArrival(job: Job, outcome: Outcome): boolean {
+  return job.state === "held" && outcome.to === "held";
 }
 
-function hasVerdict(outcome: Outcome): boolean {
+function hasVerdict(job: Job, outcome: Outcome): boolean {
+  if (isHeldOnArrival(job, outcome)) return false;
   return (
     outcome.to === "rejected" || ("verification" in outcome && outcome.verification !== undefined)
   );
@@ -63,7 +70,7 @@ function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
   const now = clock.now();
   const again = outcome.to === "retry" ? outcome : null;
   const advances = outcome.to === "verified";
-  const counted = again === null || again.countsAsAttempt ? 1 : 0;
+  const isUncounted = again?.countsAsAttempt === false || isHeldOnArrival(job, outcome);
   return {
     id: job.id,
     state: outcome.to === "retry" ? job.state : outcome.to,
@@ -71,7 +78,7 @@ function entryAfter(job: Job, outcome: Outcome, clock: ReceiverClock): Entry {
     type: ("type" in outcome && outcome.type) || job.type,
     reportId: ("reportId" in outcome && outcome.reportId) || job.reportId,
     receivedAt: job.receivedAt,
-    attempts: advances ? 0 : job.attempts + counted,
+    attempts: advances ? 0 : job.attempts + (isUncounted ? 0 : 1),
     nextAttemptAt: again === null ? null : new Date(now + again.afterMs + clock.wallOffset),
     lastError: ("error" in outcome && outcome.error) || null,
     changedAt: new Date(now),

@@ -1,37 +1,60 @@
 import type { Authorization } from "../client/authorizer.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import type { Incoming } from "../http/incoming.ts";
-import type { Job, Outcome } from "../inbox/delivery.ts";
+import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
 import type { Health } from "../inbox/health.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import type { ReasonCounts } from "../inbox/selection.ts";
+import type { Logger } from "../lib/log.ts";
+import type { Bind } from "../lib/platform.ts";
+import type { ReceiverClock } from "../lib/time/lived-clock.ts";
 
 /** The key under which `createReceiver` takes an {@link Instrument}: for telemetry, no option of apps. */
 export const instrumentation: unique symbol = Symbol.for("reporthook.instrumentation");
 
-/** Called once for each receiver; returns the instrumentation of its work. */
-export type Instrument = (receiver: {
-  readonly name: string;
-  health(): Promise<Health>;
-  /** Removes the API key from errors of the app's code. */
-  redact(text: string): string;
-}) => Instrumentation;
+/** The key under which the option `observe` takes an {@link Instrument}: the result of `alerts`. */
+export const watch: unique symbol = Symbol.for("reporthook.watch");
 
-/** Wraps the work of one receiver. A wrapper has to run its function once, and to pass on the result. */
+/** Called once for each receiver; returns the instrumentation of its work. */
+export type Instrument = (receiver: Watched) => Instrumentation;
+
+/** The part of a receiver that an {@link Instrument} sees: its settings and its health. */
+export interface Watched {
+  readonly name: string;
+  readonly ack: "stored" | "handled";
+  readonly inbox: Inbox;
+  readonly clock: ReceiverClock;
+  readonly logger: Logger;
+  /** Removes the API key from errors of the app's code. */
+  readonly redact: (text: string) => string;
+  /** Runs a function in the async context of `createReceiver`. */
+  readonly bind: Bind;
+  readonly health: () => Promise<Health>;
+}
+
+/**
+ * Is told what happens in one receiver, and wraps its work: telemetry, alerts and hooks are instruments. A wrapper has to run its
+ * function once, and to pass on the result.
+ */
 export interface Instrumentation {
+  /** The work of the receiver begins. */
+  begin?(): void;
   /** One request, from its arrival to the result; `run` takes the request to receive. */
-  receive(
+  receive?(
     incoming: Incoming,
     id: string,
     run: (incoming: Incoming) => Promise<ReceiveResult>,
   ): Promise<ReceiveResult>;
   /** One authorize call. */
-  verify(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
+  verify?(job: Job, run: () => Promise<Authorization>): Promise<Authorization>;
   /** All handlers of one attempt; resolves to what they threw. */
-  handle(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
-  /** Called with the outcome of a stage. */
-  settled(job: Job, outcome: Outcome): void;
+  handle?(job: Job, run: () => Promise<readonly unknown[]>): Promise<readonly unknown[]>;
+  /** Called with a delivery that is stored, before its answer. */
+  stored?(delivery: NewDelivery, arrival: Arrival): void;
+  /** Called with the outcome of a stage. A delivery that is held on arrival met none: its job has the state `held` already. */
+  settled?(job: Job, outcome: Outcome): void;
   /** Called with the number of parked deliveries that retention has deleted, by reason. */
-  deleted(parked: ReasonCounts): void;
-  /** The receiver is closed. */
-  end(): void;
+  deleted?(parked: ReasonCounts): void;
+  /** The receiver is closed; what it returns is waited for. */
+  end?(): void | Promise<void>;
 }

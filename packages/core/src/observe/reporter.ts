@@ -1,85 +1,105 @@
-import type { Arrival, Entry, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import type { Arrival, Job, NewDelivery, Outcome } from "../inbox/delivery.ts";
+import type { Health } from "../inbox/health.ts";
 import type { Pruned } from "../inbox/inbox.ts";
-import { entryOf, jobAt, newStoredDelivery } from "../inbox/stored-delivery.ts";
+import { jobAt } from "../inbox/stored-delivery.ts";
 import { sumOf } from "../lib/add-counts.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { messages } from "../log-messages.ts";
-import { callHook, notifyHooks, type Observe } from "./hooks.ts";
-import type { Instrumentation } from "./instrumentation.ts";
+import { hooksOf, type Observe } from "./hooks.ts";
+import { type Instrument, type Instrumentation, type Watched, watch } from "./instrumentation.ts";
 import { logOutcome, logPruned } from "./log-lines.ts";
-import type { Watched, Watcher } from "./watcher.ts";
 
-/** The options of {@link Reporter}. */
-export interface ReporterOptions extends Pick<Watched, "ack" | "clock" | "logger" | "redact"> {
+/** The settings of {@link Reporter}. */
+export interface ReporterSettings extends Omit<Watched, "health"> {
   readonly observe: Observe;
+  readonly instrument: Instrument | undefined;
 }
 
-/** Reports each outcome of a delivery once: to the hooks, to the log and to telemetry. */
-export class Reporter {
-  readonly #options: ReporterOptions;
-  readonly #hooks: Observe;
-  readonly #instrumentation: Instrumentation | undefined;
-  readonly #watcher: Watcher | undefined;
+/** What instruments wrap: each nests inside those before it. */
+type Wrappers = Required<Pick<Instrumentation, "receive" | "verify" | "handle">>;
 
-  constructor(
-    options: ReporterOptions,
-    instrumentation: Instrumentation | undefined,
-    watcher?: Watcher | undefined,
-  ) {
-    const { parked, ...withoutParked } = options.observe;
-    this.#options = options;
+/** Reports all that happens in a receiver once: to the log, and to one list of instruments. */
+export class Reporter implements Wrappers {
+  receive: Wrappers["receive"] = (incoming, _id, run) => run(incoming);
+  verify: Wrappers["verify"] = (_job, run) => run();
+  handle: Wrappers["handle"] = (_job, run) => run();
+  readonly #settings: ReporterSettings;
+  readonly #instruments: Instrumentation[];
+
+  constructor(settings: ReporterSettings) {
+    const { parked, ...withoutParked } = settings.observe;
     // Without a store, nothing is parked.
-    this.#hooks = options.ack === "stored" ? options.observe : withoutParked;
-    this.#instrumentation = instrumentation;
-    this.#watcher = watcher;
+    const hooks = settings.ack === "stored" ? settings.observe : withoutParked;
+    this.#settings = settings;
+    this.#instruments = [hooksOf(hooks, settings.clock, this.unexpected)];
+  }
+
+  /** Makes the instruments of the options, which may ask for the health. */
+  instrument(health: () => Promise<Health>): void {
+    const { instrument, observe } = this.#settings;
+    for (const make of [instrument, observe[watch]]) {
+      if (make !== undefined) this.#add(make({ ...this.#settings, health }));
+    }
   }
 
   /** Logs an unexpected failure, also of a hook. */
   readonly unexpected = (error: unknown): void => {
-    const { redact, logger } = this.#options;
+    const { redact, logger } = this.#settings;
     logger.error(shownFields(error, redact), messages.unexpected);
   };
 
+  /** The work of the receiver begins. */
+  begin(): void {
+    for (const each of this.#instruments) each.begin?.();
+  }
+
   /** Reports a stored delivery; `outcome` is that of `verify: "before-ack"`, if the service was asked. */
   stored(delivery: NewDelivery, arrival: Arrival, outcome: Outcome | null): void {
-    this.#showNew(this.#hooks.acknowledged, delivery, arrival);
+    for (const each of this.#instruments) each.stored?.(delivery, arrival);
     if (outcome !== null) this.settled(jobAt(delivery), outcome);
     if (arrival.to !== "held" || outcome?.to === "held") return;
     const fields = { id: delivery.id, reason: arrival.reason.code };
-    this.#options.logger.info?.(fields, messages.heldOnArrival);
-    this.#ended(jobAt(delivery), { ...arrival, error: null });
-    this.#showNew(this.#hooks.parked, delivery, arrival);
+    this.#settings.logger.info?.(fields, messages.heldOnArrival);
+    this.#ended(jobAt(delivery, arrival), { ...arrival, error: null });
   }
 
   /** Reports the outcome of a stage. */
   settled(job: Job, outcome: Outcome): void {
-    const { ack, clock, logger } = this.#options;
-    notifyHooks(this.#hooks, job, outcome, clock, this.unexpected);
-    logOutcome(logger, ack === "stored", job, outcome);
     this.#ended(job, outcome);
+    const { ack, logger } = this.#settings;
+    logOutcome(logger, ack === "stored", job, outcome);
   }
 
   /** Reports what retention did at `now`. */
   pruned(pruned: Pruned, now: number): void {
-    logPruned(this.#options.logger, pruned, now);
+    logPruned(this.#settings.logger, pruned, now);
     if (sumOf(pruned.parked) === 0) return;
-    this.#instrumentation?.deleted(pruned.parked);
-    this.#watcher?.deleted(pruned.parked);
+    for (const each of this.#instruments) each.deleted?.(pruned.parked);
+  }
+
+  /** The receiver is closed: ends all instruments, even if one fails, and waits for them. */
+  async end(): Promise<void> {
+    await Promise.all(this.#instruments.map(async (each) => each.end?.()));
+  }
+
+  #add(one: Instrumentation): void {
+    this.#instruments.push(one);
+    const { receive, verify, handle } = this;
+    if (one.receive !== undefined) {
+      const inner = one.receive.bind(one);
+      this.receive = (incoming, id, run) => receive(incoming, id, (given) => inner(given, id, run));
+    }
+    if (one.verify !== undefined) {
+      const inner = one.verify.bind(one);
+      this.verify = (job, run) => verify(job, () => inner(job, run));
+    }
+    if (one.handle !== undefined) {
+      const inner = one.handle.bind(one);
+      this.handle = (job, run) => handle(job, () => inner(job, run));
+    }
   }
 
   #ended(job: Job, outcome: Outcome): void {
-    this.#instrumentation?.settled(job, outcome);
-    this.#watcher?.settled(outcome);
-  }
-
-  #showNew(
-    hook: ((entry: Entry) => void) | undefined,
-    delivery: NewDelivery,
-    arrival: Arrival,
-  ): void {
-    if (!hook) return;
-    const { wallOffset } = this.#options.clock;
-    const entry = entryOf(newStoredDelivery(delivery, arrival, null), wallOffset);
-    callHook(hook, entry, this.unexpected);
+    for (const each of this.#instruments) each.settled?.(job, outcome);
   }
 }

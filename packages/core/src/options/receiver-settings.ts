@@ -1,4 +1,5 @@
 import type { CallbackOptions } from "../callback-urls/callback-url.ts";
+import { overHttpOf } from "../client/client-options.ts";
 import { eventNames, type Schemas } from "../events/events.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
@@ -15,9 +16,9 @@ import { type Clock, systemClock } from "../lib/time/clock.ts";
 import { LivedClock, type ReceiverClock } from "../lib/time/lived-clock.ts";
 import { Timekeeper } from "../lib/time/timekeeper.ts";
 import { assertKnownKeys, assertOption, fail, typeName } from "../lib/validate.ts";
+import { messages } from "../log-messages.ts";
 import type { Observe } from "../observe/hooks.ts";
-import { type Instrument, instrumentation } from "../observe/instrumentation.ts";
-import { watch } from "../observe/watcher.ts";
+import { type Instrument, instrumentation, watch } from "../observe/instrumentation.ts";
 import type { Limits, ReceiverOptions, RetryOptions, SignatureSource } from "./receiver-options.ts";
 
 type WithDefault =
@@ -87,6 +88,14 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     bind,
     redact: redactorOf(options.client),
   };
+}
+
+/** Warns of what works, but not as it should in production. */
+export function warnOfSettings(settings: ReceiverSettings, isInboxGiven: boolean): void {
+  const { ack, client, logger } = settings;
+  if (ack === "stored" && !isInboxGiven) logger.warn({}, messages.noInbox);
+  const baseUrl = overHttpOf(client);
+  if (baseUrl !== undefined) logger.warn({ baseUrl }, messages.insecure);
 }
 
 const known: readonly string[] = [

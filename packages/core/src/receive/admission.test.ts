@@ -2,12 +2,12 @@ import { ReporthookError } from "@reporthook/core";
 import { createEmulator } from "@reporthook/emulator";
 import { describe, expect, it } from "vitest";
 import type { NewDelivery } from "../inbox/delivery.ts";
-import { newStatus } from "../inbox/health.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
+import { outside } from "../inbox/receiver-inbox.ts";
 import { Deadline } from "../lib/time/deadline.ts";
-import { LivedClock } from "../lib/time/lived-clock.ts";
 import { messages } from "../log-messages.ts";
+import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { Admission } from "./admission.ts";
 
 const delivery: NewDelivery = {
@@ -25,19 +25,19 @@ const delivery: NewDelivery = {
 
 function make(add: Inbox["add"]) {
   const { clock } = createEmulator();
-  const lived = new LivedClock(clock);
   const lines: unknown[] = [];
   const write = (...line: unknown[]): void => void lines.push(line);
   const limits = { bodyBytes: 1, bodyMs: 1, verifyMs: 1, ackMs: 1, waiting: 1, unverified: 1 };
-  const admission = new Admission(
-    {
-      ...{ ack: "stored", clock: lived, limits, name: "reports" },
-      inbox: Object.assign(memoryInbox(), { add }),
-      logger: { warn: write, error: write },
-    },
-    newStatus(),
-  );
-  const store = () => admission.store(delivery, { to: "received" }, new Deadline(lived, 100));
+  const settings = receiverSettingsOf({
+    client: { authorize: async () => "valid" },
+    clock,
+    limits,
+    inbox: Object.assign(memoryInbox(), { add }),
+  });
+  Object.assign(settings, { logger: { warn: write, error: write } });
+  const admission = new Admission(settings, outside);
+  const store = () =>
+    admission.store(delivery, { to: "received" }, new Deadline(settings.clock, 100));
   return { clock, lines, store };
 }
 

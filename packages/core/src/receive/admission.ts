@@ -1,8 +1,8 @@
 import { ReporthookError } from "../errors.ts";
 import type { Refusal } from "../http/answer.ts";
 import type { Arrival, NewDelivery } from "../inbox/delivery.ts";
-import type { Status } from "../inbox/health.ts";
 import type { AddResult } from "../inbox/inbox.ts";
+import type { Life } from "../inbox/receiver-inbox.ts";
 import { describe } from "../lib/describe.ts";
 import { type Logger, oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
@@ -10,28 +10,22 @@ import type { Timekeeper } from "../lib/time/timekeeper.ts";
 import { messages } from "../log-messages.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
-/** The options of {@link Admission}. */
-type AdmissionOptions = Pick<
-  ReceiverSettings,
-  "ack" | "clock" | "inbox" | "limits" | "logger" | "name"
->;
-
 /** Refuses requests once the receiver is closed or while too many deliveries wait, and deliveries that can't be stored. */
 export class Admission {
-  readonly #options: AdmissionOptions;
-  readonly #status: Readonly<Status>;
+  readonly #settings: ReceiverSettings;
+  readonly #life: Life;
   readonly #overloaded: Logger["warn"];
 
-  constructor(options: AdmissionOptions, status: Readonly<Status>) {
-    this.#options = options;
-    this.#status = status;
-    this.#overloaded = oncePerMinute(options.clock, options.logger.warn);
+  constructor(settings: ReceiverSettings, life: Life) {
+    this.#settings = settings;
+    this.#life = life;
+    this.#overloaded = oncePerMinute(settings.clock, settings.logger.warn);
   }
 
   /** The refusal of a request at this moment; null if it is admitted. */
   refusal(): Refusal | null {
-    const { ack, inbox, limits, name } = this.#options;
-    if (this.#status.closed) return { refused: "closing" };
+    const { ack, inbox, limits, name } = this.#settings;
+    if (this.#life.phase === "closed") return { refused: "closing" };
     if (ack === "handled") return null;
     const { waiting, unverified } = inbox.backlog(name);
     if (waiting < limits.waiting && unverified < limits.unverified) return null;
@@ -41,7 +35,7 @@ export class Admission {
 
   /** Waits for the time of the inbox before the first delivery, or refuses that. Never rejects. */
   async join(time: Timekeeper, deadline: Deadline): Promise<Refusal | null> {
-    if (this.#options.ack === "handled") return null;
+    if (this.#settings.ack === "handled") return null;
     try {
       if ((await deadline.race(time.join())) !== "late") return null;
       throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
@@ -57,7 +51,7 @@ export class Admission {
     deadline: Deadline,
   ): Promise<AddResult | Refusal> {
     try {
-      const added = await deadline.race(this.#options.inbox.add(delivery, arrival));
+      const added = await deadline.race(this.#settings.inbox.add(delivery, arrival));
       if (added !== "late") return added;
       throw new Error(`The inbox gave no answer within ${deadline.ms} ms`);
     } catch (error) {
@@ -70,7 +64,7 @@ export class Admission {
       this.#overloaded({ error: describe(error) }, messages.inboxFull);
       return { refused: "overloaded" };
     }
-    this.#options.logger.error({ id, error: describe(error) }, messages.notStored);
+    this.#settings.logger.error({ id, error: describe(error) }, messages.notStored);
     return { refused: "inbox_unavailable" };
   }
 }

@@ -13,30 +13,35 @@ import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
 
-/** The parts of {@link InsideRequest}. */
-export interface InsideRequestParts {
-  readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
-  readonly reporter: Reporter;
-  /** Aborted when `close` runs out of time. */
-  readonly signal: StopSignal;
-}
-
 // Reserved for storing when authorize is asked first.
 const storeMs = 1_000;
 
 /** Runs the two stages inside the request. Never rejects. */
 export class InsideRequest {
   readonly #settings: ReceiverSettings;
-  readonly #parts: InsideRequestParts;
+  readonly #verify: VerifyStage;
+  readonly #handle: HandleStage;
+  readonly #reporter: Reporter;
+  readonly #closing: StopSignal;
   // By id, which copies of a notification share: they wait for the outcome of the first one.
   readonly #running = new Map<string, Promise<ReceiveResult>>();
   readonly #late: Logger["warn"];
   readonly #expired: Logger["warn"];
 
-  constructor(settings: ReceiverSettings, parts: InsideRequestParts) {
+  /** `closing` is aborted when `close` runs out of time. */
+  constructor(
+    settings: ReceiverSettings,
+    verify: VerifyStage,
+    handle: HandleStage,
+    reporter: Reporter,
+    closing: StopSignal,
+  ) {
     const { clock, logger } = settings;
     this.#settings = settings;
-    this.#parts = parts;
+    this.#verify = verify;
+    this.#handle = handle;
+    this.#reporter = reporter;
+    this.#closing = closing;
     this.#late = oncePerMinute(clock, logger.warn);
     this.#expired = oncePerMinute(clock, logger.warn);
   }
@@ -44,11 +49,11 @@ export class InsideRequest {
   /** `verify: "before-ack"`: the outcome of the verify stage, or null without a verdict in time. */
   async verify(delivery: NewDelivery, { leftMs: left }: Deadline): Promise<Outcome | null> {
     const { clock, limits } = this.#settings;
-    const { stages, signal: parent } = this.#parts;
+    const parent = this.#closing;
     const ms = Math.min(limits.verifyMs, Math.max(left - storeMs, left / 2));
     try {
       return await withTimeout({ clock, ms, late: "No verdict in time", parent }, (scope) =>
-        stages.verify.run(jobAt(delivery), scope),
+        this.#verify.run(jobAt(delivery), scope),
       );
     } catch {
       this.#late({ id: delivery.id, ms }, messages.noVerdictInTime);
@@ -78,13 +83,12 @@ export class InsideRequest {
     admitted: Arrival,
     { signal }: TimeoutScope,
   ): Promise<ReceiveResult> {
-    const { stages, reporter } = this.#parts;
     // No other process knows of it.
     const lease = { signal, isHeld: () => true };
     let job = jobAt(delivery, admitted);
     if (job.stage === "verify") {
-      const outcome = await stages.verify.run(job, lease);
-      reporter.settled(job, outcome);
+      const outcome = await this.#verify.run(job, lease);
+      this.#reporter.settled(job, outcome);
       const refused = refusalAfter(outcome);
       if (refused !== null) return { refused };
       if (outcome.to === "held") {
@@ -94,8 +98,8 @@ export class InsideRequest {
       if (outcome.to !== "verified") return { refused: "not_handled" };
       job = jobAt(delivery, outcome);
     }
-    const outcome = await stages.handle.run(job, lease);
-    reporter.settled(job, outcome);
+    const outcome = await this.#handle.run(job, lease);
+    this.#reporter.settled(job, outcome);
     return outcome.to === "handled"
       ? { status: "accepted", id: job.id }
       : { refused: "not_handled" };
@@ -107,8 +111,8 @@ export class InsideRequest {
     run: (scope: TimeoutScope) => Promise<ReceiveResult>,
   ): Promise<ReceiveResult> {
     const { clock, logger } = this.#settings;
-    const { signal: parent } = this.#parts;
-    const bounds = { clock, ms, late: "The time of the request is used up", parent };
+    const late = "The time of the request is used up";
+    const bounds = { clock, ms, late, parent: this.#closing };
     try {
       return { ...(await withTimeout(bounds, run)), id };
     } catch (error) {

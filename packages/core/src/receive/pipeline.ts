@@ -1,36 +1,20 @@
 import { type Callbacks, split, withoutToken } from "../callback-urls/callback-url.ts";
 import type { ReceiveResult } from "../http/answer.ts";
 import { type Incoming, plainHeaders } from "../http/incoming.ts";
-import type { Status } from "../inbox/health.ts";
 import { jobAt } from "../inbox/stored-delivery.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { oncePerMinute } from "../lib/log.ts";
 import type { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
-import type { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
-import type { Pruner } from "../run/pruner.ts";
 import type { Runner } from "../run/runner.ts";
-import type { Admission } from "./admission.ts";
+import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
 import { receive } from "./read-request.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { admitWithoutToken } from "./without-token.ts";
-
-/** The parts of the pipeline. */
-export interface PipelineParts {
-  readonly settings: ReceiverSettings;
-  readonly callbacks: Callbacks | null;
-  readonly admission: Admission;
-  readonly inside: InsideRequest;
-  readonly runner: Runner;
-  readonly pruner: Pruner;
-  readonly reporter: Reporter;
-  readonly firstAttempts: FirstAttempts;
-  readonly status: Readonly<Status>;
-}
 
 /** The steps of one request; `id` is the id of its delivery, if it becomes one. */
 export type Pipeline = (
@@ -40,17 +24,23 @@ export type Pipeline = (
 ) => Promise<ReceiveResult>;
 
 /** Makes the pipeline of a receiver: the order of a request up to its answer stands here, each step in a file of its name. */
-export function createPipeline(parts: PipelineParts): Pipeline {
-  const { settings, callbacks, admission, inside, runner, pruner, reporter, status } = parts;
+export function createPipeline(
+  settings: ReceiverSettings,
+  callbacks: Callbacks | null,
+  inside: InsideRequest,
+  runner: Runner,
+  reporter: Reporter,
+): Pipeline {
   const { clock, inbox, logger, name, time } = settings;
   const reading = { ...settings, ...settings.limits };
+  const admission = new Admission(settings, runner);
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
   const reused = oncePerMinute(clock, logger.warn);
-  const notStarted = warningOfNoStart(settings, status);
+  const notStarted = warningOfNoStart(settings, runner);
 
   return async (incoming, id, deadline) => {
-    runner.ensureStarted();
+    runner.attend();
     if (incoming.method !== "POST") return { refused: "method_not_allowed" };
     const called =
       callbacks === null ? undefined : await inTime(deadline, callbacks.verify(incoming.url));
@@ -102,9 +92,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (sameSignatureAs !== undefined) {
       reused({ id, sameSignatureAs }, messages.reusedSignature);
     }
-    if (arrival.to === "held") parts.firstAttempts.settle(id);
+    if (arrival.to === "held") runner.firstAttempts.settle(id);
     reporter.stored(delivery, arrival, outcome);
-    if (runner.working) void pruner.prune();
     notStarted(id);
     return { status: "accepted", id };
   };
@@ -113,11 +102,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 /** Warns once of a stored delivery that nothing handles, because `start()` was not called. */
 function warningOfNoStart(
   { autostart, logger }: ReceiverSettings,
-  status: Readonly<Status>,
+  runner: Runner,
 ): (id: string) => void {
   let isSaid = autostart;
   return (id) => {
-    if (isSaid || status.started) return;
+    if (isSaid || runner.phase !== "new") return;
     isSaid = true;
     logger.warn({ id }, messages.notStarted);
   };

@@ -2,7 +2,6 @@ import { acknowledge, type ReceiveResult } from "../http/answer.ts";
 import type { Connections } from "../http/connections.ts";
 import type { FetchContext } from "../http/fetch.ts";
 import { type Answer, type Incoming, look } from "../http/incoming.ts";
-import type { Status } from "../inbox/health.ts";
 import { newId } from "../inbox/id.ts";
 import { describe } from "../lib/describe.ts";
 import { InFlight, type InFlightItem } from "../lib/in-flight.ts";
@@ -10,21 +9,12 @@ import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { shownFields } from "../lib/thrown.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { messages } from "../log-messages.ts";
-import type { FirstAttempts } from "../observe/first-attempts.ts";
-import type { Instrumentation } from "../observe/instrumentation.ts";
 import { logAnswer } from "../observe/log-lines.ts";
 import { type WarnOfRefusal, warnOfRefusals } from "../observe/refusals.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { Runner } from "../run/runner.ts";
 import type { Pipeline } from "./pipeline.ts";
-
-/** The parts of {@link Requests}. */
-export interface RequestsParts {
-  readonly pipeline: Pipeline;
-  readonly status: Readonly<Status>;
-  readonly firstAttempts: FirstAttempts;
-  readonly connections: Connections;
-  readonly instrumentation: Instrumentation | undefined;
-}
 
 /** A request on its way to the answer. */
 interface Running extends InFlightItem {
@@ -34,17 +24,27 @@ interface Running extends InFlightItem {
 /** The requests of a receiver. Each goes through the pipeline within its deadline, and is always answered. */
 export class Requests {
   readonly #settings: ReceiverSettings;
-  readonly #parts: RequestsParts;
+  readonly #runner: Runner;
+  readonly #reporter: Reporter;
+  readonly #connections: Connections;
   /** Runs in the async context of `createReceiver`, never in a request's. */
   readonly #pipeline: Pipeline;
   readonly #running = new InFlight<Running>();
   readonly #failed: Logger["error"];
   readonly #warnOfRefusal: WarnOfRefusal;
 
-  constructor(settings: ReceiverSettings, parts: RequestsParts) {
+  constructor(
+    settings: ReceiverSettings,
+    pipeline: Pipeline,
+    runner: Runner,
+    reporter: Reporter,
+    connections: Connections,
+  ) {
     this.#settings = settings;
-    this.#parts = parts;
-    this.#pipeline = settings.bind(parts.pipeline);
+    this.#pipeline = settings.bind(pipeline);
+    this.#runner = runner;
+    this.#reporter = reporter;
+    this.#connections = connections;
     this.#failed = oncePerMinute(settings.clock, settings.logger.error);
     this.#warnOfRefusal = warnOfRefusals(settings);
   }
@@ -52,7 +52,7 @@ export class Requests {
   /** Answers a request. Never rejects. */
   answer(incoming: Incoming, context?: FetchContext): Promise<Answer> {
     return this.#answer(incoming, context).catch((error) =>
-      acknowledge(this.#unexpected(error), incoming.multiplexed, this.#parts.status.closing),
+      acknowledge(this.#unexpected(error), incoming.multiplexed, this.#runner.isClosing),
     );
   }
 
@@ -66,7 +66,7 @@ export class Requests {
     const deadline = new Deadline(clock, limits.ackMs);
     const id = newId(clock.wallNow());
     const pending = this.#begin(incoming, id, deadline, context);
-    const { connections } = this.#parts;
+    const connections = this.#connections;
     const connection = connections.begin(incoming);
     const number = connection?.begun ?? 0;
     const running: Running = { pending, place: -1 };
@@ -83,7 +83,7 @@ export class Requests {
     const isLast = connections.end(connection, number, "status" in decision);
     logAnswer(logger, id, decision, deadline);
     if ("refused" in decision) this.#warnOfRefusal(decision.refused, incoming);
-    if (!this.#isWorkedOn(id, decision)) this.#parts.firstAttempts.settle(id);
+    if (!this.#isWorkedOn(id, decision)) this.#runner.firstAttempts.settle(id);
     if (look(() => incoming.answered?.()) === true) this.#warnOfRefusal("answered", incoming);
     return acknowledge(decision, incoming.multiplexed, isLast);
   }
@@ -94,11 +94,10 @@ export class Requests {
     deadline: Deadline,
     context?: FetchContext,
   ): Promise<ReceiveResult> {
-    const { instrumentation, firstAttempts } = this.#parts;
+    const { firstAttempts } = this.#runner;
     const attempted = context?.waitUntil === undefined ? null : firstAttempts.wait(id);
     const run = (given: Incoming): Promise<ReceiveResult> => this.#pipeline(given, id, deadline);
-    const pending =
-      instrumentation === undefined ? run(incoming) : instrumentation.receive(incoming, id, run);
+    const pending = this.#reporter.receive(incoming, id, run);
     try {
       context?.waitUntil?.(Promise.allSettled([pending, attempted]));
     } catch (error) {
@@ -109,9 +108,8 @@ export class Requests {
 
   /** Whether this process will handle the delivery. */
   #isWorkedOn(id: string, decision: ReceiveResult): boolean {
-    const { status } = this.#parts;
     const isNew = "id" in decision && decision.id === id;
-    return isNew && this.#settings.ack === "stored" && status.started && !status.stopped;
+    return isNew && this.#settings.ack === "stored" && this.#runner.takesOn;
   }
 
   #unexpected(error: unknown): ReceiveResult {

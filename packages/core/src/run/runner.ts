@@ -1,65 +1,68 @@
 import { ReporthookError } from "../errors.ts";
 import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Connections } from "../http/connections.ts";
-import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
-import type { Status } from "../inbox/health.ts";
-import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
+import type { Life, Phase } from "../inbox/receiver-inbox.ts";
 import { silentMs } from "../inbox/receivers.ts";
 import { StopController, type StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
-import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
+import { oncePerMinute } from "../lib/log.ts";
 import { setUnrefTimeout } from "../lib/time/clock.ts";
 import { settlesWithin } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
-import type { FirstAttempts } from "../observe/first-attempts.ts";
+import { FirstAttempts } from "../observe/first-attempts.ts";
 import type { Reporter } from "../observe/reporter.ts";
-import type { Watcher } from "../observe/watcher.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import type { VerifyStage } from "../verify/verify-stage.ts";
-import { LastAttempts } from "./last-attempts.ts";
-import { noticeText } from "./notice-text.ts";
-import type { Pruner } from "./pruner.ts";
-
-/** The parts of {@link Runner}. */
-export interface RunnerParts {
-  readonly stages: { readonly verify: VerifyStage; readonly handle: HandleStage };
-  readonly reporter: Reporter;
-  readonly firstAttempts: FirstAttempts;
-  readonly connections: Connections;
-  readonly pruner: Pruner;
-  readonly status: Status;
-  readonly watcher: Watcher | undefined;
-}
+import { Consumers } from "./consumers.ts";
 
 const retryMaxMs = 30_000;
 const intervalMaxMs = 2_147_483_647;
 
-/** Runs the two stages of a receiver on its inbox: starts them, reports outcomes, and ends them. */
-export class Runner {
+/** The life of a receiver: starts its work, and ends it. */
+export class Runner implements Life {
+  readonly firstAttempts: FirstAttempts = new FirstAttempts();
   readonly #settings: ReceiverSettings;
-  readonly #parts: RunnerParts;
+  readonly #handle: HandleStage;
+  readonly #reporter: Reporter;
+  readonly #connections: Connections;
+  readonly #consumers: Consumers;
   readonly #aborted = new StopController();
-  readonly #lastAttempts: LastAttempts;
-  readonly #inboxFailed: Logger["warn"];
-  #consumers: readonly Consumer[] = [];
-  #stopping: Promise<unknown> = Promise.resolve();
-  #recorded = (): void => {};
-  #opening: Promise<void> | undefined;
+  #phase: Phase = "new";
   #failures = 0;
   #retryTimer: unknown;
   #keepAlive: unknown;
 
-  constructor(settings: ReceiverSettings, parts: RunnerParts) {
+  constructor(
+    settings: ReceiverSettings,
+    verify: VerifyStage,
+    handle: HandleStage,
+    reporter: Reporter,
+    connections: Connections,
+  ) {
+    const { clock, logger, time } = settings;
     this.#settings = settings;
-    this.#parts = parts;
-    this.#lastAttempts = new LastAttempts(settings);
-    this.#inboxFailed = oncePerMinuteEach(settings.clock, settings.logger.error, "error");
-    settings.time.onError = this.#failed;
+    this.#handle = handle;
+    this.#reporter = reporter;
+    this.#connections = connections;
+    this.#consumers = new Consumers(settings, verify, handle, reporter, this.firstAttempts);
+    const clockSet = oncePerMinute(clock, logger.warn);
+    time.clock.onStep = (ms) => {
+      clockSet({ ms }, messages.clockSet);
+      void time.keep();
+    };
   }
 
-  /** Whether the inbox is open and its deliveries are worked on. */
-  get working(): boolean {
-    return this.#consumers.length > 0;
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  get note(): string | null {
+    return this.#consumers.note;
+  }
+
+  /** Whether what is stored now is worked on here. */
+  get takesOn(): boolean {
+    return this.#phase !== "new" && !this.#consumers.isStopped;
   }
 
   /** Aborted when {@link close} runs out of time. */
@@ -67,9 +70,14 @@ export class Runner {
     return this.#aborted.signal;
   }
 
+  /** Whether {@link close} was called. */
+  get isClosing(): boolean {
+    return this.#phase === "closing" || this.#phase === "closed";
+  }
+
   /** Starts by hand, and keeps the process alive. Idempotent; rejects when the inbox can't be opened. */
   async start(): Promise<void> {
-    if (this.#parts.status.closing) {
+    if (this.isClosing) {
       const message = `Receiver ${this.#settings.name} is closed; make a new one`;
       throw new ReporthookError("closed", message);
     }
@@ -85,10 +93,10 @@ export class Runner {
   /** Starts unless `autostart` is off; a failure is logged, and tried again later. */
   ensureStarted(): void {
     const { autostart, clock, logger } = this.#settings;
-    if (!autostart || this.#parts.status.stopped || this.#opening || this.#retryTimer !== undefined)
-      return;
+    const { isOpening, isStopped } = this.#consumers;
+    if (!autostart || isStopped || isOpening || this.#retryTimer !== undefined) return;
     this.#begin().catch((error: unknown) => {
-      if (this.#parts.status.closing) return;
+      if (this.isClosing) return;
       const afterMs = Math.min(1_000 * 2 ** this.#failures++, retryMaxMs);
       logger.error({ error: describe(error), afterMs }, messages.inboxNotOpened);
       const retry = (): void => {
@@ -99,142 +107,70 @@ export class Runner {
     });
   }
 
+  #begin(): Promise<void> {
+    if (this.#phase === "new") {
+      this.#phase = "working";
+      this.#handle.begin();
+      this.#reporter.begin();
+    }
+    return this.#consumers.open();
+  }
+
+  /** Called with each request: starts the work, or prunes what it works on. */
+  attend(): void {
+    if (this.#consumers.isWorking) void this.#consumers.prune();
+    else this.ensureStarted();
+  }
+
+  /** Called before lists: what they show is over for a second at most. Never rejects. */
+  prune(): Promise<void> {
+    return this.#consumers.prune(1_000);
+  }
+
   /**
    * Ends the work within `timeoutMs` milliseconds; `requests` resolves when the requests of that moment are answered. Until the
    * work has ended, notifications are stored.
    */
   async close(timeoutMs: number, requests: () => Promise<unknown>): Promise<void> {
-    const { clock, time } = this.#settings;
-    const { connections, firstAttempts, pruner, reporter, status } = this.#parts;
-    status.closing = true;
-    connections.close();
-    pruner.stop();
+    const { clock, inbox, logger, name, time } = this.#settings;
+    this.#phase = "closing";
+    clock.clearTimeout(this.#retryTimer);
+    this.#connections.close();
     const isInTime = await settlesWithin(clock, timeoutMs, this.#finish(requests));
-    status.closed = true;
-    connections.stop();
-    void this.#stop();
+    this.#phase = "closed";
+    this.#connections.stop();
+    void this.#consumers.stop();
     if (!isInTime) {
       this.#aborted.abort(new Error("The receiver is closing"));
-      const aborting = this.#consumers.map((one) => one.abort().catch(reporter.unexpected));
-      await settlesWithin(clock, silentMs, Promise.all(aborting));
+      await settlesWithin(clock, silentMs, this.#consumers.abort());
     }
     await requests();
-    firstAttempts.settleAll();
+    this.firstAttempts.settleAll();
     await time.end();
     this.#letProcessEnd();
+    const isLost = inbox.guarantees.durability === "process";
+    const waiting = isLost ? inbox.backlog(name).waiting : 0;
+    if (waiting > 0) logger.error({ waiting }, messages.closedWhileWaiting);
   }
 
   /** Finishes what this process alone can do; meanwhile more may come on the connections of closed servers. */
   async #finish(requests: () => Promise<unknown>): Promise<void> {
-    const { connections, status } = this.#parts;
-    const { ack, inbox } = this.#settings;
+    const { ack, inbox, name } = this.#settings;
+    const consumers = this.#consumers;
+    const connections = this.#connections;
+    // Another process goes on with what a durable inbox has; nothing is stored with `ack: "handled"`.
     const isDurable = inbox.guarantees.durability !== "process";
-    const isUnused = !this.working && this.#lastAttempts.left === 0 && connections.isQuiet;
-    if (ack === "stored" && (isDurable || isUnused)) void this.#stop();
-    else await this.#lastAttempts.begin();
+    const isUnused = !consumers.isWorking && inbox.backlog(name).waiting === 0;
+    if (ack === "stored" && (isDurable || (isUnused && connections.isQuiet))) void consumers.stop();
+    else await consumers.hurry();
     await requests();
-    do await Promise.all([connections.quiet(), status.stopped ? this.#stop() : this.#workOff()]);
-    while (!connections.isQuiet || this.#left > 0);
-    status.closed = true;
+    do await Promise.all([connections.quiet(), consumers.workOff()]);
+    while (!connections.isQuiet || consumers.left > 0);
+    this.#phase = "closed";
     await requests();
-    await this.#workOff();
-    await this.#stop();
+    await consumers.workOff();
+    await consumers.stop();
   }
-
-  /** Resolves once each delivery of an inbox in memory has had its last attempt. */
-  async #workOff(): Promise<void> {
-    await this.#opening?.catch(() => {});
-    while (this.#left > 0) {
-      await new Promise<void>((resolve) => {
-        this.#recorded = resolve;
-      });
-    }
-  }
-
-  get #left(): number {
-    return this.working && !this.#parts.status.stopped ? this.#lastAttempts.left : 0;
-  }
-
-  /** Begins no more work; resolves when the running jobs have ended. */
-  #stop(): Promise<unknown> {
-    const { reporter, stages, status } = this.#parts;
-    if (!status.stopped) {
-      status.stopped = true;
-      stages.verify.stop();
-      stages.handle.stop();
-      this.#settings.clock.clearTimeout(this.#retryTimer);
-      const ending = this.#consumers.map((consumer) => consumer.stop().catch(reporter.unexpected));
-      this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);
-    }
-    return this.#stopping;
-  }
-
-  #begin(): Promise<void> {
-    const { stages, status, watcher } = this.#parts;
-    if (!status.started) {
-      stages.handle.begin();
-      watcher?.begin();
-    }
-    status.started = true;
-    this.#opening ??= this.#open().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  async #open(): Promise<void> {
-    const { ack, inbox, time } = this.#settings;
-    if (ack === "handled") return;
-    await inbox.open();
-    await time.join();
-    if (this.#parts.status.stopped) return;
-    time.begin();
-    this.#consumers = [this.#consume("verify"), this.#consume("handle")];
-    void this.#parts.pruner.prune();
-  }
-
-  #consume(stage: Stage): Consumer {
-    const { bind, clock, concurrency, inbox, name } = this.#settings;
-    const { firstAttempts, pruner, reporter, stages } = this.#parts;
-    const processor: Processor = (job, lease) => stages[stage].run(job, lease);
-    const handleAtOnce: typeof stages.handle.runAtOnce = (job, lease) =>
-      stages.handle.runAtOnce(job, lease);
-    // Any request may have started this: nothing may run in its async context.
-    return inbox.consume(stage, bind(processor), {
-      receiver: name,
-      get concurrency() {
-        return stage === "verify" ? concurrency.verify : stages.handle.concurrency;
-      },
-      clock,
-      // Called for each delivery, or each second.
-      onError: this.#failed,
-      onNotice: (notice) => this.#noticed(notice),
-      ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
-      onRecorded: bind((job: Job, outcome: Outcome) => {
-        reporter.settled(job, outcome);
-        const goesOn = outcome.to === "verified" || outcome.to === "retry";
-        if (job.stage === "handle" || !goesOn) firstAttempts.settle(job.id);
-        void pruner.prune();
-        this.#lastAttempts.recorded(job, outcome);
-        this.#recorded();
-      }),
-    });
-  }
-
-  #noticed(notice: InboxNotice): void {
-    const { logger, redact } = this.#settings;
-    const what = redact(noticeText(notice));
-    const isOther = notice.what === "took_over";
-    logger.warn({ what }, isOther ? messages.tookOver : messages.stoodStill);
-    if (isOther) return;
-    this.#parts.status.note = { text: `This process ${what}`, since: performance.now() };
-  }
-
-  readonly #failed = (error: unknown): void => {
-    const { redact } = this.#settings;
-    this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
-  };
 
   #letProcessEnd(): void {
     clearInterval(this.#keepAlive as number);

@@ -12,11 +12,11 @@ const fail = (status: number) => () => {
 
 describe("VerifyStage", () => {
   it("advances with what was recognised when the verdict is valid", async () => {
-    const { verify, job, status } = testStages(() => "valid");
+    const { verify, job } = testStages(() => "valid");
     expect(await verify.run(job(), lease)).toEqual({
       ...{ to: "verified", verification: "valid", type: "report.complete", reportId: "7" },
     });
-    expect(status.service).toBe("ok");
+    expect(verify.service).toBe("ok");
   });
 
   it.each([
@@ -26,9 +26,9 @@ describe("VerifyStage", () => {
     let answer: () => unknown = fail(code);
     const warn = vi.fn();
     const logger = { warn, error: vi.fn() };
-    const { verify, job, status, clock } = testStages(() => answer(), { logger });
+    const { verify, job, clock } = testStages(() => answer(), { logger });
     await verify.run(job(), lease);
-    expect(status.service).toBe(service);
+    expect(verify.service).toBe(service);
     await clock.advance(60_000);
     answer = () => "valid";
     warn.mockClear();
@@ -120,7 +120,7 @@ describe("VerifyStage", () => {
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },
     });
-    expect(refused.status.service).toBe("refused");
+    expect(refused.verify.service).toBe("refused");
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },
     });
@@ -134,6 +134,6 @@ describe("VerifyStage", () => {
     const cutting = cut.verify.run(cut.job(), controller);
     controller.abort();
     expect(await cutting).toMatchObject({ to: "retry", countsAsAttempt: false });
-    expect(cut.status.service).toBe("unknown");
+    expect(cut.verify.service).toBe("unknown");
   });
 });

@@ -12,7 +12,7 @@ import {
   signatureLifetimeMs,
   stopped,
 } from "../inbox/delivery.ts";
-import type { Status } from "../inbox/health.ts";
+import type { Health } from "../inbox/health.ts";
 import type { Lease } from "../inbox/inbox.ts";
 import type { StopSignal } from "../lib/abort.ts";
 import { describe } from "../lib/describe.ts";
@@ -21,7 +21,7 @@ import { type Logger, oncePerMinute } from "../lib/log.ts";
 import { redactSecrets } from "../lib/redact.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { messages } from "../log-messages.ts";
-import type { Instrumentation } from "../observe/instrumentation.ts";
+import type { Reporter } from "../observe/reporter.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 import { authorizeOnce } from "./authorize.ts";
 import { CircuitBreaker, type Permit } from "./circuit-breaker.ts";
@@ -36,8 +36,7 @@ export interface VerifyOptions
   > {
   readonly recognizer: Recognizer;
   readonly concurrency: Pick<ReceiverSettings["concurrency"], "verify">;
-  readonly instrumentation?: Instrumentation | undefined;
-  readonly status: Pick<Status, "service">;
+  readonly reporter: Reporter;
 }
 
 const noToken =
@@ -54,6 +53,7 @@ export class VerifyStage {
     "refused" | "unanswered" | "again" | "expired" | "rejected",
     Logger["warn"]
   >;
+  #service: Health["service"] = "unknown";
   #judgedAt = never;
   #refusedAt = never;
 
@@ -69,6 +69,11 @@ export class VerifyStage {
       expired: oncePerMinute(clock, logger.warn),
       rejected: oncePerMinute(clock, logger.warn),
     };
+  }
+
+  /** The last answer of the service. */
+  get service(): Health["service"] {
+    return this.#service;
   }
 
   /** Ends authorize calls; a running one continues. */
@@ -100,11 +105,10 @@ export class VerifyStage {
   }
 
   #judged(permit: Permit): void {
-    const { clock, status } = this.#options;
-    const { service } = status;
+    const service = this.#service;
     this.#breaker.judged(permit);
-    this.#judgedAt = clock.now();
-    status.service = "ok";
+    this.#judgedAt = this.#options.clock.now();
+    this.#service = "ok";
     if (service === "refused" || service === "unreachable")
       this.#lines.again({}, messages.verdictsAgain);
   }
@@ -117,9 +121,8 @@ export class VerifyStage {
   }
 
   #ask(job: Job, signal: StopSignal): Promise<Authorization> {
-    const { instrumentation, client, clock } = this.#options;
-    if (instrumentation === undefined) return authorizeOnce(client, job, clock, signal);
-    return instrumentation.verify(job, () => authorizeOnce(client, job, clock, signal));
+    const { reporter, client, clock } = this.#options;
+    return reporter.verify(job, () => authorizeOnce(client, job, clock, signal));
   }
 
   #afterVerdict(job: Job, verdict: Verdict): Outcome {
@@ -182,12 +185,12 @@ export class VerifyStage {
     );
     const call = this.#unanswered(job, why, error, retryAfterMs);
     if (why === "unauthorized" && isKeySuspect(call)) {
-      this.#options.status.service = "refused";
+      this.#service = "refused";
       this.#refusedAt = call.service.now;
       this.#lines.refused({ error }, messages.keyRefused);
       return withoutVerdict(job, { ...call, error: `${keyRefused}: ${error}` });
     }
-    if (why === "unavailable") this.#options.status.service = "unreachable";
+    if (why === "unavailable") this.#service = "unreachable";
     this.#lines.unanswered({ id: job.id, error }, messages.noVerdict);
     return withoutVerdict(job, call);
   }

@@ -1,10 +1,15 @@
 import { expect, it, vi } from "vitest";
+import type { HandleStage } from "../handle/handle-stage.ts";
 import type { Pruned } from "../inbox/inbox.ts";
 import { memoryInbox } from "../inbox/memory/memory-inbox.ts";
 import { PruneCount } from "../inbox/retention.ts";
 import { messages } from "../log-messages.ts";
+import { FirstAttempts } from "../observe/first-attempts.ts";
+import type { Reporter } from "../observe/reporter.ts";
+import { receiverSettingsOf } from "../options/receiver-settings.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { Pruner } from "./pruner.ts";
+import type { VerifyStage } from "../verify/verify-stage.ts";
+import { Consumers } from "./consumers.ts";
 
 const retention = { handledMs: 1, parkedMs: 6 };
 
@@ -24,48 +29,56 @@ function make(
   const time = { isYoung: false, retentionNow: 5 };
   const redact = (text: string): string => text.replaceAll("canary", "[api key]");
   const reporter = { pruned: vi.fn() };
-  const pruner = new Pruner({ ack, redact, clock, time, inbox, logger }, reporter);
-  return { pruner, clock, time, pruned, reporter, logger };
+  const client = { authorize: async () => "valid" as const };
+  const settings = receiverSettingsOf({ client, ack, clock, inbox });
+  const consumers = new Consumers(
+    Object.assign(settings, { logger, redact, time }),
+    { stop() {} } as VerifyStage,
+    { stop() {} } as HandleStage,
+    reporter as unknown as Reporter,
+    new FirstAttempts(),
+  );
+  return { consumers, clock, time, pruned, reporter, logger };
 }
 
 it("prunes by lived time, at most once a minute, or as often as it is told", async () => {
-  const { pruner, clock, time, pruned } = make();
-  await pruner.prune();
+  const { consumers, clock, time, pruned } = make();
+  await consumers.prune();
   clock.advance(59_999);
-  await pruner.prune();
+  await consumers.prune();
   expect(pruned).toEqual([5]);
   time.retentionNow = 6;
   clock.advance(1);
-  await pruner.prune();
+  await consumers.prune();
   expect(pruned).toEqual([5, 6]);
   clock.advance(1_000);
-  await pruner.prune(1_000);
+  await consumers.prune(1_000);
   expect(pruned).toHaveLength(3);
 });
 
 it("prunes as at the beginning of time while nobody knows it: no retention is over", async () => {
-  const { pruner, time, pruned } = make();
+  const { consumers, time, pruned } = make();
   time.isYoung = true;
-  await pruner.prune();
+  await consumers.prune();
   expect(pruned).toEqual([0]);
 });
 
 it("does not prune where nothing is stored, nor once it is stopped", async () => {
   const handled = make("handled");
-  await handled.pruner.prune();
+  await handled.consumers.prune();
   expect(handled.pruned).toEqual([]);
-  const { pruner, pruned } = make();
-  pruner.stop();
-  await pruner.prune();
+  const { consumers, pruned } = make();
+  void consumers.stop();
+  await consumers.prune();
   expect(pruned).toEqual([]);
 });
 
 it("logs a failure without the key, once a minute, and none once it is stopped", async () => {
-  const { pruner, clock, logger } = make("stored", async () => {
+  const { consumers, clock, logger } = make("stored", async () => {
     throw new Error("disk of canary is full");
   });
   for (let second = 0; second < 61; second++) {
-    await pruner.prune(1_000);
+    await consumers.prune(1_000);
     clock.advance(1_000);
   }
   const error = "Error: disk of [api key] is full";
@@ -74,16 +87,16 @@ it("logs a failure without the key, once a minute, and none once it is stopped",
     [{ error, count: 60 }, messages.notPruned],
   ]);
   const late = make("stored", async () => {
-    late.pruner.stop();
+    void late.consumers.stop();
     throw new Error("closed");
   });
-  await late.pruner.prune();
+  await late.consumers.prune();
   expect(late.logger.error).not.toHaveBeenCalled();
 });
 
 it("reports what retention did", async () => {
   const result = new PruneCount(retention);
-  const { pruner, reporter, time } = make("stored", async () => result);
-  await pruner.prune();
+  const { consumers, reporter, time } = make("stored", async () => result);
+  await consumers.prune();
   expect(reporter.pruned.mock.calls).toEqual([[result, time.retentionNow]]);
 });

@@ -1,0 +1,211 @@
+import type { HandleStage } from "../handle/handle-stage.ts";
+import type { Job, Outcome, Stage } from "../inbox/delivery.ts";
+import type { Consumer, InboxNotice, Processor } from "../inbox/inbox.ts";
+import { describe } from "../lib/describe.ts";
+import { type Logger, oncePerMinute, oncePerMinuteEach } from "../lib/log.ts";
+import { messages } from "../log-messages.ts";
+import type { FirstAttempts } from "../observe/first-attempts.ts";
+import type { Reporter } from "../observe/reporter.ts";
+import type { ReceiverSettings } from "../options/receiver-settings.ts";
+import type { VerifyStage } from "../verify/verify-stage.ts";
+import { LastAttempts } from "./last-attempts.ts";
+
+const noteMs = 600_000;
+
+/** The two stages of a receiver on its inbox: has their jobs run, reports what is recorded, and prunes. */
+export class Consumers {
+  readonly #settings: ReceiverSettings;
+  readonly #verify: VerifyStage;
+  readonly #handle: HandleStage;
+  readonly #reporter: Reporter;
+  readonly #firstAttempts: FirstAttempts;
+  readonly #lastAttempts: LastAttempts;
+  readonly #inboxFailed: Logger["error"];
+  readonly #notPruned: Logger["error"];
+  #opening: Promise<void> | undefined;
+  #consumers: readonly Consumer[] = [];
+  #recorded = (): void => {};
+  #prunedAt = Number.NEGATIVE_INFINITY;
+  #note = { text: "", since: Number.NEGATIVE_INFINITY };
+  #isStopped = false;
+  #stopping: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    settings: ReceiverSettings,
+    verify: VerifyStage,
+    handle: HandleStage,
+    reporter: Reporter,
+    firstAttempts: FirstAttempts,
+  ) {
+    const { clock, logger, time } = settings;
+    this.#settings = settings;
+    this.#verify = verify;
+    this.#handle = handle;
+    this.#reporter = reporter;
+    this.#firstAttempts = firstAttempts;
+    this.#lastAttempts = new LastAttempts(settings);
+    this.#inboxFailed = oncePerMinuteEach(clock, logger.error, "error");
+    this.#notPruned = oncePerMinute(clock, logger.error);
+    time.onError = this.#failed;
+  }
+
+  /** Whether the inbox is open, or about to be. */
+  get isOpening(): boolean {
+    return this.#opening !== undefined;
+  }
+
+  /** Whether the inbox is open and its deliveries are worked on. */
+  get isWorking(): boolean {
+    return this.#consumers.length > 0;
+  }
+
+  /** Whether no more work is begun. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** That this process stood still, for 10 minutes. */
+  get note(): string | null {
+    const { text, since } = this.#note;
+    return performance.now() - since < noteMs ? text : null;
+  }
+
+  /** Opens the inbox and begins both stages. Idempotent; rejects when the inbox can't be opened, and may be called again. */
+  open(): Promise<void> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    const { ack, inbox, time } = this.#settings;
+    if (ack === "handled") return;
+    await inbox.open();
+    await time.join();
+    if (this.#isStopped) return;
+    time.begin();
+    this.#consumers = [this.#consume("verify"), this.#consume("handle")];
+    void this.prune();
+  }
+
+  #consume(stage: Stage): Consumer {
+    const { bind, clock, concurrency, inbox, name } = this.#settings;
+    const handleStage = this.#handle;
+    const verify: Processor = (job, lease) => this.#verify.run(job, lease);
+    const handle: Processor = (job, lease) => handleStage.run(job, lease);
+    const handleAtOnce: typeof handleStage.runAtOnce = (job, lease) =>
+      handleStage.runAtOnce(job, lease);
+    // Any request may have started this: nothing may run in its async context.
+    return inbox.consume(stage, bind(stage === "verify" ? verify : handle), {
+      receiver: name,
+      get concurrency() {
+        return stage === "verify" ? concurrency.verify : handleStage.concurrency;
+      },
+      clock,
+      // Called for each delivery, or each second.
+      onError: this.#failed,
+      onNotice: (notice) => this.#noticed(notice),
+      onRecorded: bind((job: Job, outcome: Outcome) => this.#onRecorded(job, outcome)),
+      ...(stage === "verify" && { handleAtOnce: bind(handleAtOnce) }),
+    });
+  }
+
+  #onRecorded(job: Job, outcome: Outcome): void {
+    this.#reporter.settled(job, outcome);
+    const goesOn = outcome.to === "verified" || outcome.to === "retry";
+    if (job.stage === "handle" || !goesOn) this.#firstAttempts.settle(job.id);
+    void this.prune();
+    this.#lastAttempts.recorded(job, outcome);
+    this.#recorded();
+  }
+
+  #noticed(notice: InboxNotice): void {
+    const { logger, redact } = this.#settings;
+    const what = redact(textOf(notice));
+    const isOther = notice.what === "took_over";
+    logger.warn({ what }, isOther ? messages.tookOver : messages.stoodStill);
+    if (!isOther) this.#note = { text: `This process ${what}`, since: performance.now() };
+  }
+
+  readonly #failed = (error: unknown): void => {
+    const { redact } = this.#settings;
+    this.#inboxFailed({ error: describe(error, redact) }, messages.inboxFailed);
+  };
+
+  /** Prunes the inbox, at most once in `everyMs` milliseconds; in the first hour nothing is over. Never rejects. */
+  prune(everyMs = 60_000): Promise<void> {
+    const { ack, clock, time } = this.#settings;
+    const now = clock.now();
+    if (ack !== "stored" || this.#isStopped || now - this.#prunedAt < everyMs) {
+      return Promise.resolve();
+    }
+    this.#prunedAt = now;
+    return this.#prune(time.isYoung ? 0 : time.retentionNow);
+  }
+
+  async #prune(now: number): Promise<void> {
+    const { inbox, redact } = this.#settings;
+    try {
+      this.#reporter.pruned(await inbox.prune(new Date(now)), now);
+    } catch (error) {
+      if (this.#isStopped) return;
+      this.#notPruned({ error: describe(error, redact) }, messages.notPruned);
+    }
+  }
+
+  /** Has each delivery that ends with the process tried once more, from now on; resolves once those that wait are due. */
+  hurry(): Promise<void> {
+    return this.#lastAttempts.begin();
+  }
+
+  /** The number of deliveries that wait here for their last attempt. */
+  get left(): number {
+    return this.isWorking && !this.#isStopped ? this.#lastAttempts.left : 0;
+  }
+
+  /** Resolves once nothing is left, or the running jobs have ended after {@link stop}. */
+  async workOff(): Promise<void> {
+    await this.#opening?.catch(() => {});
+    while (this.left > 0) {
+      await new Promise<void>((resolve) => {
+        this.#recorded = resolve;
+      });
+    }
+    await this.#stopping;
+  }
+
+  /** Begins no more work; resolves when the running jobs have ended. */
+  stop(): Promise<unknown> {
+    if (!this.#isStopped) {
+      this.#isStopped = true;
+      this.#verify.stop();
+      this.#handle.stop();
+      const { unexpected } = this.#reporter;
+      const ending = this.#consumers.map((consumer) => consumer.stop().catch(unexpected));
+      this.#stopping = Promise.all([this.#opening?.catch(() => {}), ...ending]);
+    }
+    return this.#stopping;
+  }
+
+  /** Takes the running jobs back, as attempts that do not count. */
+  async abort(): Promise<void> {
+    const { unexpected } = this.#reporter;
+    await Promise.all(this.#consumers.map((consumer) => consumer.abort().catch(unexpected)));
+  }
+}
+
+/** A notice in words, without its subject. */
+function textOf(notice: InboxNotice): string {
+  if (notice.what === "stood_still") {
+    const handedOn = notice.isHandedOn ? "; its deliveries were handed on" : "";
+    return `stood still for ${secondsOf(notice.ms)}${handedOn}`;
+  }
+  const { deliveries, process, silentMs } = notice;
+  return `took over ${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} of process ${process}, silent for ${secondsOf(silentMs)}`;
+}
+
+function secondsOf(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}
