@@ -9,7 +9,6 @@ import type {
   Verification,
 } from "@reporthook/core";
 import {
-  attemptOutcome,
   isAttempt,
   isUnsigned,
   type StoredDelivery,
@@ -18,7 +17,7 @@ import {
   timeOf,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./queues.ts";
+import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./position.ts";
 
 type Encoder = (stored: StoredDelivery, position: QueuePosition) => Value;
 
@@ -29,14 +28,14 @@ const encoders: Readonly<Record<string, Encoder>> = {
   rank: (_kept, { rank }) => rank,
   attempts: ({ attempts }) => attempts,
   due_at: ({ dueAt }) => dueAt,
-  give_way: ({ lowPriority }) => (lowPriority ? 1 : 0),
+  low_priority: ({ lowPriority }) => (lowPriority ? 1 : 0),
   verification: ({ verification }) => verification,
   type: ({ type }) => type,
   report: ({ reportId }) => reportId,
   reason: ({ reason }) => reason?.code ?? null,
   reason_message: ({ reason }) => reason?.message ?? null,
   released: ({ released }) => (released ? 1 : 0),
-  memo: ({ retryState }) => retryState,
+  retry_state: ({ retryState }) => retryState,
   last_error: ({ lastError }) => lastError,
   changed_at: ({ changedAt }) => changedAt,
   kept_as: (stored, { queue }) => (queue === null ? retentionClassOf(stored) : null),
@@ -99,7 +98,13 @@ export const retentionClass = {
   announced: 6,
 } as const;
 
-type StoredAttempt = [Attempt["stage"], at: number, ms: number, outcome: string, Attempt["error"]];
+type StoredAttempt = [
+  Attempt["stage"],
+  at: number,
+  ms: number,
+  outcome: Attempt["outcome"],
+  Attempt["error"],
+];
 type StoredAct = [ActRecord["act"], at: number, ActRecord["by"]];
 
 function historyText(history: StoredHistory): string | null {
@@ -158,8 +163,8 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     attempts: Number(row["attempts"]) || 0,
     // Null while it is due from its receipt on.
     dueAt: Number(row["due_at"] ?? row["arrived_at"]),
-    lowPriority: row["give_way"] === 1,
-    retryState: text("memo"),
+    lowPriority: row["low_priority"] === 1,
+    retryState: text("retry_state"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
     changedAt: Number(row["changed_at"] ?? row["arrived_at"]),
@@ -182,7 +187,7 @@ function historyOf(json: string | null): StoredHistory {
       return { at: new Date(at), act, by };
     }
     const [stage, at, ms, outcome, error] = item as StoredAttempt;
-    return { stage, at: new Date(at), ms, outcome: attemptOutcome(outcome), error };
+    return { stage, at: new Date(at), ms, outcome, error };
   });
 }
 
