@@ -1,4 +1,4 @@
--- Version 6, as SQLite tells it.
+-- As SQLite tells it.
 
 CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -6,35 +6,43 @@ CREATE TABLE delivery (
     receiver INTEGER NOT NULL REFERENCES receiver,
     arrived_at INTEGER NOT NULL,
     ack_ms REAL NOT NULL,
+    -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
     state INTEGER NOT NULL,
-    -- Where it waits or is leased: see queue.ts. Null at the end of its way.
+    -- To be verified: 0 later, 1 next, 2 next but of low priority, 6 leased. To be handled: 3 later, 4 next, 5 next but of low
+    -- priority, 7 leased. Null at the end of its way.
     queue INTEGER,
+    -- Its order in the queue: when it arrived in 1, its worker in 6 and 7, else when it is due.
     rank INTEGER,
     -- How often work on it began since an outcome was recorded.
     starts INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     due_at INTEGER,
-    give_way INTEGER NOT NULL DEFAULT 0,
+    low_priority INTEGER NOT NULL DEFAULT 0,
     verification TEXT,
     type TEXT,
     report TEXT,
     reason TEXT,
     reason_message TEXT,
     released INTEGER NOT NULL DEFAULT 0,
-    memo TEXT,
+    retry_state TEXT,
     last_error TEXT,
     -- Null until its first attempt has ended.
     changed_at INTEGER,
-    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned, 2 handled, 3 parked.
+    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
+    -- 5 unsigned and dead, 6 parked and its end announced.
     kept_as INTEGER,
+    -- When its end was announced: only read in the class 6 of kept_as.
+    announced_at INTEGER,
     history TEXT,
     -- Until the verdict.
     signature TEXT,
     same_signature_as TEXT,
     url TEXT NOT NULL,
+    -- JSON text: the context of the callback URL.
+    context TEXT,
     headers TEXT NOT NULL,
     body BLOB
-  , context TEXT, announced_at INTEGER);
+  );
 
 CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
 
@@ -59,8 +67,10 @@ CREATE TABLE lived (
 
 CREATE TABLE owner (
     number INTEGER PRIMARY KEY,
-    beat INTEGER NOT NULL
-  , process TEXT);
+    beat INTEGER NOT NULL,
+    -- The number and the host of its process, for people.
+    process TEXT
+  );
 
 CREATE TABLE receiver (
     number INTEGER PRIMARY KEY,
@@ -72,7 +82,7 @@ CREATE TABLE retention (
     parked_ms REAL NOT NULL
   );
 
-CREATE TABLE "seen" (
+CREATE TABLE seen (
     last INTEGER PRIMARY KEY,
     number INTEGER NOT NULL,
     seqs TEXT NOT NULL,

@@ -115,7 +115,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "hands out again what is at the end of its way",
-    file: `${sqlite}/protocol/queues.ts`,
+    file: `${sqlite}/protocol/position.ts`,
     of: "queuedAt",
     becomes: `
       if (typeof queue !== "number") return { stage: "handle", dueAt: null };

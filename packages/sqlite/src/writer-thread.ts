@@ -4,9 +4,9 @@ import { type Database, loadFound } from "./database/driver.ts";
 import { FileContent } from "./database/file-content.ts";
 import { FileGuard } from "./database/file-guard.ts";
 import { LogContent } from "./database/log-content.ts";
-import { checkSchema, prepareSchema } from "./database/migrations.ts";
 import { preparePlace } from "./database/place.ts";
 import { sqliteCode } from "./database/result-code.ts";
+import { hasSchema, prepareSchema } from "./database/schema.ts";
 import { WalFile } from "./database/wal-file.ts";
 import type { FromThread, Request, ThreadOptions } from "./protocol/protocol.ts";
 import { failureOf } from "./writer-thread/errors.ts";
@@ -53,7 +53,7 @@ function open(): Opened {
   let log: WalFile | undefined;
   try {
     database.exec("PRAGMA busy_timeout = 3000");
-    checkSchema(database, options.path, options.migrate);
+    hasSchema(database, options.path, options.migrate);
     database.exec(settings);
     log = new WalFile(database, driver, options.path);
     prepareSchema(database, options.path, options.migrate);

@@ -87,19 +87,25 @@ for (const [what, make, why] of [
   });
 }
 
-test("a file of a newer version is refused, and stays as it was", async () => {
-  const path = await filledInbox();
-  const before = readFileSync(path);
-  before.writeUInt32BE(before.readUInt32BE(userVersionAt) + 1, userVersionAt);
-  writeFileSync(path, before);
-  const served = await serveFile(path);
-  await expectUnavailable(
-    served,
-    /inbox\.db was written by a newer version of @reporthook\/sqlite .* update the package/,
-  );
-  await served.close();
-  expect(readFileSync(path).equals(before)).toBe(true);
-});
+for (const [what, by, why] of [
+  [
+    "a newer",
+    1,
+    /inbox\.db was written by a newer version of @reporthook\/sqlite .* update the pa/,
+  ],
+  ["an older", -1, /inbox\.db was written by an older version of .* work off .* name a new file/],
+] as const) {
+  test(`a file of ${what} version is refused, and stays as it was`, async () => {
+    const path = await filledInbox();
+    const before = readFileSync(path);
+    before.writeUInt32BE(before.readUInt32BE(userVersionAt) + by, userVersionAt);
+    writeFileSync(path, before);
+    const served = await serveFile(path);
+    await expectUnavailable(served, why);
+    await served.close();
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+}
 
 test("a missing folder: 503 with its name, until it is made, without a restart", async () => {
   const folder = join(makeFolder(), "missing");

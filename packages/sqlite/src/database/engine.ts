@@ -1,5 +1,4 @@
 import { loadDriver } from "./driver.ts";
-import { hasWalResetBug, sqliteVersion } from "./version.ts";
 
 /** The SQLite of an inbox. */
 export interface SqliteEngine {
@@ -23,9 +22,23 @@ export function sqliteEngine(driver?: string): SqliteEngine {
   const { name, open } = loadDriver(driver);
   const database = open(":memory:");
   try {
-    const version = sqliteVersion(database);
-    return { driver: name, version, hasWalResetBug: hasWalResetBug(version) };
+    const row = database.prepare("SELECT sqlite_version() AS version").get();
+    const version = String(row?.["version"]);
+    return { driver: name, version, hasWalResetBug: isAffectedVersion(version) };
   } finally {
     database.close();
   }
+}
+
+// Fixed in 3.51.3, and in two lines before it.
+const fixedInLine: Readonly<Record<number, number>> = { 44: 6, 50: 7, 51: 3 };
+
+/**
+ * Whether a version of SQLite has the WAL-reset bug (sqlite.org/wal.html): a checkpoint during a commit of another connection may
+ * lose commits. An unreadable version counts as affected.
+ */
+export function isAffectedVersion(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  if (major > 3 || (major === 3 && minor > 51)) return false;
+  return !(patch >= (fixedInLine[minor] ?? Number.POSITIVE_INFINITY));
 }

@@ -13,8 +13,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
 import { FileContent } from "./file-content.ts";
-import { prepareSchema } from "./migrations.ts";
 import { isWhole } from "./place.ts";
+import { prepareSchema } from "./schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-content-"));
 afterAll(() => rmSync(folder, { recursive: true }));

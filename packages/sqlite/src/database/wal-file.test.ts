@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { type Database, loadDriver } from "./driver.ts";
-import { hasWalResetBug } from "./version.ts";
+import { isAffectedVersion } from "./engine.ts";
 import { type CheckpointGuard, WalFile } from "./wal-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-log-"));
@@ -63,8 +63,8 @@ test.each([
   ["3.53.4", false],
   ["4.0.0", false],
   ["", true],
-])("hasWalResetBug() of %s is %s", (version, isAffected) => {
-  expect(hasWalResetBug(version)).toBe(isAffected);
+])("isAffectedVersion() of %s is %s", (version, isAffected) => {
+  expect(isAffectedVersion(version)).toBe(isAffected);
 });
 
 test("a commit during a checkpoint does not start the log over", () => {

@@ -16,7 +16,7 @@ export interface SqliteInboxOptions {
    * find it; of several apps the last to open the file decides.
    */
   readonly retention?: RetentionOptions | undefined;
-  /** Whether a file may be created or migrated: true. A tool passes false: it then keeps to the retention in the file. */
+  /** Whether a missing file is made: true. A tool passes false: it then also keeps to the retention in the file. */
   readonly migrate?: boolean | undefined;
 }
 

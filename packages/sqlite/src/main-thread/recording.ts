@@ -1,7 +1,11 @@
 import { setImmediate, setTimeout } from "node:timers";
 import type { ShownChanges, StoredDelivery } from "@reporthook/core/store";
-import { type Completion, type CompletionResult, isFailure } from "../protocol/protocol.ts";
-import { errorOfFailure } from "../protocol/results.ts";
+import {
+  type Completion,
+  type CompletionResult,
+  errorOfFailure,
+  isFailure,
+} from "../protocol/protocol.ts";
 
 const retryMs = 1_000;
 

@@ -4,16 +4,19 @@ import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reportho
 import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
 import { isUsual, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
 import {
+  addResultOf,
   type CompletionResult,
+  errorOfFailure,
   type FromThread,
   heartbeatMs,
   leaseLostAfterMs,
   type Reply,
   type StoreOptions,
+  seqOf,
   type ThreadCall,
+  unlessFailed,
 } from "../protocol/protocol.ts";
 import { RequestBatch } from "../protocol/request-batch.ts";
-import { addResultOf, errorOfFailure, seqOf, unlessFailed } from "../protocol/results.ts";
 import type { ConsumerGroup } from "./consumer-group.ts";
 import { HeldFile } from "./held-file.ts";
 import { inboxFailed, threadFailed } from "./inbox-failed.ts";
@@ -109,12 +112,8 @@ export class ThreadClient {
   }
 
   /** Makes a call. Rejects with the error of the thread. */
-  call(call: ThreadCall): Promise<unknown> {
-    try {
-      this.#batch.call(call);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async call(call: ThreadCall): Promise<unknown> {
+    this.#batch.call(call);
     return this.#promise(this.#calling, null);
   }
 

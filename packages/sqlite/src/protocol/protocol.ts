@@ -1,11 +1,14 @@
-import type {
-  ActQuery,
-  ActStep,
-  InboxQuery,
-  Pruned,
-  Stage,
-  SummaryQuery,
-  TimeMark,
+import {
+  type ActQuery,
+  type ActStep,
+  type AddResult,
+  type ErrorCode,
+  type InboxQuery,
+  type Pruned,
+  ReporthookError,
+  type Stage,
+  type SummaryQuery,
+  type TimeMark,
 } from "@reporthook/core";
 import type { LivedMoment, Retention, StoredDelivery } from "@reporthook/core/store";
 import type { ReceiverCounts } from "./counts.ts";
@@ -197,4 +200,28 @@ export type FromThread =
 /** Whether a result is a failure. */
 export function isFailure(result: unknown): result is ThreadFailure {
   return typeof result === "object" && result !== null && "failed" in result;
+}
+
+/** The number under which a delivery was stored; null when it was not. */
+export function seqOf(result: StoredResult): number | null {
+  if (typeof result === "number") return result;
+  return "seq" in result ? result.seq : null;
+}
+
+/** The answer to an add that did not fail. */
+export function addResultOf(id: string, result: Exclude<StoredResult, ThreadFailure>): AddResult {
+  if (typeof result === "number") return { status: "added", id };
+  if ("duplicateOf" in result) return { status: "duplicate", id: result.duplicateOf };
+  return { status: "added", id, sameSignatureAs: result.sameSignatureAs };
+}
+
+/** The result of what succeeded; throws the error of a failure. */
+export function unlessFailed<Result>(result: Result): Exclude<Result, ThreadFailure> {
+  if (isFailure(result)) throw errorOfFailure(result);
+  return result as Exclude<Result, ThreadFailure>;
+}
+
+/** The error of a failure. */
+export function errorOfFailure({ code, failed }: ThreadFailure): ReporthookError {
+  return new ReporthookError(code as ErrorCode, failed);
 }

@@ -17,7 +17,7 @@ import {
   timeOf,
 } from "@reporthook/core/store";
 import type { Row, Value } from "../database/driver.ts";
-import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./queues.ts";
+import { positionOf, type Queued, type QueuePosition, queuedAt, queues } from "./position.ts";
 
 type Encoder = (stored: StoredDelivery, position: QueuePosition) => Value;
 
@@ -28,14 +28,14 @@ const encoders: Readonly<Record<string, Encoder>> = {
   rank: (_kept, { rank }) => rank,
   attempts: ({ attempts }) => attempts,
   due_at: ({ dueAt }) => dueAt,
-  give_way: ({ lowPriority }) => (lowPriority ? 1 : 0),
+  low_priority: ({ lowPriority }) => (lowPriority ? 1 : 0),
   verification: ({ verification }) => verification,
   type: ({ type }) => type,
   report: ({ reportId }) => reportId,
   reason: ({ reason }) => reason?.code ?? null,
   reason_message: ({ reason }) => reason?.message ?? null,
   released: ({ released }) => (released ? 1 : 0),
-  memo: ({ retryState }) => retryState,
+  retry_state: ({ retryState }) => retryState,
   last_error: ({ lastError }) => lastError,
   changed_at: ({ changedAt }) => changedAt,
   kept_as: (stored, { queue }) => (queue === null ? retentionClassOf(stored) : null),
@@ -162,8 +162,8 @@ export function storedDeliveryOf(row: Row, receiver: string): StoredDelivery {
     attempts: Number(row["attempts"]) || 0,
     // Null while it is due from its receipt on.
     dueAt: Number(row["due_at"] ?? row["arrived_at"]),
-    lowPriority: row["give_way"] === 1,
-    retryState: text("memo"),
+    lowPriority: row["low_priority"] === 1,
+    retryState: text("retry_state"),
     sameSignatureAs: text("same_signature_as"),
     lastError: text("last_error"),
     changedAt: Number(row["changed_at"] ?? row["arrived_at"]),

@@ -2,8 +2,8 @@ import type { State } from "@reporthook/core";
 import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import { type Countable, everKind, kindOf } from "../protocol/counts.ts";
+import { queues } from "../protocol/position.ts";
 import type { AddBatch, Completion, StoredResult } from "../protocol/protocol.ts";
-import { queues } from "../protocol/queues.ts";
 import type { Addition } from "../protocol/request-batch.ts";
 import {
   type Changes,

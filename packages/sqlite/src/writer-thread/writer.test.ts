@@ -6,7 +6,7 @@ import { applyOutcome, type StoredDelivery } from "@reporthook/core/store";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Database, loadDriver } from "../database/driver.ts";
 import { FileGuard } from "../database/file-guard.ts";
-import { prepareSchema } from "../database/migrations.ts";
+import { prepareSchema } from "../database/schema.ts";
 import { kindOf } from "../protocol/counts.ts";
 import type { Claimed, Completion, ConsumerState, Reply, Request } from "../protocol/protocol.ts";
 import { heartbeatMs, leaseLostAfterMs } from "../protocol/protocol.ts";

@@ -1,20 +1,20 @@
 import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
-import type {
-  AddBatch,
-  CallResult,
-  Claims,
-  Completion,
-  CompletionResult,
-  Reply,
-  Request,
-  StoredResult,
-  ThreadFailure,
-  ThreadOptions,
+import {
+  type AddBatch,
+  type CallResult,
+  type Claims,
+  type Completion,
+  type CompletionResult,
+  type Reply,
+  type Request,
+  type StoredResult,
+  seqOf,
+  type ThreadFailure,
+  type ThreadOptions,
 } from "../protocol/protocol.ts";
 import { type Addition, eachAddition } from "../protocol/request-batch.ts";
-import { seqOf } from "../protocol/results.ts";
 import { queuedAfter, retentionClassAfter } from "../protocol/row.ts";
 import { Admin } from "./admin/admin.ts";
 import { Maintenance } from "./admin/maintenance.ts";

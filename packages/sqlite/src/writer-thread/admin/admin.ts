@@ -1,8 +1,8 @@
 import type { ActQuery, EntryDetails } from "@reporthook/core";
 import { ActCount, detailsOf, hasten, reopen, selectorOf } from "@reporthook/core/store";
 import type { Row, Statement } from "../../database/driver.ts";
+import { isLeased } from "../../protocol/position.ts";
 import { rowsPerStep, type StepOfAct } from "../../protocol/protocol.ts";
-import { queues } from "../../protocol/queues.ts";
 import type { Deliveries } from "../deliveries.ts";
 import type { Lived } from "../lived.ts";
 import type { Query } from "./query.ts";
@@ -39,7 +39,7 @@ export class Admin {
     const step = new ActCount();
     for (const row of rows) {
       const stored = this.#deliveries.storedDeliveryOf(row);
-      if (!isSelected(stored) || (query.act === "retry" && isLeased(row))) continue;
+      if (!isSelected(stored) || (query.act === "retry" && isLeased(row["queue"]))) continue;
       step.add(stored);
       if (query.dryRun !== true) this.#change(row, query);
     }
@@ -57,8 +57,4 @@ export class Admin {
     this.#deliveries.edit(row, now, (stored) => change(stored, query));
     if (act === "release") this.#deliveries.forgetStarts(row);
   }
-}
-
-function isLeased({ queue }: Row): boolean {
-  return queue === queues.verify.leased || queue === queues.handle.leased;
 }

@@ -12,8 +12,8 @@ import {
 } from "@reporthook/core/store";
 import type { Row, Statement, Value } from "../../database/driver.ts";
 import { countsByState, sumOfCounts } from "../../protocol/counts.ts";
+import { queues } from "../../protocol/position.ts";
 import { type Claims, type PruneStep, rowsPerStep } from "../../protocol/protocol.ts";
-import { queues } from "../../protocol/queues.ts";
 import { retentionClass } from "../../protocol/row.ts";
 import type { Deliveries } from "../deliveries.ts";
 import { StoredRetention } from "./stored-retention.ts";

@@ -5,7 +5,7 @@ import type { InboxQuery } from "@reporthook/core";
 import { idAt, minuteMs } from "@reporthook/core/store";
 import { afterAll, expect, test } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
-import { prepareSchema } from "../../database/migrations.ts";
+import { prepareSchema } from "../../database/schema.ts";
 import { Deliveries } from "../deliveries.ts";
 import { Lived } from "../lived.ts";
 import { Query } from "./query.ts";

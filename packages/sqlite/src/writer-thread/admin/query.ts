@@ -33,8 +33,8 @@ const listed = [
 ].join(", ");
 // All that an act may change, and nothing long.
 const acted = [
-  ...[listed, "seq", "rank", "starts", "give_way", "verification", "context"],
-  ...["released", "memo", "history", "signature", "same_signature_as"],
+  ...[listed, "seq", "rank", "starts", "low_priority", "verification", "context"],
+  ...["released", "retry_state", "history", "signature", "same_signature_as"],
 ].join(", ");
 // The times of acknowledgement that are read for a minute: each is a row beside the index.
 const samples = 100;

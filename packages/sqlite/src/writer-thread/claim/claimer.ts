@@ -1,7 +1,7 @@
 import type { Stage } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
+import type { Queued } from "../../protocol/position.ts";
 import type { Claimed } from "../../protocol/protocol.ts";
-import type { Queued } from "../../protocol/queues.ts";
 import { storedDeliveryOf } from "../../protocol/row.ts";
 import type { ReceiverIds } from "../receiver-ids.ts";
 import { type ActiveConsumer, Consumers } from "./consumers.ts";

@@ -1,7 +1,7 @@
 import type { Stage } from "@reporthook/core";
 import { signatureLifetimeMs } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../../database/driver.ts";
-import { queues } from "../../protocol/queues.ts";
+import { queues } from "../../protocol/position.ts";
 
 /** The deliveries of one receiver that wait for one stage. */
 export interface Waiting {
@@ -31,7 +31,7 @@ export class Queue {
 
   constructor(database: Database) {
     this.#promote = database.prepare(
-      `UPDATE delivery SET queue = ? + give_way, rank = CASE WHEN state = 0 AND give_way = 0 THEN arrived_at ELSE due_at END
+      `UPDATE delivery SET queue = ? + low_priority, rank = CASE WHEN state = 0 AND low_priority = 0 THEN arrived_at ELSE due_at END
        WHERE seq IN (SELECT seq FROM delivery WHERE receiver = ? AND queue = ? AND rank <= ? ORDER BY rank LIMIT ${promotedAtOnce})`,
     );
     this.#hasten = database.prepare(

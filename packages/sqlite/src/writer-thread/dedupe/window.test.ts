@@ -6,7 +6,7 @@ import { isQuick } from "@reporthook/test-support/needs";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import { type Database, loadDriver } from "../../database/driver.ts";
-import { migrations, prepareSchema } from "../../database/migrations.ts";
+import { prepareSchema } from "../../database/schema.ts";
 import { DedupeWindow } from "./window.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-window-"));
@@ -250,18 +250,4 @@ it("DedupeWindow brings few keys into the index at its first write, however many
   const inIndex = file.prepare("SELECT count(*) AS number FROM seen_before").get()?.["number"];
   expect(Number(inIndex)).toBeLessThan(1_000);
   file.close();
-});
-
-it("DedupeWindow knows the keys of a file that was written when each was a row", () => {
-  const path = join(folder, "older.db");
-  const older = loadDriver().open(path);
-  prepareSchema(older, path, true, migrations.slice(0, 2));
-  const insert = older.prepare("INSERT INTO seen (seq, id, at, key) VALUES (?, ?, ?, ?)");
-  for (const number of [1, 3]) insert.run(number, `id ${number}`, number, keyOf(number, number));
-  prepareSchema(older, path, true);
-  const window = new DedupeWindow(older);
-  expect(window.find(keyOf(1, 1), 3)).toEqual({ duplicateOf: "id 1" });
-  expect(window.find(keyOf(3, 4), 3)).toEqual({ sameSignatureAs: "id 3" });
-  expect(window.find(keyOf(3, 3), 3 + dayMs)).toEqual({});
-  older.close();
 });

@@ -2,11 +2,9 @@ import type { Stage } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
 import type { Value } from "../database/driver.ts";
 
-/** The values of the column `queue`, by stage. */
+/** The values of the column `queue`, by stage: see the schema for the rank in each. */
 export const queues = {
-  // Ranked by due time, by receipt, by due time, by the id of the worker.
   verify: { later: 0, first: 1, lowPriority: 2, leased: 6 },
-  // Ranked by due time, and by the id of the worker.
   handle: { later: 3, first: 4, lowPriority: 5, leased: 7 },
 } as const;
 
@@ -23,9 +21,14 @@ export interface Queued {
   readonly dueAt: number | null;
 }
 
+/** Whether a value of the column `queue` says that a worker has the delivery. */
+export function isLeased(queue: Value | undefined): boolean {
+  return typeof queue === "number" && queue >= queues.verify.leased;
+}
+
 /** The stage that a position waits for; null when it is leased, or at the end of its way. */
 export function queuedAt(queue: Value | undefined, rank: Value | undefined): Queued | null {
-  if (typeof queue !== "number" || queue >= queues.verify.leased) return null;
+  if (typeof queue !== "number" || isLeased(queue)) return null;
   const stage = queue < queues.handle.later ? "verify" : "handle";
   return { stage, dueAt: queue === queues[stage].later ? Number(rank) : null };
 }

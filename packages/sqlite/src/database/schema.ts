@@ -1,0 +1,165 @@
+import { randomInt } from "node:crypto";
+import { ReporthookError } from "@reporthook/core";
+import { type Database, rollBack } from "./driver.ts";
+import { applicationId, marks, schemaIn, userVersionOf } from "./header.ts";
+
+/** The version of the schema: a file of any other one is refused. */
+const schemaVersion = 7;
+
+const schema = `
+  CREATE TABLE receiver (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+  );
+  -- Times are lived times in milliseconds: see the table lived.
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    receiver INTEGER NOT NULL REFERENCES receiver,
+    arrived_at INTEGER NOT NULL,
+    ack_ms REAL NOT NULL,
+    -- 0 received, 1 verified, 2 handled, 3 held, 4 rejected, 5 dead.
+    state INTEGER NOT NULL,
+    -- To be verified: 0 later, 1 next, 2 next but of low priority, 6 leased. To be handled: 3 later, 4 next, 5 next but of low
+    -- priority, 7 leased. Null at the end of its way.
+    queue INTEGER,
+    -- Its order in the queue: when it arrived in 1, its worker in 6 and 7, else when it is due.
+    rank INTEGER,
+    -- How often work on it began since an outcome was recorded.
+    starts INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due_at INTEGER,
+    low_priority INTEGER NOT NULL DEFAULT 0,
+    verification TEXT,
+    type TEXT,
+    report TEXT,
+    reason TEXT,
+    reason_message TEXT,
+    released INTEGER NOT NULL DEFAULT 0,
+    retry_state TEXT,
+    last_error TEXT,
+    -- Null until its first attempt has ended.
+    changed_at INTEGER,
+    -- How long it is kept from changed_at on: 0 rejected, 1 unsigned and held, 2 handled, 3 parked, 4 unsigned and handled,
+    -- 5 unsigned and dead, 6 parked and its end announced.
+    kept_as INTEGER,
+    -- When its end was announced: only read in the class 6 of kept_as.
+    announced_at INTEGER,
+    history TEXT,
+    -- Until the verdict.
+    signature TEXT,
+    same_signature_as TEXT,
+    url TEXT NOT NULL,
+    -- JSON text: the context of the callback URL.
+    context TEXT,
+    headers TEXT NOT NULL,
+    body BLOB
+  );
+  CREATE INDEX delivery_queue ON delivery (receiver, queue, rank) WHERE queue IS NOT NULL;
+  CREATE INDEX delivery_state ON delivery (receiver, state, id);
+  CREATE INDEX delivery_type ON delivery (receiver, type, id) WHERE type IS NOT NULL;
+  CREATE INDEX delivery_report ON delivery (receiver, report, id) WHERE report IS NOT NULL;
+  CREATE INDEX delivery_reason ON delivery (receiver, reason, id) WHERE reason IS NOT NULL;
+  CREATE INDEX delivery_ended ON delivery (kept_as, changed_at) WHERE kept_as IS NOT NULL;
+  -- The keys of the last 24 hours, in order of arrival. Those of one transaction are one row, in lists of the same order.
+  CREATE TABLE seen (
+    last INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL,
+    seqs TEXT NOT NULL,
+    ids TEXT NOT NULL,
+    times TEXT NOT NULL,
+    keys BLOB NOT NULL
+  );
+  -- Those of them that are too many to be held in memory.
+  CREATE TABLE seen_before (
+    key BLOB PRIMARY KEY,
+    seq INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  -- How many there are of each kind, so that nobody has to scan: see protocol/counts.ts.
+  CREATE TABLE tally (
+    receiver INTEGER NOT NULL REFERENCES receiver,
+    kind INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (receiver, kind)
+  ) WITHOUT ROWID;
+  -- Lived time and the wall clock at one moment, the later one of all processes, and by how much retention is held back.
+  CREATE TABLE lived (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    lived_at INTEGER NOT NULL,
+    wall_at INTEGER NOT NULL,
+    furthest_at INTEGER NOT NULL,
+    unseen_ms INTEGER NOT NULL,
+    held_ms INTEGER NOT NULL
+  );
+  -- Who works on deliveries; one whose beat stands still for some seconds has lost its leases.
+  CREATE TABLE owner (
+    number INTEGER PRIMARY KEY,
+    beat INTEGER NOT NULL,
+    -- The number and the host of its process, for people.
+    process TEXT
+  );
+  -- How long the app keeps deliveries.
+  CREATE TABLE retention (
+    handled_ms REAL NOT NULL,
+    parked_ms REAL NOT NULL
+  );
+`;
+
+/**
+ * Whether the file has the schema; refuses one that has another, without a change.
+ *
+ * @throws {ReporthookError} `inbox_failed` for a file of another version or application, and for a new one that may not be made
+ */
+export function hasSchema(database: Database, path: string, mayMake: boolean): boolean {
+  const { application, version, tables } = database.prepare(whatItIs).get() ?? {};
+  if (application === 0 && version === 0 && tables === 0) {
+    if (mayMake) return false;
+    throw refused(`${path} is no inbox yet: let the app open it first`);
+  }
+  if (application !== applicationId) {
+    throw refused(`${path} is the SQLite file of another application: name another file`);
+  }
+  const found = schemaIn(Number(version));
+  if (found === schemaVersion) return true;
+  const [written, wayOut] =
+    found > schemaVersion
+      ? ["a newer", "update the package"]
+      : ["an older", "let the older one work off what waits in it, then name a new file"];
+  throw refused(
+    `${path} was written by ${written} version of @reporthook/sqlite (${found}, this one knows ${schemaVersion}): ${wayOut}`,
+  );
+}
+
+/**
+ * Makes the schema in a new file.
+ *
+ * @throws what {@link hasSchema} throws
+ */
+export function prepareSchema(database: Database, path: string, mayMake: boolean): void {
+  if (hasSchema(database, path, mayMake)) return;
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    // Another process may have been faster.
+    if (!hasSchema(database, path, mayMake)) {
+      database.exec(schema);
+      // With any mark, so that it is not taken for another file.
+      database.exec(`PRAGMA user_version = ${userVersionOf(randomInt(marks), schemaVersion)}`);
+      database.exec(`PRAGMA application_id = ${applicationId}`);
+    }
+    database.exec("COMMIT");
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+// One statement sees one state of the file: another process may be initializing it at this moment.
+const whatItIs = `
+  SELECT (SELECT application_id FROM pragma_application_id) AS application,
+    (SELECT user_version FROM pragma_user_version) AS version,
+    (SELECT count(*) FROM sqlite_master) AS tables
+`;
+
+function refused(message: string): ReporthookError {
+  return new ReporthookError("inbox_failed", message);
+}
