@@ -8,6 +8,7 @@ import { describe } from "../lib/describe.ts";
 import { isPromise } from "../lib/is-promise.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError, withError } from "../lib/thrown.ts";
+import { Pace } from "../lib/time/pace.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
 import type { Instrumentation } from "../observe/instrumentation.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
@@ -24,9 +25,6 @@ const notAnObject = park("dead", "not_understood", "The body is not a JSON objec
 
 type Work = Parameters<Processor>;
 
-/** Milliseconds of real time: shorter handling is worth waiting for. */
-const shortMs = 5;
-
 /** The options of {@link HandleStage}. */
 export interface HandleOptions extends Pick<ReceiverSettings, Needed> {
   readonly recognizer: Recognizer;
@@ -39,9 +37,8 @@ export class HandleStage {
   readonly #options: HandleOptions;
   readonly #noHandler: NoHandler;
   readonly #slots: Semaphore;
+  readonly #pace = new Pace();
   #atOnce = 0;
-  /** The average time of handling, in milliseconds. */
-  #averageMs = shortMs;
 
   constructor(options: HandleOptions) {
     this.#options = options;
@@ -67,7 +64,7 @@ export class HandleStage {
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
   runAtOnce(...work: Work): Promise<Outcome> | null {
     const { verify } = this.#options.concurrency;
-    const waitingMax = this.#averageMs < shortMs ? verify : 0;
+    const waitingMax = this.#pace.isShort ? verify : 0;
     return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(work, 1);
   }
 
@@ -85,7 +82,7 @@ export class HandleStage {
     } finally {
       this.#atOnce -= atOnce;
       if (hasSlot) {
-        this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
+        this.#pace.note(performance.now() - from);
         this.#slots.release();
       }
     }
