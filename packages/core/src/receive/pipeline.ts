@@ -15,7 +15,7 @@ import type { Runner } from "../run/runner.ts";
 import type { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
-import { receive } from "./read-request.ts";
+import { Repeated, receive } from "./read-request.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { admitWithoutToken } from "./without-token.ts";
 
@@ -43,7 +43,7 @@ export type Pipeline = (
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { settings, callbacks, admission, inside, runner, pruner, reporter, status } = parts;
   const { clock, inbox, logger, name, time } = settings;
-  const reading = { ...settings, ...settings.limits };
+  const reading = { ...settings, ...settings.limits, repeated: new Repeated() };
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);
   const reused = oncePerMinute(clock, logger.warn);
