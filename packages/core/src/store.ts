@@ -62,6 +62,7 @@ export { loggerOf } from "./lib/log.ts";
 export { printable } from "./lib/printable.ts";
 export { setUnrefTimeout, systemClock } from "./lib/time/clock.ts";
 export { LivedClock } from "./lib/time/lived-clock.ts";
+export { Pace } from "./lib/time/pace.ts";
 export { Standstill, signMs, standstillMs } from "./lib/time/standstill.ts";
 export { laterMark, noMark, Timekeeper } from "./lib/time/timekeeper.ts";
 export { settlesWithin } from "./lib/time/timeout.ts";

@@ -86,10 +86,6 @@ function checkWritable(database: Database): void {
   }
 }
 
-function deliveriesIn({ adds }: Request): number {
-  return adds.reduce((count, { ids }) => count + ids.length, 0);
-}
-
 function serve({ writer, log, guard }: Opened): void {
   const commit = (requests: readonly Request[]): void => {
     post({ reply: writer.commitBatch(requests) });
@@ -105,12 +101,12 @@ function serve({ writer, log, guard }: Opened): void {
   const upkeep = setInterval(keepUp, upkeepMs);
   const receive = orEnd((first: Request) => {
     const requests = [first];
-    let adds = deliveriesIn(first);
+    let adds = first.adds.ids.length;
     while (isComplete && adds < addsPerBatch) {
       const next = receiveMessageOnPort(port)?.message as Request | undefined;
       if (next === undefined) break;
       requests.push(next);
-      adds += deliveriesIn(next);
+      adds += next.adds.ids.length;
     }
     commit(requests);
     if (!requests.some(({ calls }) => calls.some(({ ask }) => ask === "close"))) return;

@@ -10,6 +10,7 @@ import { isPromise } from "../lib/is-promise.ts";
 import { type Logger, oncePerMinuteEach } from "../lib/log.ts";
 import { createSemaphore, type Semaphore } from "../lib/semaphore.ts";
 import { accountOf, shownError } from "../lib/thrown.ts";
+import { Pace } from "../lib/time/pace.ts";
 import { withTimeout } from "../lib/time/timeout.ts";
 import { messages } from "../log-messages.ts";
 import type { Reporter } from "../observe/reporter.ts";
@@ -19,9 +20,6 @@ import { dispatch, handlersFor, type Registration } from "./handlers.ts";
 import { toEvent } from "./to-event.ts";
 
 const notAnObject = park("dead", "not_understood", "The body is not a JSON object.");
-
-/** Milliseconds of real time: shorter handling is worth waiting for. */
-const shortMs = 5;
 
 /** The options of {@link HandleStage}. */
 export interface HandleOptions
@@ -46,10 +44,9 @@ export class HandleStage {
   readonly #options: HandleOptions;
   readonly #noHandlerRan: Logger["warn"];
   readonly #slots: Semaphore;
+  readonly #pace = new Pace();
   #atOnce = 0;
   #stopped = false;
-  /** The average time of handling, in milliseconds. */
-  #averageMs = shortMs;
 
   constructor(options: HandleOptions) {
     this.#options = options;
@@ -81,7 +78,7 @@ export class HandleStage {
   /** Handles a delivery right after its verdict, if a slot is free; with short handlers it waits for one. Null: later. */
   runAtOnce(job: Job, lease: Lease): Promise<Outcome> | null {
     const { verify } = this.#options.concurrency;
-    const waitingMax = this.#averageMs < shortMs ? verify : 0;
+    const waitingMax = this.#pace.isShort ? verify : 0;
     return this.#slots.free + waitingMax <= 0 ? null : this.#runInSlot(job, lease, 1);
   }
 
@@ -102,7 +99,7 @@ export class HandleStage {
     } finally {
       this.#atOnce -= atOnce;
       if (hasSlot) {
-        this.#averageMs += (performance.now() - from - this.#averageMs) / 10;
+        this.#pace.note(performance.now() - from);
         this.#slots.release();
       }
     }

@@ -12,7 +12,7 @@ import type { Runner } from "../run/runner.ts";
 import { Admission } from "./admission.ts";
 import { arrivalAfter, type InsideRequest, refusalAfter } from "./inside-request.ts";
 import { keyOf, newDelivery } from "./new-delivery.ts";
-import { receive } from "./read-request.ts";
+import { Repeated, receive } from "./read-request.ts";
 import { admitUnsigned } from "./unsigned.ts";
 import { admitWithoutToken } from "./without-token.ts";
 
@@ -32,7 +32,7 @@ export function createPipeline(
   reporter: Reporter,
 ): Pipeline {
   const { clock, inbox, logger, name, time } = settings;
-  const reading = { ...settings, ...settings.limits };
+  const reading = { ...settings, ...settings.limits, repeated: new Repeated() };
   const admission = new Admission(settings, runner);
   const unsigned = admitUnsigned(settings);
   const tokenless = admitWithoutToken(settings);

@@ -3,10 +3,16 @@ import { incomingFromRequest } from "../http/fetch.ts";
 import type { Incoming } from "../http/incoming.ts";
 import { Deadline } from "../lib/time/deadline.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { type ReceivedNotification, type ReceiveOptions, receive } from "./read-request.ts";
+import {
+  type ReceivedNotification,
+  type ReceiveOptions,
+  Repeated,
+  receive,
+} from "./read-request.ts";
 
 const options: ReceiveOptions = {
   ...{ signature: "X-svc-authorization", bodyBytes: 10_000, bodyMs: 1_000, redact: (text) => text },
+  repeated: new Repeated(),
 };
 const url = "/hook";
 

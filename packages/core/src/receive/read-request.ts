@@ -23,8 +23,11 @@ import type { Limits, SignatureSource } from "../options/receiver-options.ts";
 import type { ReceiverSettings } from "../options/receiver-settings.ts";
 
 /** The options of {@link receive}. */
-export type ReceiveOptions = Pick<ReceiverSettings, "signature" | "parse" | "redact"> &
-  Pick<Limits, "bodyBytes" | "bodyMs">;
+export interface ReceiveOptions
+  extends Pick<ReceiverSettings, "signature" | "parse" | "redact">,
+    Pick<Limits, "bodyBytes" | "bodyMs"> {
+  readonly repeated: Repeated;
+}
 
 /** The bytes of a request and the data read from them; nothing here is verified. */
 export interface ReceivedNotification
@@ -41,9 +44,6 @@ const urlLength = 2_048;
 const signatureLength = 4_096;
 const headerLength = 1_024;
 const keptHeaders = ["content-type", "user-agent", "traceparent"];
-// Most deliveries share these: they are in memory once, not for each waiting delivery.
-let commonUrl = "";
-let commonHeaders: KeptHeaders = {};
 const refusals: Record<BodyFailure | "late", ProblemCode> = {
   too_large: "body_too_large",
   unavailable: "body_unavailable",
@@ -51,11 +51,38 @@ const refusals: Record<BodyFailure | "late", ProblemCode> = {
   late: "body_timeout",
 };
 
+/** What most deliveries of a receiver have in common: it is in memory once, not for each that waits. */
+export class Repeated {
+  #url = "";
+  #headers: KeptHeaders = {};
+
+  /** The path and query to keep. */
+  url(given: string): string {
+    if (given !== this.#url) this.#url = cut(given, urlLength);
+    return this.#url;
+  }
+
+  /** The headers to keep. */
+  headers(given: Incoming["headers"]): KeptHeaders {
+    const kept = (name: string): string | undefined => {
+      const value = headerOf(given, name);
+      return value === null ? undefined : cut(value, headerLength);
+    };
+    if (keptHeaders.some((name) => kept(name) !== this.#headers[name])) {
+      const values = keptHeaders.map((name) => [name, kept(name)]);
+      this.#headers = Object.freeze(
+        Object.fromEntries(values.filter(([, value]) => value !== undefined)),
+      );
+    }
+    return this.#headers;
+  }
+}
+
 /** Reads a request, bounded in size and time; refuses only a request that can't be genuine. `url` is the one without a token. */
 export async function receive(
   incoming: Incoming,
   url: string,
-  { bodyBytes, bodyMs, redact, parse, signature: source }: ReceiveOptions,
+  { bodyBytes, bodyMs, redact, parse, signature: source, repeated }: ReceiveOptions,
   deadline: Deadline,
 ): Promise<ReceivedNotification | ProblemCode> {
   const { headers } = incoming;
@@ -75,10 +102,10 @@ export async function receive(
       ? (named ?? null)
       : signatureIn(source, { headers, url }, body, redact);
   const notification: ReceivedNotification = {
-    url: keptUrl(
+    url: repeated.url(
       typeof source === "string" || signature === null ? url : withoutSignature(url, signature),
     ),
-    headers: stored(incoming),
+    headers: repeated.headers(headers),
     body,
     signature,
     claims: null,
@@ -144,25 +171,6 @@ function claimsOf(object: JsonObject, headers: KeptHeaders, parse: Parse | undef
     // Anyone can send a body that parse fails on; once released, the handle stage reports the error.
     return { type: "unknown", reportId: null };
   }
-}
-
-function stored({ headers }: Incoming): KeptHeaders {
-  const given = (name: string) => {
-    const value = headerOf(headers, name);
-    return value === null ? undefined : cut(value, headerLength);
-  };
-  if (keptHeaders.some((name) => given(name) !== commonHeaders[name])) {
-    const values = keptHeaders.map((name) => [name, given(name)]);
-    commonHeaders = Object.freeze(
-      Object.fromEntries(values.filter(([, value]) => value !== undefined)),
-    );
-  }
-  return commonHeaders;
-}
-
-function keptUrl(url: string): string {
-  if (url !== commonUrl) commonUrl = cut(url, urlLength);
-  return commonUrl;
 }
 
 // The characters that RFC 6838 allows in a name.

@@ -1,9 +1,10 @@
-import { resolve } from "node:path";
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { assertKnownKeys, type RetentionOptions, retentionOf } from "@reporthook/core/store";
 import { loadDriver } from "../database/driver.ts";
 import type { StoreOptions } from "../protocol/protocol.ts";
-import { checkPath } from "./check-path.ts";
-import { realPath } from "./real-path.ts";
+
+const maxLinks = 40;
 
 /** Options of `sqliteInbox`. */
 export interface SqliteInboxOptions {
@@ -36,4 +37,42 @@ export function storeOptionsOf(path: string, options: SqliteInboxOptions): Store
   const file = realPath(resolve(path));
   const checked = retentionOf("sqliteInbox", retention);
   return { path: file, driver: module, migrate, retention: checked };
+}
+
+/**
+ * Checks the path of an inbox: SQLite would make a file of any name in the working folder.
+ *
+ * @throws TypeError that says what it takes, and quotes no URL, which may hold a token
+ */
+function checkPath(path: unknown): asserts path is string {
+  const takes = "sqliteInbox takes the path of a file, like inbox.db";
+  // libsql ends the process on a NUL.
+  if (typeof path !== "string" || /^(?:\s*|:memory:.*)$|\0/.test(path)) {
+    throw new TypeError(`${takes}: path must name a file; without one, use memoryInbox()`);
+  }
+  // A single letter is a drive of Windows.
+  const [scheme] = /^[a-z][a-z\d+.-]+:/i.exec(path) ?? [];
+  if (scheme !== undefined) {
+    const way =
+      scheme === "file:" ? "give it without file:, or use fileURLToPath()" : "it opens no server";
+    throw new TypeError(`${takes}, not a URL (${scheme}): ${way}`);
+  }
+  const [unset] = /(?<![^/\\])(?:undefined|null|NaN|\[object \w+\])(?![^/\\])/.exec(path) ?? [];
+  if (unset !== undefined || path !== path.trim()) {
+    const why = unset === undefined ? "white space at an end" : `"${unset}" in it`;
+    throw new TypeError(`${takes}, and this one has ${why}: check the variable it comes from`);
+  }
+}
+
+/** The path of a file, existing or not, with all links resolved: SQLite keeps its log there. */
+function realPath(path: string, links = 0): string {
+  try {
+    const place = join(realpathSync(dirname(path)), basename(path));
+    const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    if (!isLink || links === maxLinks) return place;
+    return realPath(resolve(dirname(place), readlinkSync(place)), links + 1);
+  } catch {
+    // The folder does not exist: open() will report it.
+    return path;
+  }
 }

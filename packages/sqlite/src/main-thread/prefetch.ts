@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Clock } from "@reporthook/core";
-import { type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
+import { Pace, type StoredDelivery, setUnrefTimeout } from "@reporthook/core/store";
 
 /** A delivery in memory that is leased to a consumer of this process. */
 export interface Leased {
@@ -17,8 +17,6 @@ interface Waiting {
   since: number;
 }
 
-/** Average milliseconds of work below which deliveries are prefetched: waiting in the file costs another write. */
-const shortMs = 5;
 /** Milliseconds: deliveries that are likely to begin within this time are prefetched. */
 const aheadMs = 250;
 /** A delivery that has not begun after this time is requeued. */
@@ -32,13 +30,13 @@ const lateMs = 100;
 // Durations are measured in real time, not by the receiver's clock.
 const realTime: Clock = { now: () => performance.now(), setTimeout, clearTimeout };
 
-/** The deliveries that a consumer has leased and not begun. */
+/** The deliveries that a consumer has leased and not begun: while work is short, waiting in the file would cost another write. */
 export class PrefetchBuffer {
   readonly #onOverdue: () => void;
   readonly #clock: Clock;
   readonly #waiting: Waiting[] = [];
+  readonly #pace = new Pace();
   #bytes = 0;
-  #averageMs = 2 * shortMs;
   #timer: unknown;
 
   /** `onOverdue` is called when the first of them has waited for too long. */
@@ -53,16 +51,16 @@ export class PrefetchBuffer {
 
   /** The number of deliveries to prefetch for this concurrency. */
   target(concurrency: number): number {
-    if (this.#averageMs >= shortMs || this.#bytes >= maxBytes) return 0;
+    if (!this.#pace.isShort || this.#bytes >= maxBytes) return 0;
     return Math.min(
-      Math.round((concurrency * aheadMs) / Math.max(this.#averageMs, 1)),
+      Math.round((concurrency * aheadMs) / Math.max(this.#pace.averageMs, 1)),
       maxPrefetched,
     );
   }
 
   /** Notes the duration of one job. */
   noteDuration(ms: number): void {
-    this.#averageMs += (ms - this.#averageMs) / 10;
+    this.#pace.note(ms);
   }
 
   push(leased: Leased): void {
@@ -83,7 +81,7 @@ export class PrefetchBuffer {
     this.#clock.clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#bytes = 0;
-    this.#averageMs = 2 * shortMs;
+    this.#pace.forget();
     return this.#waiting.splice(0).map(({ leased }) => leased);
   }
 

@@ -1,4 +1,6 @@
 import { Worker, type WorkerOptions } from "node:worker_threads";
+import { ReporthookError } from "@reporthook/core";
+import { describe } from "@reporthook/core/store";
 import { findInstalled } from "../database/installed.ts";
 import type { ThreadOptions } from "../protocol/protocol.ts";
 import { threadCode } from "../thread-code.ts";
@@ -22,4 +24,19 @@ function surroundings(): WorkerOptions {
   const isPlugged = process.versions["pnp"] !== undefined;
   const plug = isPlugged ? findInstalled("pnpapi")?.file : undefined;
   return { env, execArgv: plug === undefined ? [] : ["--require", plug] };
+}
+
+/** The error of an inbox that can't be used. */
+export function inboxFailed(message: string, cause?: unknown): ReporthookError {
+  return new ReporthookError("inbox_failed", message, cause === undefined ? {} : { cause });
+}
+
+/** The error of a thread that has failed. */
+export function threadFailed(cause: unknown): ReporthookError {
+  // Node asks for it in each new thread.
+  const text = describe(cause);
+  const why = text.includes("uv_cwd")
+    ? "the working directory was removed: restart the app in one that stays"
+    : text;
+  return inboxFailed(`The inbox's thread failed: ${why}`, cause);
 }

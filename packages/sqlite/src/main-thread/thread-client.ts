@@ -1,248 +1,104 @@
-import { clearImmediate, setImmediate } from "node:timers";
-import type { Worker } from "node:worker_threads";
-import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
-import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
-import { isUsual, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
-import {
-  addResultOf,
-  type CompletionResult,
-  errorOfFailure,
-  type FromThread,
-  heartbeatMs,
-  leaseLostAfterMs,
-  type Reply,
-  type StoreOptions,
-  seqOf,
-  type ThreadCall,
-  unlessFailed,
-} from "../protocol/protocol.ts";
-import { RequestBatch } from "../protocol/request-batch.ts";
-import type { ConsumerGroup } from "./consumer-group.ts";
-import { HeldFile } from "./held-file.ts";
-import { inboxFailed, threadFailed } from "./inbox-failed.ts";
-import { Pending, type PendingDelivery } from "./pending.ts";
-import { Pulse } from "./pulse.ts";
-import type { Recording } from "./recording.ts";
-import { startThread } from "./spawn.ts";
-import { Waiters } from "./waiters.ts";
+import { setTimeout } from "node:timers";
+import type { Backlog, ReporthookError } from "@reporthook/core";
+import { describe, ShownChanges } from "@reporthook/core/store";
+import { backlogOf, type ReceiverCounts } from "../protocol/counts.ts";
+import type { StoreOptions } from "../protocol/protocol.ts";
+import { Connection } from "./connection.ts";
+import { ConsumerGroup } from "./consumer-group.ts";
+import type { ConsumerSource, Recording } from "./recording.ts";
+import { inboxFailed } from "./spawn.ts";
 
-interface Adding extends PendingDelivery {
-  readonly delivery: NewDelivery;
-  readonly arrival: Arrival;
-}
+const reopenMs = 1_000;
 
-/** Receives what answers no request. */
-export interface ThreadListener {
-  counted(counts: ReceiverCounts): void;
-  /** The thread has ended; `error` if that was unexpected. */
-  ended(error: ReporthookError | null): void;
-}
+/** Connects an inbox and its consumers with the writer's thread, and with a new one when that has ended. */
+export class ThreadClient implements ConsumerSource {
+  readonly shown: ShownChanges = new ShownChanges();
+  readonly consumers: ConsumerGroup = new ConsumerGroup(this);
+  /** As in the last message of a thread. */
+  counts: ReceiverCounts = new Map();
+  readonly #options: StoreOptions;
+  #connection: Connection | null = null;
+  #closing: Promise<void> | null = null;
+  #failure: { readonly error: unknown; readonly at: number } | null = null;
 
-// This many are sent before the end of the tick: while the thread stores them, this one reads the next.
-const addsPerRequest = 16;
-// Milliseconds after sending a request during which no other worker can take the leases that its answer confirms.
-const sureMs = leaseLostAfterMs - heartbeatMs;
+  constructor(options: StoreOptions) {
+    this.#options = options;
+  }
 
-/** The client of the writer's thread: sends everything requested in one tick as one request. */
-export class ThreadClient {
   /** Resolves when the file can be written. */
-  readonly opened: Promise<void>;
-  readonly pending: Pending = new Pending();
-  readonly #thread: Worker;
-  readonly #ended: Promise<void>;
-  readonly #consumers: ConsumerGroup;
-  readonly #listener: ThreadListener;
-  readonly #pulse: Pulse;
-  readonly #opening = new Waiters<null, void>();
-  readonly #adding = new Waiters<Adding, AddResult>();
-  readonly #recordings: Recording[] = [];
-  readonly #calling = new Waiters<null, unknown>();
-  #batch = new RequestBatch();
-  #flushing: ReturnType<typeof setImmediate> | undefined;
-  #ownedAsOf = Number.NEGATIVE_INFINITY;
-  #error: ReporthookError | null = null;
-  #isOpened = false;
-  #closing = false;
-  #over = false;
-
-  constructor(options: StoreOptions, consumers: ConsumerGroup, listener: ThreadListener) {
-    this.#consumers = consumers;
-    this.#listener = listener;
-    const file = new HeldFile(options.path, options.migrate);
-    this.#pulse = new Pulse(consumers);
-    const { memory } = this.#pulse;
-    this.#thread = startThread({ ...options, descriptor: file.descriptor, pulse: memory });
-    this.opened = this.#opening.add(null);
-    this.opened.catch(() => {});
-    this.#thread.on("message", (message: FromThread) => this.#receive(message));
-    this.#thread.on("error", (cause) => {
-      this.#error = threadFailed(cause);
-    });
-    this.#ended = new Promise((resolve) => {
-      this.#thread.on("exit", () => {
-        file.release();
-        this.#pulse.end();
-        this.#end();
-        resolve();
-      });
-    });
+  async open(): Promise<void> {
+    // The caller has removed the cause.
+    this.#failure = null;
+    await this.connect().opened;
   }
 
-  /** @throws ReporthookError `overloaded` when too many wait */
-  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
-    const { receiver, body, key } = delivery;
-    const begins = isUsual(delivery, arrival) ? null : newStoredDelivery(delivery, arrival, null);
-    const kind = begins === null ? 0 : kindOf(begins);
-    const bytes = body.byteLength + (key?.byteLength ?? 0);
-    const adding = { delivery, arrival, receiver, kind, bytes };
-    this.pending.add(adding);
-    this.#batch.add(delivery, kind, begins);
-    return this.#promise(this.#adding, adding);
-  }
-
-  /** Records a completion and resolves it with the result. */
-  complete(recording: Recording): void {
-    if (this.#over) {
-      recording.reject(this.#whyOver());
-      return;
-    }
-    this.#batch.complete(recording.completion);
-    this.#recordings.push(recording);
-    this.flush();
-  }
-
-  /** Makes a call. Rejects with the error of the thread. */
-  async call(call: ThreadCall): Promise<unknown> {
-    this.#batch.call(call);
-    return this.#promise(this.#calling, null);
-  }
-
-  /** Whether leases are still held; asks the thread if this process may have been blocked. */
-  holdsLeases(): boolean | Promise<boolean> {
-    return this.#isSure() || this.call({ ask: "counts" }).then(() => this.#isSure());
-  }
-
-  #isSure(): boolean {
-    return performance.now() - this.#ownedAsOf < sureMs;
-  }
-
-  /** Sends the state of the consumers and the batch at the end of this tick. */
-  flush(): void {
-    this.#flushing ??= setImmediate(() => this.#send());
-  }
-
-  /** Resolves when the thread has closed the file. */
-  async close(): Promise<void> {
-    if (this.#over) return this.#ended;
-    this.#closing = true;
-    await this.call({ ask: "close" }).catch(() => {});
-    this.#thread.ref();
-    await this.#ended;
-    // A file that was never opened has no leases to requeue.
-    if (this.#error !== null && this.#isOpened) throw this.#error;
-  }
-
-  /** Sends the batch, at once or with the next additions. */
-  #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
-    if (this.#over) return Promise.reject(this.#whyOver());
-    const promise = waiters.add(asked);
-    if (this.#batch.deliveries === addsPerRequest) this.#send();
-    else this.flush();
-    return promise;
-  }
-
-  #send(): void {
-    clearImmediate(this.#flushing);
-    this.#flushing = undefined;
+  /** The connection with the thread, which is started if needed. Throws for a moment after it has failed. */
+  connect(): Connection {
+    if (this.#connection !== null) return this.#connection;
+    const failed = this.#failure;
+    if (failed !== null && performance.now() - failed.at < reopenMs / 2) throw failed.error;
     try {
-      const request = this.#batch.encode(this.#consumers.giveCredit());
-      this.#batch = new RequestBatch();
-      this.#thread.ref();
-      // Transferred: each copy would take fresh memory in the thread.
-      this.#thread.postMessage(request, [request.bytes.buffer]);
+      this.#connection = new Connection(this.#options, this);
+    } catch (thrown) {
+      const error = inboxFailed(`The inbox's thread can't be started: ${describe(thrown)}`, thrown);
+      this.ended(error);
+      throw error;
+    }
+    return this.#connection;
+  }
+
+  backlog(receiver: string): Backlog {
+    return backlogOf(this.counts.get(receiver), this.#connection?.pending.countsOf(receiver));
+  }
+
+  holdsLeases(): boolean | Promise<boolean> {
+    return this.connect().holdsLeases();
+  }
+
+  complete(recording: Recording): void {
+    try {
+      // Nobody waits for it any more: a closed file is not opened again for it.
+      if (recording.isOver) this.#connection?.complete(recording);
+      else this.connect().complete(recording);
     } catch (error) {
-      this.#fail(error);
+      recording.reject(error);
     }
   }
 
-  /** Rejects all waiters: a later answer would be matched with the wrong request. */
-  #fail(cause: unknown): void {
-    this.#error ??= inboxFailed(
-      `What was asked for could not be sent to the inbox's thread: ${describe(cause)}`,
-      cause,
-    );
-    this.#over = true;
-    this.#thread.ref();
-    const batch = new RequestBatch();
-    batch.call({ ask: "close" });
-    this.#thread.postMessage(batch.encode([]));
+  flush(): void {
+    try {
+      this.connect().flush();
+    } catch {
+      // It failed a moment ago: it is opened again later, and gets the state then.
+    }
   }
 
-  #receive(message: FromThread): void {
-    if (this.#over) return;
-    if ("reply" in message) {
-      this.#deliver(message.reply);
-    } else if ("opened" in message) {
-      this.#isOpened = true;
-      this.#listener.counted(message.opened);
-      this.#opening.settle([null], () => {});
+  /** Ends all work, and resolves when the file is closed. */
+  async close(): Promise<void> {
+    // Also ends work that began meanwhile.
+    if (this.#closing !== null) await this.#closing;
+    this.#closing ??= this.consumers
+      .abort(() => this.#connection?.close())
+      .finally(() => {
+        this.#closing = null;
+      });
+    await this.#closing;
+  }
+
+  /** The thread has ended; `error` if that was unexpected. */
+  ended(error: ReporthookError | null): void {
+    this.#connection = null;
+    this.#failure = error === null ? null : { error, at: performance.now() };
+    this.consumers.endThread(error ?? new Error("The inbox was closed"));
+    // Reopens the file for consumers, also for those that began while it was closed, without waiting for a request.
+    const reopen = (): void => {
+      if (this.consumers.isActive) this.flush();
+    };
+    if (error === null) {
+      reopen();
     } else {
-      // The rest follows when the thread ends.
-      this.#error = errorOfFailure(message.ending);
-      return;
+      this.consumers.failed(error);
+      setTimeout(reopen, reopenMs).unref();
     }
-    // Only answers that are waited for keep the process alive.
-    const waiting = this.#adding.length + this.#recordings.length + this.#calling.length;
-    if (waiting === 0) this.#thread.unref();
-  }
-
-  #deliver(reply: Reply): void {
-    const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
-    if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
-    if (counts !== null) this.#listener.counted(counts);
-    const inMemory = new Map<number, StoredDelivery>();
-    const wanted = new Set(claimed.filter(({ stored }) => stored === null).map(({ seq }) => seq));
-    this.#adding.settle(adds, (result, adding) => {
-      const { delivery, arrival } = adding;
-      this.pending.remove(adding);
-      const stored = unlessFailed(result);
-      const seq = seqOf(stored);
-      const added = addResultOf(delivery.id, stored);
-      if (added.status === "added" && seq !== null && wanted.has(seq)) {
-        inMemory.set(seq, newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
-      }
-      return added;
-    });
-    for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
-      const { completion, stored } = recording;
-      if (wanted.has(completion.seq)) inMemory.set(completion.seq, stored);
-      recording.resolve(completions[index] as CompletionResult);
-    }
-    this.#calling.settle(calls, (result) => unlessFailed(result).value);
-    if (lost) this.#consumers.loseLeases(this.#pulse.leasesLost());
-    for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
-      const delivery = stored ?? inMemory.get(seq);
-      if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
-      const leased = { seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
-      this.#consumers.lease(consumer, leased, cost);
-    }
-    this.#consumers.claimed(reply, asOf);
-    if (error !== null) this.#consumers.failed(errorOfFailure(error));
-  }
-
-  #end(): void {
-    this.#over = true;
-    clearImmediate(this.#flushing);
-    if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
-    this.pending.clear();
-    for (const recording of this.#recordings.splice(0)) recording.reject(this.#whyOver());
-    for (const waiters of [this.#opening, this.#adding, this.#calling]) {
-      waiters.rejectAll(this.#whyOver());
-    }
-    this.#listener.ended(this.#error);
-  }
-
-  #whyOver(): ReporthookError {
-    return this.#error ?? inboxFailed("The inbox was closed before this was done");
   }
 }

@@ -47,18 +47,22 @@ export interface Takeover {
   readonly silentMs: number;
 }
 
-/**
- * Consecutive deliveries with these properties in common. The others are in lists of the same order: objects would send the names
- * of their properties with each delivery.
- */
-export interface AddBatch {
+/** What several deliveries have in common. */
+export interface Origin {
   readonly receiver: string;
   readonly url: string;
   readonly headers: string;
   readonly context: string | null;
   readonly kind: number;
-  /** Only of a batch of one, that does not begin as received. */
+  /** Only of a single delivery, that does not begin as received. */
   readonly changes: Changes | null;
+}
+
+/** Deliveries to add, in lists of the same order: objects would send the names of their properties with each delivery. */
+export interface Additions {
+  readonly origins: Origin[];
+  /** The index of its origin. */
+  readonly originAt: number[];
   readonly ids: string[];
   readonly arrivedAt: number[];
   readonly ackMs: number[];
@@ -112,7 +116,7 @@ export type ThreadCall =
 
 /** A message to the thread: everything requested in one tick. */
 export interface Request {
-  readonly adds: readonly AddBatch[];
+  readonly adds: Additions;
   readonly bytes: Uint8Array;
   readonly completions: readonly Completion[];
   readonly calls: readonly ThreadCall[];

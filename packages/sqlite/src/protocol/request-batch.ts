@@ -1,9 +1,16 @@
 import type { KeptHeaders, NewDelivery } from "@reporthook/core";
 import type { StoredDelivery } from "@reporthook/core/store";
-import type { AddBatch, Completion, ConsumerState, Request, ThreadCall } from "./protocol.ts";
+import type {
+  Additions,
+  Completion,
+  ConsumerState,
+  Origin,
+  Request,
+  ThreadCall,
+} from "./protocol.ts";
 import { changesOf, headersText } from "./row.ts";
 
-/** The parts that differ between the deliveries of an {@link AddBatch}. */
+/** What a delivery has beside its {@link Origin}. */
 export interface Addition {
   readonly id: string;
   readonly arrivedAt: number;
@@ -13,36 +20,43 @@ export interface Addition {
   readonly key: Uint8Array | null;
 }
 
-let lastHeaders: KeptHeaders | undefined;
-let lastText = "";
-
 /** Everything requested in one tick, until it is sent. */
 export class RequestBatch {
-  readonly #adds: AddBatch[] = [];
+  readonly #adds: Additions = {
+    origins: [],
+    originAt: [],
+    ids: [],
+    arrivedAt: [],
+    ackMs: [],
+    signatures: [],
+    bodyBytes: [],
+    keyBytes: [],
+  };
+  /** The headers of each origin. */
+  readonly #headers: KeptHeaders[] = [];
   readonly #parts: Uint8Array[] = [];
   readonly #completions: Completion[] = [];
   readonly #calls: ThreadCall[] = [];
   #bytes = 0;
-  #deliveries = 0;
 
   get deliveries(): number {
-    return this.#deliveries;
+    return this.#adds.ids.length;
   }
 
   /** Adds a delivery; `begins` is its first state if that is not received. */
   add(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): void {
     const { arrivedAt, body, key } = delivery;
-    const batch = this.#batchFor(delivery, kind, begins);
-    batch.ids.push(delivery.id);
-    batch.arrivedAt.push(arrivedAt);
-    batch.ackMs.push(delivery.ackMs);
-    batch.signatures.push(delivery.signature);
-    batch.bodyBytes.push(body.byteLength);
-    batch.keyBytes.push(key?.byteLength ?? 0);
+    const adds = this.#adds;
+    adds.originAt.push(this.#originOf(delivery, kind, begins));
+    adds.ids.push(delivery.id);
+    adds.arrivedAt.push(arrivedAt);
+    adds.ackMs.push(delivery.ackMs);
+    adds.signatures.push(delivery.signature);
+    adds.bodyBytes.push(body.byteLength);
+    adds.keyBytes.push(key?.byteLength ?? 0);
     this.#parts.push(body);
     if (key !== null) this.#parts.push(key);
     this.#bytes += body.byteLength + (key?.byteLength ?? 0);
-    this.#deliveries++;
   }
 
   complete(completion: Completion): void {
@@ -81,67 +95,53 @@ export class RequestBatch {
     };
   }
 
-  /** The last batch of additions, if the delivery shares its properties; else a new one. */
-  #batchFor(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): AddBatch {
-    const { receiver, url, context, arrivedAt } = delivery;
-    const headers = commonText(delivery.headers);
-    const last = this.#adds.at(-1);
-    const fits =
-      begins === null &&
-      last?.changes === null &&
-      last.kind === kind &&
-      last.headers === headers &&
-      last.url === url &&
-      last.receiver === receiver &&
-      last.context === context;
-    if (fits) return last;
-    const batch: AddBatch = {
-      receiver,
-      url,
-      headers,
-      context,
-      kind,
-      changes: begins === null ? null : changesOf(begins, arrivedAt),
-      ids: [],
-      arrivedAt: [],
-      ackMs: [],
-      signatures: [],
-      bodyBytes: [],
-      keyBytes: [],
-    };
-    this.#adds.push(batch);
-    return batch;
+  /** The index of the delivery's origin, a new one if needed: a request has few. */
+  #originOf(delivery: NewDelivery, kind: number, begins: StoredDelivery | null): number {
+    const { receiver, url, headers, context, arrivedAt } = delivery;
+    const { origins } = this.#adds;
+    for (let at = begins === null ? origins.length - 1 : -1; at >= 0; at--) {
+      const one = origins[at];
+      const fits =
+        one?.receiver === receiver &&
+        one.changes === null &&
+        one.kind === kind &&
+        one.url === url &&
+        one.context === context &&
+        isEqual(this.#headers[at] ?? {}, headers);
+      if (fits) return at;
+    }
+    const changes = begins === null ? null : changesOf(begins, arrivedAt);
+    this.#headers.push(headers);
+    const origin = { receiver, url, headers: headersText(headers), context, kind, changes };
+    return origins.push(origin) - 1;
   }
+}
+
+function isEqual(one: KeptHeaders, other: KeptHeaders): boolean {
+  if (one === other) return true;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
+  );
 }
 
 /** Calls `take` with each addition of a request, in order. */
 export function eachAddition(
   { adds, bytes }: Request,
-  take: (batch: AddBatch, addition: Addition) => void,
+  take: (origin: Origin, addition: Addition) => void,
 ): void {
   let from = 0;
-  for (const batch of adds) {
-    for (let index = 0; index < batch.ids.length; index++) {
-      const keyFrom = from + (batch.bodyBytes[index] ?? 0);
-      const to = keyFrom + (batch.keyBytes[index] ?? 0);
-      take(batch, {
-        id: batch.ids[index] ?? "",
-        arrivedAt: batch.arrivedAt[index] ?? 0,
-        ackMs: batch.ackMs[index] ?? 0,
-        signature: batch.signatures[index] ?? null,
-        body: bytes.subarray(from, keyFrom),
-        key: keyFrom === to ? null : bytes.subarray(keyFrom, to),
-      });
-      from = to;
-    }
+  for (const [index, id] of adds.ids.entries()) {
+    const keyFrom = from + (adds.bodyBytes[index] ?? 0);
+    const to = keyFrom + (adds.keyBytes[index] ?? 0);
+    take(adds.origins[adds.originAt[index] ?? 0] as Origin, {
+      id,
+      arrivedAt: adds.arrivedAt[index] ?? 0,
+      ackMs: adds.ackMs[index] ?? 0,
+      signature: adds.signatures[index] ?? null,
+      body: bytes.subarray(from, keyFrom),
+      key: keyFrom === to ? null : bytes.subarray(keyFrom, to),
+    });
+    from = to;
   }
-}
-
-/** The text of headers: most deliveries have the same headers, as the same object. */
-function commonText(headers: KeptHeaders): string {
-  if (headers !== lastHeaders) {
-    lastHeaders = headers;
-    lastText = headersText(headers);
-  }
-  return lastText;
 }

@@ -3,7 +3,7 @@ import { type StoredDelivery, states } from "@reporthook/core/store";
 import type { Database, Row, Statement } from "../database/driver.ts";
 import { type Countable, everKind, kindOf } from "../protocol/counts.ts";
 import { queues } from "../protocol/position.ts";
-import type { AddBatch, Completion, StoredResult } from "../protocol/protocol.ts";
+import type { Completion, Origin, StoredResult } from "../protocol/protocol.ts";
 import type { Addition } from "../protocol/request-batch.ts";
 import {
   type Changes,
@@ -70,14 +70,14 @@ export class Deliveries {
   }
 
   /** Adds a delivery, leased to a worker if given; {@link write} stores it. */
-  add(batch: AddBatch, addition: Addition, workerId: number | null): StoredResult {
+  add(origin: Origin, addition: Addition, workerId: number | null): StoredResult {
     const { receivers, counters, window } = this.tables;
-    const { url, context, headers, kind, changes } = batch;
+    const { url, context, headers, kind, changes } = origin;
     const { id, arrivedAt, ackMs, signature, body, key } = addition;
     const known = key === null ? {} : window.find(key, arrivedAt);
     if (known.duplicateOf !== undefined) return { duplicateOf: known.duplicateOf };
     const { sameSignatureAs } = known;
-    const receiver = receivers.idOf(batch.receiver);
+    const receiver = receivers.idOf(origin.receiver);
     const seq = this.#nextSeq++;
     const queue = workerId === null ? queues.verify.first : queues.verify.leased;
     const earlier = sameSignatureAs ?? null;

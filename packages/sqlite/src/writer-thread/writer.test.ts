@@ -51,14 +51,7 @@ function open(
     { path, retention, migrate: true, pulse, descriptor: null },
     () => time.ms,
   );
-  const nothing = {
-    adds: [],
-    bytes: new Uint8Array(),
-    completions: [],
-    calls: [],
-    consumers: [],
-    sentAt: 0,
-  };
+  const nothing = new RequestBatch().encode([]);
   return {
     writer,
     database,

@@ -2,11 +2,11 @@ import type { Database } from "../database/driver.ts";
 import type { FileGuard } from "../database/file-guard.ts";
 import type { ReceiverCounts } from "../protocol/counts.ts";
 import {
-  type AddBatch,
   type CallResult,
   type Claims,
   type Completion,
   type CompletionResult,
+  type Origin,
   type Reply,
   type Request,
   type StoredResult,
@@ -187,9 +187,9 @@ export class Writer {
     const completions: CompletionResult[] = [];
     const calls: CallResult[] = [];
     for (const request of requests) {
-      eachAddition(request, (batch, addition) => {
+      eachAddition(request, (origin, addition) => {
         const add = (): StoredResult => {
-          const result = this.#add(batch, addition);
+          const result = this.#add(origin, addition);
           if (isAlone) this.#deliveries.write();
           return result;
         };
@@ -203,15 +203,15 @@ export class Writer {
     return { adds, completions, calls };
   }
 
-  #add(batch: AddBatch, addition: Addition): StoredResult {
-    const { receiver, changes } = batch;
+  #add(origin: Origin, addition: Addition): StoredResult {
+    const { receiver, changes } = origin;
     const queued =
       changes === null ? ({ stage: "verify", dueAt: null } as const) : queuedAfter(changes);
     // A delivery that does not begin as received has its position overwritten.
     const claimedBy =
       changes === null ? this.#claimer.claimNew(receiver, addition.arrivedAt) : null;
     const workerId = claimedBy === null ? null : this.#leases.register();
-    const result = this.#deliveries.add(batch, addition, workerId);
+    const result = this.#deliveries.add(origin, addition, workerId);
     const seq = seqOf(result);
     const bytes = addition.body.byteLength;
     if (seq !== null) this.#claimer.arrived({ seq, receiver, queued, claimedBy, bytes });

@@ -1,0 +1,247 @@
+import { clearImmediate, setImmediate } from "node:timers";
+import type { Worker } from "node:worker_threads";
+import type { AddResult, Arrival, NewDelivery, ReporthookError } from "@reporthook/core";
+import { describe, newStoredDelivery, type StoredDelivery } from "@reporthook/core/store";
+import { isUsual, kindOf, type ReceiverCounts } from "../protocol/counts.ts";
+import {
+  addResultOf,
+  type CompletionResult,
+  errorOfFailure,
+  type FromThread,
+  heartbeatMs,
+  leaseLostAfterMs,
+  type Reply,
+  type StoreOptions,
+  seqOf,
+  type ThreadCall,
+  unlessFailed,
+} from "../protocol/protocol.ts";
+import { RequestBatch } from "../protocol/request-batch.ts";
+import type { ConsumerGroup } from "./consumer-group.ts";
+import { HeldFile } from "./held-file.ts";
+import { Pending, type PendingDelivery } from "./pending.ts";
+import { Pulse } from "./pulse.ts";
+import type { Recording } from "./recording.ts";
+import { inboxFailed, startThread, threadFailed } from "./spawn.ts";
+import { Waiters } from "./waiters.ts";
+
+interface Adding extends PendingDelivery {
+  readonly delivery: NewDelivery;
+  readonly arrival: Arrival;
+}
+
+/** The owner of a connection. */
+export interface ConnectionOwner {
+  readonly consumers: ConsumerGroup;
+  counts: ReceiverCounts;
+  /** The thread has ended; `error` if that was unexpected. */
+  ended(error: ReporthookError | null): void;
+}
+
+// This many are sent before the end of the tick: while the thread stores them, this one reads the next.
+const addsPerRequest = 16;
+// Milliseconds after sending a request during which no other worker can take the leases that its answer confirms.
+const sureMs = leaseLostAfterMs - heartbeatMs;
+
+/** The connection with one writer's thread, as long as that runs: sends everything requested in one tick as one request. */
+export class Connection {
+  /** Resolves when the file can be written. */
+  readonly opened: Promise<void>;
+  readonly pending: Pending = new Pending();
+  readonly #thread: Worker;
+  readonly #ended: Promise<void>;
+  readonly #owner: ConnectionOwner;
+  readonly #pulse: Pulse;
+  readonly #opening = new Waiters<null, void>();
+  readonly #adding = new Waiters<Adding, AddResult>();
+  readonly #recordings: Recording[] = [];
+  readonly #calling = new Waiters<null, unknown>();
+  #batch = new RequestBatch();
+  #flushing: ReturnType<typeof setImmediate> | undefined;
+  #ownedAsOf = Number.NEGATIVE_INFINITY;
+  #error: ReporthookError | null = null;
+  #isOpened = false;
+  #closing = false;
+  #over = false;
+
+  constructor(options: StoreOptions, owner: ConnectionOwner) {
+    this.#owner = owner;
+    const file = new HeldFile(options.path, options.migrate);
+    this.#pulse = new Pulse(owner.consumers);
+    const { memory } = this.#pulse;
+    this.#thread = startThread({ ...options, descriptor: file.descriptor, pulse: memory });
+    this.opened = this.#opening.add(null);
+    this.opened.catch(() => {});
+    this.#thread.on("message", (message: FromThread) => this.#receive(message));
+    this.#thread.on("error", (cause) => {
+      this.#error = threadFailed(cause);
+    });
+    this.#ended = new Promise((resolve) => {
+      this.#thread.on("exit", () => {
+        file.release();
+        this.#pulse.end();
+        this.#end();
+        resolve();
+      });
+    });
+  }
+
+  /** @throws ReporthookError `overloaded` when too many wait */
+  add(delivery: NewDelivery, arrival: Arrival): Promise<AddResult> {
+    const { receiver, body, key } = delivery;
+    const begins = isUsual(delivery, arrival) ? null : newStoredDelivery(delivery, arrival, null);
+    const kind = begins === null ? 0 : kindOf(begins);
+    const bytes = body.byteLength + (key?.byteLength ?? 0);
+    const adding = { delivery, arrival, receiver, kind, bytes };
+    this.pending.add(adding);
+    this.#batch.add(delivery, kind, begins);
+    return this.#promise(this.#adding, adding);
+  }
+
+  /** Records a completion and resolves it with the result. */
+  complete(recording: Recording): void {
+    if (this.#over) {
+      recording.reject(this.#whyOver());
+      return;
+    }
+    this.#batch.complete(recording.completion);
+    this.#recordings.push(recording);
+    this.flush();
+  }
+
+  /** Makes a call. Rejects with the error of the thread. */
+  async call(call: ThreadCall): Promise<unknown> {
+    this.#batch.call(call);
+    return this.#promise(this.#calling, null);
+  }
+
+  /** Whether leases are still held; asks the thread if this process may have been blocked. */
+  holdsLeases(): boolean | Promise<boolean> {
+    return this.#isSure() || this.call({ ask: "counts" }).then(() => this.#isSure());
+  }
+
+  #isSure(): boolean {
+    return performance.now() - this.#ownedAsOf < sureMs;
+  }
+
+  /** Sends the state of the consumers and the batch at the end of this tick. */
+  flush(): void {
+    this.#flushing ??= setImmediate(() => this.#send());
+  }
+
+  /** Resolves when the thread has closed the file. */
+  async close(): Promise<void> {
+    if (this.#over) return this.#ended;
+    this.#closing = true;
+    await this.call({ ask: "close" }).catch(() => {});
+    this.#thread.ref();
+    await this.#ended;
+    // A file that was never opened has no leases to requeue.
+    if (this.#error !== null && this.#isOpened) throw this.#error;
+  }
+
+  /** Sends the batch, at once or with the next additions. */
+  #promise<Asked, Answer>(waiters: Waiters<Asked, Answer>, asked: Asked): Promise<Answer> {
+    if (this.#over) return Promise.reject(this.#whyOver());
+    const promise = waiters.add(asked);
+    if (this.#batch.deliveries === addsPerRequest) this.#send();
+    else this.flush();
+    return promise;
+  }
+
+  #send(): void {
+    clearImmediate(this.#flushing);
+    this.#flushing = undefined;
+    try {
+      const request = this.#batch.encode(this.#owner.consumers.giveCredit());
+      this.#batch = new RequestBatch();
+      this.#thread.ref();
+      // Transferred: each copy would take fresh memory in the thread.
+      this.#thread.postMessage(request, [request.bytes.buffer]);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Rejects all waiters: a later answer would be matched with the wrong request. */
+  #fail(cause: unknown): void {
+    this.#error ??= inboxFailed(
+      `What was asked for could not be sent to the inbox's thread: ${describe(cause)}`,
+      cause,
+    );
+    this.#over = true;
+    this.#thread.ref();
+    const batch = new RequestBatch();
+    batch.call({ ask: "close" });
+    this.#thread.postMessage(batch.encode([]));
+  }
+
+  #receive(message: FromThread): void {
+    if (this.#over) return;
+    if ("reply" in message) {
+      this.#deliver(message.reply);
+    } else if ("opened" in message) {
+      this.#isOpened = true;
+      this.#owner.counts = message.opened;
+      this.#opening.settle([null], () => {});
+    } else {
+      // The rest follows when the thread ends.
+      this.#error = errorOfFailure(message.ending);
+      return;
+    }
+    // Only answers that are waited for keep the process alive.
+    const waiting = this.#adding.length + this.#recordings.length + this.#calling.length;
+    if (waiting === 0) this.#thread.unref();
+  }
+
+  #deliver(reply: Reply): void {
+    const { adds, completions, calls, counts, error, claimed, workerId, lost, asOf } = reply;
+    const { consumers } = this.#owner;
+    if (asOf !== null && workerId !== null && !lost) this.#ownedAsOf = asOf;
+    if (counts !== null) this.#owner.counts = counts;
+    const inMemory = new Map<number, StoredDelivery>();
+    const wanted = new Set(claimed.filter(({ stored }) => stored === null).map(({ seq }) => seq));
+    this.#adding.settle(adds, (result, adding) => {
+      const { delivery, arrival } = adding;
+      this.pending.remove(adding);
+      const stored = unlessFailed(result);
+      const seq = seqOf(stored);
+      const added = addResultOf(delivery.id, stored);
+      if (added.status === "added" && seq !== null && wanted.has(seq)) {
+        inMemory.set(seq, newStoredDelivery(delivery, arrival, added.sameSignatureAs ?? null));
+      }
+      return added;
+    });
+    for (const [index, recording] of this.#recordings.splice(0, completions.length).entries()) {
+      const { completion, stored } = recording;
+      if (wanted.has(completion.seq)) inMemory.set(completion.seq, stored);
+      recording.resolve(completions[index] as CompletionResult);
+    }
+    this.#calling.settle(calls, (result) => unlessFailed(result).value);
+    if (lost) consumers.loseLeases(this.#pulse.leasesLost());
+    for (const { consumer, seq, stored, isFirstStart, cost } of claimed) {
+      const delivery = stored ?? inMemory.get(seq);
+      if (delivery === undefined) throw new Error(`The thread leased ${seq}, which is not here`);
+      const leased = { seq, workerId: workerId ?? 0, stored: delivery, isFirstStart };
+      consumers.lease(consumer, leased, cost);
+    }
+    consumers.claimed(reply, asOf);
+    if (error !== null) consumers.failed(errorOfFailure(error));
+  }
+
+  #end(): void {
+    this.#over = true;
+    clearImmediate(this.#flushing);
+    if (!this.#closing) this.#error ??= inboxFailed("The thread has ended");
+    this.pending.clear();
+    for (const recording of this.#recordings.splice(0)) recording.reject(this.#whyOver());
+    for (const waiters of [this.#opening, this.#adding, this.#calling]) {
+      waiters.rejectAll(this.#whyOver());
+    }
+    this.#owner.ended(this.#error);
+  }
+
+  #whyOver(): ReporthookError {
+    return this.#error ?? inboxFailed("The inbox was closed before this was done");
+  }
+}
