@@ -1,6 +1,7 @@
 import { createRedactor, type Secrets } from "../lib/redact.ts";
 import { tryGet } from "../lib/safe-get.ts";
-import { graceMs, isOverdue } from "../lib/time/clock.ts";
+import { graceMs, isOverdue, systemClock } from "../lib/time/clock.ts";
+import { settlesWithin } from "../lib/time/timeout.ts";
 import { type FetchResponse, readBody } from "./read-response.ts";
 import { type CallProgress, isPage, late, parse, serviceFailure } from "./service-failure.ts";
 import { responseIn, responseOf, type ServiceResponse } from "./service-response.ts";
@@ -107,7 +108,8 @@ async function send(
     progress.response = response;
     progress.waitingFor = `${asked} answered ${status}, but did not end`;
     const reading = readBody(response, progress, signal);
-    await (call.statusOnly && progress.taken ? atMost(bodyMs, reading) : reading);
+    const isBrief = call.statusOnly && progress.taken;
+    await (isBrief ? settlesWithin(systemClock, bodyMs, reading) : reading);
   } catch (thrown) {
     progress.broken = { by: thrown };
   }
@@ -126,18 +128,6 @@ async function answerOf(
     return { response };
   }
   return { response: responseOf(given), other: given };
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function withDeadline<T>(
