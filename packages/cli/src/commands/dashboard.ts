@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
-import { type DashboardLogger, dashboard, ofInbox } from "@reporthook/dashboard";
+import type { Logger } from "@reporthook/core";
+import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { type Command, Option } from "commander";
 import {
@@ -82,8 +83,8 @@ async function show(
   });
 }
 
-function loggerOf(terminal: Terminal): DashboardLogger {
-  const tell: DashboardLogger["info"] = ({ id, reason, error }, message) => {
+function loggerOf(terminal: Terminal): Pick<Logger, "info" | "error"> {
+  const tell: Logger["error"] = ({ id, reason, error }, message) => {
     const time = new Date().toTimeString().slice(0, 8);
     terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
   };

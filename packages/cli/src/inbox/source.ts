@@ -42,7 +42,7 @@ export function nameOf(source: InboxSource): string {
  *
  * @throws UsageError if none or two are named
  */
-export function resolveSource(terminal: Terminal, source: InboxSource): InboxSource {
+function resolveSource(terminal: Terminal, source: InboxSource): InboxSource {
   const isUrl = urlOf(source) !== undefined;
   if (isUrl && source.db !== undefined) {
     throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
