@@ -1,9 +1,8 @@
 // What the tests of other packages, and those in test/, reach into. Not published.
 export { usualPorts } from "./src/dev/find-app.ts";
 export type { Check, Times } from "./src/doctor/checks.ts";
-export { checkIgnored } from "./src/doctor/ignored.ts";
+export { checkEngine, checkIgnored } from "./src/doctor/machine.ts";
 export { checkKey } from "./src/doctor/signed.ts";
-export { checkEngine } from "./src/doctor/sqlite.ts";
 export { releasedSingly } from "./src/inbox/next-steps.ts";
 export type { Terminal } from "./src/lib/terminal.ts";
 export { createProgram } from "./src/program.ts";

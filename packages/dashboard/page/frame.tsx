@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Viewer } from "../src/deliveries/wire.ts";
+import type { Person } from "../src/deliveries/wire.ts";
 import type { Link, LiveData } from "./live.ts";
 import { To } from "./parts.tsx";
 import type { Route } from "./route.ts";
@@ -60,7 +60,7 @@ export function Frame({
 }: {
   readonly title: string;
   readonly screen: Route["screen"];
-  readonly told: LiveData<{ readonly viewer: Viewer }>;
+  readonly told: LiveData<{ readonly viewer: Person }>;
   readonly children: ComponentChildren;
 }): JSX.Element {
   const { link, problem, data } = told;

@@ -8,7 +8,7 @@ import {
 } from "@reporthook/core";
 import { states } from "@reporthook/core/store";
 import type { Source } from "./deliveries/source.ts";
-import type { Viewer, WireDone } from "./deliveries/wire.ts";
+import type { Person, WireDone } from "./deliveries/wire.ts";
 import { json, problem } from "./http/answer.ts";
 import type { RouteMatch } from "./http/route.ts";
 import { dashboardMessages } from "./log-messages.ts";
@@ -17,7 +17,7 @@ import { dashboardMessages } from "./log-messages.ts";
 type Action = Extract<RouteMatch, { readonly action: string }>;
 
 /** Executes actions, and logs the user. */
-export type Acting = (viewer: Viewer, action: Action, request: Request) => Promise<Response>;
+export type Acting = (viewer: Person, action: Action, request: Request) => Promise<Response>;
 
 /** The log lines of actions on one delivery. */
 export const doneToOne: Readonly<Record<Act, string>> = {

@@ -2,19 +2,16 @@ import { type Logger, ReporthookError } from "@reporthook/core";
 import { assertKnownKeys, describe, loggerOf } from "@reporthook/core/store";
 import { createActions } from "./actions.ts";
 import { createSourceMetrics } from "./deliveries/metrics.ts";
+import type { View } from "./deliveries/shared-views.ts";
 import { checkSource, type Source } from "./deliveries/source.ts";
-import { createViews, type Look, withViewer } from "./deliveries/views.ts";
-import type { Viewer } from "./deliveries/wire.ts";
+import { createViews, withViewer } from "./deliveries/views.ts";
+import type { Person } from "./deliveries/wire.ts";
 import { answer, json, problem } from "./http/answer.ts";
 import { assetOf, pageOf } from "./http/assets.ts";
 import { isLocal, isSameOrigin } from "./http/guard.ts";
 import { matchRoute, type RouteMatch } from "./http/route.ts";
 import { createLive } from "./live.ts";
 import { dashboardMessages } from "./log-messages.ts";
-import type { DashboardLogger } from "./logger.ts";
-
-/** A user of the dashboard, and whether they may release, retry and discard. */
-export type Person = Viewer;
 
 /** Identifies the user, by session or header; null if they may not view the dashboard. */
 export type Authorize = (request: Request) => Person | null | Promise<Person | null>;
@@ -23,8 +20,8 @@ export type Authorize = (request: Request) => Person | null | Promise<Person | n
 export interface DashboardOptions {
   /** Default: only this machine may view the dashboard, and may act. */
   readonly authorize?: Authorize | undefined;
-  /** Gets actions with their users, and errors. Default: the console; `false` silences it. */
-  readonly logger?: DashboardLogger | false | undefined;
+  /** Gets actions with their users, if it has `info`, and errors. Default: the console; `false` silences it. */
+  readonly logger?: Pick<Logger, "info" | "error"> | false | undefined;
 }
 
 /**
@@ -35,7 +32,7 @@ export type Dashboard = (request: Request, context?: unknown) => Promise<Respons
 
 type Shown = Extract<RouteMatch, { readonly view: string }>;
 
-const onlyHere: Viewer = { name: "local", may: "act" };
+const onlyHere: Person = { name: "local", may: "act" };
 
 /**
  * Creates a page that shows all deliveries, and releases, retries and discards them. Mount it under any path.
@@ -127,12 +124,12 @@ class Answering {
     return this.#show(request, viewer, asked);
   }
 
-  async #viewerOf(request: Request, context: unknown): Promise<Viewer | null> {
+  async #viewerOf(request: Request, context: unknown): Promise<Person | null> {
     if (this.#authorize === undefined) return isLocal(request, context) ? onlyHere : null;
     // JavaScript may return anything.
     const person: unknown = await this.#authorize(request);
     if (!person) return null;
-    const { name, may } = person as Partial<Record<keyof Viewer, unknown>>;
+    const { name, may } = person as Partial<Record<keyof Person, unknown>>;
     if (typeof person !== "object" || typeof name !== "string" || name === "") {
       throw new TypeError(
         'dashboard: authorize must return { name: string, may: "view" | "act" }, or null',
@@ -146,19 +143,21 @@ class Answering {
     return !ready && inbox.ok;
   }
 
-  async #show(request: Request, viewer: Viewer, asked: Shown): Promise<Response> {
-    const look = this.#lookOf(asked);
+  async #show(request: Request, viewer: Person, asked: Shown): Promise<Response> {
+    const [key, view] = this.#viewOf(asked);
     const isLive = request.headers.get("accept") === "text/event-stream";
     // HEAD has no body; a live answer would never end.
-    if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await look()));
+    if (!isLive || request.method === "HEAD") return json(withViewer(viewer, await view()));
     const tooMany = (): Response =>
       problem(503, "too_many_viewers", "Too many pages are open.", { "Retry-After": "10" });
-    return this.#live.open(keyOf(asked), look, viewer, request) ?? tooMany();
+    return this.#live(key, view, viewer, request) ?? tooMany();
   }
 
-  #lookOf(asked: Shown): Look {
-    if (asked.view === "overview") return this.#views.overview;
-    return asked.view === "one" ? this.#views.one(asked.id) : this.#views.list(asked.query);
+  /** The view that is asked for, and the key by which several pages share it. */
+  #viewOf(asked: Shown): readonly [key: string, View] {
+    if (asked.view === "overview") return ["overview", this.#views.overview];
+    if (asked.view === "one") return [`one ${asked.id}`, this.#views.one(asked.id)];
+    return [`list ${asked.query}`, this.#views.list(asked.query)];
   }
 
   async #bodyOf(id: string): Promise<Response> {
@@ -166,12 +165,6 @@ class Answering {
     if (text === null) return problem(404, "not_found", "The body is not stored.");
     return answer(200, text, { "Content-Type": "text/plain; charset=utf-8" });
   }
-}
-
-/** The key of a view that several pages share. */
-function keyOf(asked: Shown): string {
-  if (asked.view === "overview") return asked.view;
-  return asked.view === "one" ? `one ${asked.id}` : `list ${asked.query}`;
 }
 
 function forbidden(isLocalOnly: boolean): Response {

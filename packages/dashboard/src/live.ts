@@ -1,86 +1,79 @@
-import { createLooks, type Shown } from "./deliveries/looks.ts";
-import { type Look, withViewer } from "./deliveries/views.ts";
-import { stillHere, type Viewer } from "./deliveries/wire.ts";
+import { setUnrefTimeout, systemClock } from "@reporthook/core/store";
+import { SharedViews, type View } from "./deliveries/shared-views.ts";
+import { withViewer } from "./deliveries/views.ts";
+import { type Person, stillHere } from "./deliveries/wire.ts";
 import { answer } from "./http/answer.ts";
 
+const everyMs = 1_000;
 const silentMs = 15_000;
 // The connection is renewed, and `authorize` called again.
 const maxMs = 300_000;
 const most = 100;
 
-/** Answers that stay open and send each change. */
-export interface Live {
-  /** Pages with one `key` share each look. Null when too many are open. */
-  open(key: string, look: Look, viewer: Viewer, request: Request): Response | null;
-}
+/** Answers with a view and sends each change of it; null when too many are open. Pages with one `key` share what is read. */
+export type Live = (key: string, view: View, viewer: Person, request: Request) => Response | null;
 
 /** Creates server-sent events of the views; `isOver` ends all of them. */
 export function createLive(isOver: () => Promise<boolean>): Live {
-  const looks = createLooks(isOver);
+  const views = new SharedViews(isOver);
   let number = 0;
 
-  return {
-    open(key, look, viewer, request) {
-      if (number >= most) return null;
-      number++;
-      const shown = looks.join(key, look);
-      let isEnded = false;
-      const end = (): void => {
-        if (isEnded) return;
-        isEnded = true;
-        number--;
-        shown.leave();
-      };
-      if (request.signal.aborted) end();
-      request.signal.addEventListener("abort", end, { once: true });
-      const events = changes(shown, viewer, () => isEnded);
-      const encoder = new TextEncoder();
-      const stream = new ReadableStream<Uint8Array>(
-        {
-          async pull(controller) {
-            try {
-              const { done, value } = await events.next();
-              if (!done && !isEnded) return controller.enqueue(encoder.encode(value));
-            } catch {
-              // The page connects again and then gets the error.
-            }
-            end();
-            controller.close();
-          },
-          cancel: end,
+  return (key, view, viewer, request) => {
+    if (number >= most) return null;
+    number++;
+    const shown = views.join(key, view);
+    let isEnded = false;
+    const end = (): void => {
+      if (isEnded) return;
+      isEnded = true;
+      number--;
+      shown.leave();
+    };
+    if (request.signal.aborted) end();
+    request.signal.addEventListener("abort", end, { once: true });
+    const events = changes(shown.read, viewer, () => isEnded);
+    const encoder = new TextEncoder();
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          try {
+            const { done, value } = await events.next();
+            if (!done && !isEnded) return controller.enqueue(encoder.encode(value));
+          } catch {
+            // The page connects again and then gets the error.
+          }
+          end();
+          controller.close();
         },
-        { highWaterMark: 0 },
-      );
-      const headers = {
-        "Content-Type": "text/event-stream",
-        // A compressing middleware would buffer the events.
-        "Cache-Control": "no-store, no-transform",
-        "X-Accel-Buffering": "no",
-        // Else the page would come again on the connection that a server which closes waits for.
-        Connection: "close",
-      };
-      return answer(200, stream, headers);
-    },
+        cancel: end,
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = {
+      "Content-Type": "text/event-stream",
+      // A compressing middleware would buffer the events.
+      "Cache-Control": "no-store, no-transform",
+      "X-Accel-Buffering": "no",
+      // Else the page would come again on the connection that a server which closes waits for.
+      Connection: "close",
+    };
+    return answer(200, stream, headers);
   };
 }
 
-async function* changes(
-  shown: Shown,
-  viewer: Viewer,
-  ended: () => boolean,
-): AsyncGenerator<string> {
+async function* changes(read: View, viewer: Person, ended: () => boolean): AsyncGenerator<string> {
   const until = performance.now() + maxMs;
   let told: string | null = null;
   let toldAt = performance.now();
   yield "retry: 1000\n\n";
   while (performance.now() < until && !ended()) {
-    const { seen } = shown;
-    const isNews = seen !== null && seen !== told;
+    const seen = await read();
+    const isNews = seen !== told;
     if (isNews || performance.now() - toldAt > silentMs) {
       yield isNews ? `data: ${withViewer(viewer, seen)}\n\n` : `event: ${stillHere}\ndata:\n\n`;
       toldAt = performance.now();
+      told = seen;
     }
-    told = seen;
-    await shown.next();
+    await new Promise<void>((resolve) => setUnrefTimeout(systemClock, resolve, everyMs));
   }
 }

@@ -1,23 +1,23 @@
 import { createServer } from "node:http";
-import { type DashboardLogger, dashboard, ofInbox } from "@reporthook/dashboard";
+import type { Logger } from "@reporthook/core";
+import { dashboard, ofInbox } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { type Command, Option } from "commander";
 import {
   type InboxSource,
   nameOf,
-  openInbox,
-  sourceMeant,
   warnOfOthers,
+  withInbox,
   withInboxSource,
 } from "../inbox/source.ts";
 import { dashboardPort } from "../lib/environment.ts";
 import { pairs } from "../lib/layout.ts";
 import { startListening, untilEnd } from "../lib/listen.ts";
 import {
-  integer,
   jsonOption,
   loopback,
-  receiverName,
+  portOption,
+  receiverOption,
   usualReceiver,
   withExamples,
 } from "../lib/options.ts";
@@ -37,18 +37,8 @@ export function addDashboard(program: Command, terminal: Terminal): void {
       "View an inbox in a browser; release, retry and discard deliveries, also while\n" +
         "the app runs. It answers only this machine.",
     )
-    .option(
-      "--receiver <name>",
-      "the receiver whose deliveries are shown",
-      receiverName,
-      usualReceiver,
-    )
-    .option(
-      "--port <port>",
-      "port to listen on; 0 takes a free one",
-      integer(0, 65_535),
-      dashboardPort,
-    )
+    .addOption(receiverOption("the receiver whose deliveries are shown", usualReceiver))
+    .addOption(portOption(dashboardPort))
     .addOption(
       new Option("--host <host>", "127.0.0.1, ::1 or localhost")
         .argParser(loopback)
@@ -70,35 +60,31 @@ async function show(
   terminal: Terminal,
   { receiver, port, host, ...given }: ShownOptions,
 ): Promise<void> {
-  const source = sourceMeant(terminal, given);
-  const inbox = await terminal.during("Opening the inbox", () => openInbox(source));
-  const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
-  const server = createServer(onNode(page));
-  try {
-    const url = `${await startListening(server, port, host)}/`;
-    // Listen for signals before the URL is printed.
-    const ended = untilEnd();
-    terminal.emit({ url });
-    const facts = pairs(
-      [
+  await withInbox(terminal, given, null, async (inbox, source) => {
+    const page = dashboard(ofInbox(inbox, { receiver }), { logger: loggerOf(terminal) });
+    const server = createServer(onNode(page));
+    try {
+      const url = `${await startListening(server, port, host)}/`;
+      // Listen for signals before the URL is printed.
+      const ended = untilEnd();
+      terminal.emit({ url });
+      const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
+      const facts = [
         ["  page", url],
         ["  inbox", nameOf(source)],
-      ],
-      terminal,
-    );
-    const title = terminal.paint("bold", "The dashboard is running; Ctrl-C ends it.");
-    for (const line of [title, "", ...facts, ""]) terminal.print(line);
-    await warnOfOthers(terminal, inbox, source, receiver);
-    await ended;
-  } finally {
-    server.close();
-    server.closeAllConnections();
-    await inbox.close();
-  }
+      ] as const;
+      for (const line of [title, "", ...pairs(facts, terminal), ""]) terminal.print(line);
+      await warnOfOthers(terminal, inbox, source, receiver);
+      await ended;
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
 }
 
-function loggerOf(terminal: Terminal): DashboardLogger {
-  const tell: DashboardLogger["info"] = ({ id, reason, error }, message) => {
+function loggerOf(terminal: Terminal): Pick<Logger, "info" | "error"> {
+  const tell: Logger["error"] = ({ id, reason, error }, message) => {
     const time = new Date().toTimeString().slice(0, 8);
     terminal.tell(terminal.clean(`${time}  ${message} ${id ?? reason ?? error ?? ""}`));
   };

@@ -13,7 +13,7 @@ import {
   playgroundPort,
 } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
-import { file, host, integer, jsonOption, url, withExamples } from "../lib/options.ts";
+import { file, host, jsonOption, portOption, url, withExamples } from "../lib/options.ts";
 import { choiceOption } from "../lib/suggest.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -38,12 +38,7 @@ export function addDev(program: Command, terminal: Terminal): void {
         "r sends it again, d shows its details, o opens it in a browser.",
     )
     .addOption(new Option("--forward <url>", "your app's webhook").argParser(url))
-    .option(
-      "--port <port>",
-      "port to listen on; 0 takes a free one",
-      integer(0, 65_535),
-      playgroundPort,
-    )
+    .addOption(portOption(playgroundPort))
     .option("--host <host>", "the address to listen on", host, "127.0.0.1")
     .option("--db <file>", `the playground's inbox (default: ${playgroundFile})`, file)
     .addOption(
@@ -87,7 +82,7 @@ async function dev(terminal: Terminal, options: DevOptions): Promise<void> {
     startPlayground({ port, host: options.host, apiKey, to, tell }),
   );
   try {
-    await operate(terminal, { playground, apiKey, to, host: options.host, isQuiet });
+    await operate(terminal, playground, isQuiet);
   } finally {
     await playground.close();
   }

@@ -11,10 +11,9 @@ import {
   type Times,
   timeAnswers,
 } from "../doctor/checks.ts";
-import { checkIgnored } from "../doctor/ignored.ts";
+import { checkIgnored, checkSqlite } from "../doctor/machine.ts";
 import { checkService, type ServiceUnderTest } from "../doctor/service.ts";
 import { checkSigned, type SigningService } from "../doctor/signed.ts";
-import { checkSqlite } from "../doctor/sqlite.ts";
 import {
   clientFromEnvironment,
   emulatorFromEnvironment,
@@ -80,9 +79,7 @@ async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void>
     checks.push(check);
     for (const line of checkLines(check, terminal)) terminal.print(line);
   };
-  const during = <T>(what: string, work: () => Promise<T>): Promise<T> =>
-    terminal.during(what, work);
-
+  const { during } = terminal;
   let times: Times | null = null;
   const first = await during("Is it reachable?", () => sendTest(to));
   const reachable = checkReachable(to, first);

@@ -1,9 +1,9 @@
 import type { State } from "@reporthook/core";
 import type { Command, Option } from "commander";
 import { type ActingOptions, runAct } from "../inbox/actions.ts";
-import { type ExportOptions, exportFixture } from "../inbox/export.ts";
+import { exportFixture } from "../inbox/export.ts";
 import { reasonOption, withFilters } from "../inbox/filters.ts";
-import { type ListOptions, type OfOne, runList, runShow, runStats } from "../inbox/look.ts";
+import { type ListOptions, runList, runShow, runStats } from "../inbox/list.ts";
 import { type PruneOptions, runPrune } from "../inbox/prune.ts";
 import { type InboxSource, withInboxSource } from "../inbox/source.ts";
 import { runWatch, type WatchOptions } from "../inbox/watch.ts";
@@ -11,7 +11,7 @@ import {
   type Example,
   integer,
   jsonOption,
-  receiverName,
+  receiverOption,
   usualReceiver,
   withExamples,
 } from "../lib/options.ts";
@@ -100,7 +100,7 @@ function addRelease(add: Add, terminal: Terminal): void {
     .addOption(reasonOption("all deliveries"))
     .addOption(stateOption("all in this state (default: parked)", [...parkedStates, "handled"]));
   forMany(command, "every parked delivery that somebody vouches for")
-    .option("--receiver <name>", theirs, receiverName, usualReceiver)
+    .addOption(receiverOption(theirs, usualReceiver))
     .action((ids: string[], options: ActingOptions) => runAct(terminal, "release", ids, options));
 }
 
@@ -110,7 +110,7 @@ function addRetry(add: Add, terminal: Terminal): void {
     ["one of them", "reporthook inbox retry 01m7qk2v --db inbox.db"],
   ]).addOption(stateOption("all in this state", ["received", "verified"]));
   forMany(command, "every waiting delivery")
-    .option("--receiver <name>", theirs, receiverName, usualReceiver)
+    .addOption(receiverOption(theirs, usualReceiver))
     .action((ids: string[], options: ActingOptions) => runAct(terminal, "retry", ids, options));
 }
 
@@ -122,11 +122,7 @@ function addDiscard(add: Add, terminal: Terminal): void {
     .addOption(reasonOption("all deliveries"))
     .addOption(stateOption("all in this state (default: parked)", parkedStates));
   forMany(command, "every parked delivery")
-    .option(
-      "--receiver <name>",
-      `${theirs} (default: ${usualReceiver}; of an id: any)`,
-      receiverName,
-    )
+    .addOption(receiverOption(`${theirs} (default: ${usualReceiver}; of an id: any)`))
     .action((ids: string[], options: ActingOptions) => runAct(terminal, "discard", ids, options));
 }
 
@@ -146,16 +142,16 @@ function addExport(add: Add, terminal: Terminal): void {
     ["send it to your app", `reporthook trigger --from fixture.json --to ${to}`],
   ])
     .addOption(choiceOption("--as <format>", "the format", ["fixture"]).default("fixture"))
-    .option("--receiver <name>", theirs, receiverName, usualReceiver)
-    .action((id: string, options: ExportOptions) => exportFixture(terminal, id, options));
+    .addOption(receiverOption(theirs, usualReceiver))
+    .action((id: string, options: InboxSource) => exportFixture(terminal, id, options));
 }
 
 function addStats(add: Add, terminal: Terminal): void {
   add("stats", "Count deliveries by state, and parked ones by reason.", [
     ["for a script", "reporthook inbox stats --json --db inbox.db"],
   ])
-    .option("--receiver <name>", ofReceiver, receiverName)
-    .action((options: OfOne) => runStats(terminal, options));
+    .addOption(receiverOption(ofReceiver))
+    .action((options: InboxSource) => runStats(terminal, options));
 }
 
 function addPrune(add: Add, terminal: Terminal): void {
@@ -173,11 +169,7 @@ function forList(command: Command): Command {
   const chosen = command
     .addOption(stateOption("only this state; parked is held or dead"))
     .addOption(reasonOption("only deliveries", "invalid_signature"));
-  return withFilters(chosen, "only deliveries").option(
-    "--receiver <name>",
-    ofReceiver,
-    receiverName,
-  );
+  return withFilters(chosen, "only deliveries").addOption(receiverOption(ofReceiver));
 }
 
 /** Adds the options that choose many deliveries to act on. */

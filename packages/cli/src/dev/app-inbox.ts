@@ -38,19 +38,20 @@ export class AppInbox {
 
   /** Serves its dashboard, or says why there is none. */
   readonly serve: Handle = async (req, res) => {
+    const say = (status: number, text: string): void =>
+      void res.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
     try {
       const inbox = await this.find();
-      if (inbox !== null) {
-        const made = (): Handle =>
-          onNode(dashboard(ofInbox(inbox), { logger: dashboardLogger(this.#tell) }));
-        this.#page ??= made();
-        return await this.#page(req, res);
+      if (inbox === null) {
+        const start = "Start it in your app's folder, or run:";
+        const text = `There is no ${appFile} in the folder of reporthook dev. ${start}`;
+        return say(404, `${text}\n${program()} dashboard --db FILE`);
       }
-      const text = `There is no ${appFile} in the folder of reporthook dev. Start it in your app's folder, or run:\n${program()} dashboard --db FILE\n`;
-      res.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end(text);
+      const logger = dashboardLogger(this.#tell);
+      this.#page ??= onNode(dashboard(ofInbox(inbox), { logger }));
+      await this.#page(req, res);
     } catch (error) {
-      const text = `${exitStatusOf(error).message}\n`;
-      res.writeHead(503, { "content-type": "text/plain; charset=utf-8" }).end(text);
+      say(503, exitStatusOf(error).message);
     }
   };
 

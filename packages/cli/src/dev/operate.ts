@@ -1,39 +1,37 @@
+import { spawn } from "node:child_process";
+import { platform } from "node:process";
+import { isLoopback } from "@reporthook/core/store";
 import { CommandFailed, exitStatusOf } from "../lib/errors.ts";
-import { isLoopback, untilEnd } from "../lib/listen.ts";
+import { untilEnd } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { openBrowser } from "./browser.ts";
 import { chosenLine, detailLines } from "./details.ts";
 import { readKeys, readLetters } from "./keyboard.ts";
 import type { Playground } from "./playground.ts";
-import type { Setting } from "./view.ts";
 import { keys, letters, welcome } from "./welcome.ts";
 
-/** A running playground, and how it is operated. */
-export interface RunningPlayground extends Setting {
-  readonly host: string;
-  readonly isQuiet: boolean;
-}
-
 /** Says that the playground is ready, and does what is typed until it is ended. */
-export async function operate(terminal: Terminal, running: RunningPlayground): Promise<void> {
-  const { playground, to, isQuiet } = running;
-  const { url, webhook, dashboard } = playground;
+export async function operate(
+  terminal: Terminal,
+  playground: Playground,
+  isQuiet: boolean,
+): Promise<void> {
+  const { url, webhook, dashboard, options } = playground;
   const hasKeys = !isQuiet && terminal.hasKeys;
   const ending = new AbortController();
   const end = (): void => ending.abort();
   // Listen for signals before the URL is printed.
   const ended = untilEnd(ending.signal);
-  terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...to });
+  terminal.emit({ what: "ready", url, webhook, ...(dashboard && { dashboard }), ...options.to });
   if (!isQuiet) {
-    terminal.print(welcome(running, terminal, hasKeys).join("\n"));
-    warnOfOthers(terminal, running);
+    terminal.print(welcome(playground, terminal, hasKeys).join("\n"));
+    warnOfOthers(terminal, playground);
   }
   const footer = hasKeys ? (): string => chosenLine(playground) : null;
   const drawFooter = (): void => {
     if (!ending.signal.aborted) terminal.footer(footer);
   };
   const press = (key: string): void => {
-    act(terminal, running, key, hasKeys)
+    act(terminal, playground, key, hasKeys)
       .catch((error: unknown) => terminal.print(terminal.clean(exitStatusOf(error).message)))
       .finally(drawFooter);
   };
@@ -49,19 +47,19 @@ export async function operate(terminal: Terminal, running: RunningPlayground): P
   }
 }
 
-function warnOfOthers(terminal: Terminal, { playground, host }: RunningPlayground): void {
+function warnOfOthers(terminal: Terminal, { dashboard, options: { host } }: Playground): void {
   if (isLoopback(host)) return;
-  const rest = playground.dashboard === null ? "" : "; its dashboard answers only this machine";
+  const rest = dashboard === null ? "" : "; its dashboard answers only this machine";
   terminal.tell(`Everyone who can reach ${host} can use the playground${rest}.`);
 }
 
 async function act(
   terminal: Terminal,
-  { playground, to }: RunningPlayground,
+  playground: Playground,
   key: string,
   hasKeys: boolean,
 ): Promise<void> {
-  const forwards = "forward" in to;
+  const forwards = "forward" in playground.options.to;
   if (key === "t") return playground.test();
   // Before there were keys, r requested a report.
   if (key === "n" || (key === "r" && !hasKeys)) return playground.request();
@@ -109,4 +107,17 @@ function open(terminal: Terminal, { dashboard, history }: Playground): void {
   const url = id === null || id === undefined ? dashboard : `${dashboard}?delivery=${id}`;
   terminal.print(`The page is ${url}`);
   openBrowser(url);
+}
+
+/** Opens an address in the user's browser, if there is one. */
+function openBrowser(url: string): void {
+  const commands: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+    darwin: ["open"],
+    win32: ["rundll32", "url.dll,FileProtocolHandler"],
+  };
+  const [command = "", ...args] = commands[platform] ?? ["xdg-open"];
+  const opening = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+  // A machine without a browser: the address was printed.
+  opening.once("error", () => {});
+  opening.unref();
 }

@@ -5,7 +5,6 @@ import {
   type Logger,
   type Receiver,
 } from "@reporthook/core";
-import type { DashboardLogger } from "@reporthook/dashboard";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { ReceiverStep, Tell } from "./event.ts";
 
@@ -45,7 +44,7 @@ export function createOwnReceiver(
 }
 
 /** The logger of a dashboard: hooks report the steps of a released delivery. */
-export function dashboardLogger(tell: Tell): DashboardLogger {
+export function dashboardLogger(tell: Tell): Pick<Logger, "info" | "error"> {
   return { info: () => {}, error: warnTo(tell) };
 }
 

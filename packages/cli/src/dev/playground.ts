@@ -7,12 +7,13 @@ import {
   type Receiver,
 } from "@reporthook/core";
 import { nodeHandler } from "@reporthook/core/node";
+import { isLoopback } from "@reporthook/core/store";
 import { dashboard } from "@reporthook/dashboard";
 import { onNode } from "@reporthook/dashboard/node";
 import { createEmulator, type Emulator } from "@reporthook/emulator";
 import { dashboardPath, webhookPath } from "../lib/environment.ts";
 import { CommandFailed } from "../lib/errors.ts";
-import { isLoopback, startListening } from "../lib/listen.ts";
+import { startListening } from "../lib/listen.ts";
 import { AppInbox } from "./app-inbox.ts";
 import { AppSender } from "./app-sender.ts";
 import type { ReceiverStep, Tell } from "./event.ts";
@@ -20,7 +21,7 @@ import { History, type SentNotification, signatureHeader } from "./history.ts";
 import { createOwnReceiver, dashboardLogger, warnTo } from "./own-receiver.ts";
 import { answerErrors, type Handle, pageProblem, passTo, serveFetch } from "./serve.ts";
 
-/** Options of {@link startPlayground}. */
+/** The settings of a playground. */
 export interface PlaygroundOptions {
   readonly port: number;
   readonly host: string;
@@ -41,7 +42,7 @@ export const completeMs = 2_000;
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const playground = new Playground(options);
   try {
-    await playground.listen(options.port);
+    await playground.listen();
     return playground;
   } catch (error) {
     await playground.close();
@@ -58,9 +59,8 @@ export class Playground {
   /** Whether the playground's handler fails. */
   broken = false;
   readonly history: History = new History();
+  readonly options: PlaygroundOptions;
 
-  readonly #host: string;
-  readonly #tell: Tell;
   readonly #sender: AppSender;
   readonly #emulator: Emulator;
   readonly #client: Client;
@@ -73,9 +73,9 @@ export class Playground {
   readonly #server: Server;
   readonly #completing = new Map<string, NodeJS.Timeout>();
 
-  constructor({ host, apiKey, to, tell }: PlaygroundOptions) {
-    this.#host = host;
-    this.#tell = tell;
+  constructor(options: PlaygroundOptions) {
+    const { apiKey, to, tell } = options;
+    this.options = options;
     this.#sender = new AppSender(this.history, tell);
     this.#emulator = createEmulator({ apiKey, deliver: (request) => this.#deliver(request) });
     this.#client = createClient(this.#emulator.clientOptions);
@@ -97,9 +97,10 @@ export class Playground {
   }
 
   /** Opens the inbox, and listens. */
-  async listen(port: number): Promise<void> {
+  async listen(): Promise<void> {
+    const { port, host } = this.options;
     await this.#receiver?.start();
-    this.url = await startListening(this.#server, port, this.#host);
+    this.url = await startListening(this.#server, port, host);
     this.webhook = this.url + webhookPath;
     this.dashboard = isLoopback(new URL(this.url).hostname) ? this.url + dashboardPath : null;
   }
@@ -159,7 +160,7 @@ export class Playground {
     if (path === "/" && req.method === "GET" && req.headers.accept?.includes("text/html")) {
       return void res.writeHead(302, { location: dashboardPath }).end();
     }
-    const problem = pageProblem(req, this.#host);
+    const problem = pageProblem(req, this.options.host);
     if (problem !== null) return answerErrors(res, ...problem);
     if (path === webhookPath) return this.#webhook(req, res);
     await this.#service(req, res);
@@ -195,7 +196,7 @@ export class Playground {
       this.history.ofDelivery(id) ?? this.history.add({ name: "", id, step: what, request: null });
     sent.name = entry.type ?? sent.name;
     sent.step = what;
-    this.#tell({ what, entry });
+    this.options.tell({ what, entry });
   }
 
   async #signedAgain(headers: Readonly<Record<string, string>>): Promise<Record<string, string>> {

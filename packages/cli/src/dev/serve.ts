@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isLoopback } from "../lib/listen.ts";
+import { isLoopback } from "@reporthook/core/store";
 import type { AppSender } from "./app-sender.ts";
 
 /** Answers one request of a Node server. */
@@ -85,14 +85,14 @@ export function pageProblem(
 
 /** Answers with the service's form of an error. */
 export function answerErrors(res: ServerResponse, status: number, error: string): void {
-  const text = JSON.stringify({ errors: [error] });
-  res.writeHead(status, { "content-type": "application/json" }).end(text);
+  res.setHeader("content-type", "application/json");
+  res.writeHead(status).end(JSON.stringify({ errors: [error] }));
 }
 
 function breakOff(req: IncomingMessage, res: ServerResponse, error: unknown): void {
   if (!(error instanceof TooLarge)) return void req.socket.destroy();
-  const text = JSON.stringify({ errors: [error.message] });
-  res.writeHead(413, { "content-type": "application/json", connection: "close" }).end(text);
+  res.setHeader("connection", "close");
+  answerErrors(res, 413, error.message);
 }
 
 class TooLarge extends Error {}

@@ -1,20 +1,12 @@
 import type { Entry } from "@reporthook/core";
-import { program } from "../lib/environment.ts";
+import { program, publicKey } from "../lib/environment.ts";
 import { isDelivered } from "../lib/exchange.ts";
 import { duration, hang, milliseconds, quoted, truncate } from "../lib/layout.ts";
-import { publicKey } from "../lib/redact.ts";
 import type { Style, Terminal } from "../lib/terminal.ts";
 import { askMs } from "./app-sender.ts";
 import type { About, ForwardedNotification, PlaygroundEvent, ReceiverStep } from "./event.ts";
 import { attempts } from "./own-receiver.ts";
-import type { Playground } from "./playground.ts";
-
-/** The settings of a playground. */
-export interface Setting {
-  readonly playground: Playground;
-  readonly apiKey: string;
-  readonly to: { readonly forward: string } | { readonly db: string };
-}
+import type { PlaygroundOptions } from "./playground.ts";
 
 const styles: Readonly<Record<PlaygroundEvent["what"], Style>> = {
   received: "cyan",
@@ -36,7 +28,7 @@ const maxUrl = 200;
 /** The lines for one event. */
 export function eventLines(
   event: PlaygroundEvent,
-  { apiKey, to: setting }: Omit<Setting, "playground">,
+  { apiKey, to }: Pick<PlaygroundOptions, "apiKey" | "to">,
   terminal: Terminal,
 ): string[] {
   const { what } = event;
@@ -44,9 +36,9 @@ export function eventLines(
   const label = terminal.paint(styles[isLost(event) ? "failed" : what], what.padEnd(8));
   const lead = `${time}  ${label}  `;
   const lines = hang(lead, textOf(event, apiKey, terminal), terminal, 20);
-  if (what !== "parked" || "forward" in setting) return lines;
+  if (what !== "parked" || "forward" in to) return lines;
   const release = `${program()} inbox release ${event.entry.id}`;
-  const db = `--db ${quoted(setting.db)}`;
+  const db = `--db ${quoted(to.db)}`;
   const isLong = `${release} ${db}`.length > terminal.columns;
   return [...lines, `${release} ${isLong ? "\\\n    " : ""}${db}`];
 }

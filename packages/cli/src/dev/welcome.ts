@@ -1,23 +1,19 @@
-import { playgroundPort, program } from "../lib/environment.ts";
+import { playgroundPort, program, publicKey } from "../lib/environment.ts";
 import { pairs, quoted } from "../lib/layout.ts";
-import { publicKey } from "../lib/redact.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { appFile } from "./app-inbox.ts";
-import { completeMs } from "./playground.ts";
-import type { Setting } from "./view.ts";
+import { completeMs, type Playground } from "./playground.ts";
 
 /** The lines printed when the playground is ready; `hasKeys` if single keys are read. */
-export function welcome(setting: Setting, terminal: Terminal, hasKeys: boolean): string[] {
-  const { url, webhook, dashboard } = setting.playground;
-  const { to } = setting;
+export function welcome(playground: Playground, terminal: Terminal, hasKeys: boolean): string[] {
+  const { url, webhook, dashboard } = playground;
+  const { to } = playground.options;
   const forwards = "forward" in to;
-  const facts: (readonly [string, string])[] = [
+  const facts: (readonly [string, string | null])[] = [
     ["  service", `${url} (emulated)`],
     ["  webhook", webhook],
     forwards ? ["  forwards", to.forward] : ["  inbox", to.db],
-    ...(dashboard === null
-      ? []
-      : [["  dashboard", forwards ? `${dashboard} (${appFile} here)` : dashboard] as const]),
+    ["  dashboard", forwards && dashboard ? `${dashboard} (${appFile} here)` : dashboard],
   ];
   const isUsual = Number(new URL(url).port) === playgroundPort;
   const trigger = `  ${program()} trigger report.complete`;
@@ -25,8 +21,10 @@ export function welcome(setting: Setting, terminal: Terminal, hasKeys: boolean):
     terminal.paint("bold", "The playground is running; Ctrl-C ends it."),
     "",
     ...pairs(facts, terminal),
-    ...(forwards ? forYourApp(setting) : []),
-    ...["", "Send a notification from another terminal:", ""],
+    ...(forwards ? forYourApp(playground) : []),
+    "",
+    "Send a notification from another terminal:",
+    "",
     isUsual ? trigger : `${trigger} \\\n    --to ${quoted(webhook)}`,
     "",
     hasKeys ? "or press a key here:" : "or type a letter here, then Enter:",
@@ -36,20 +34,20 @@ export function welcome(setting: Setting, terminal: Terminal, hasKeys: boolean):
   ];
 }
 
-function forYourApp({ playground, apiKey }: Setting): string[] {
+function forYourApp({ url, options: { apiKey } }: Playground): string[] {
   const isPublic = apiKey === publicKey;
   const variables = isPublic
     ? "these variables"
     : "this variable, and the same REPORTS_API_KEY as here";
   const key = isPublic ? ` REPORTS_API_KEY=${apiKey}` : "";
   return [
-    ...[
-      "",
-      `Start your app with ${variables}:`,
-      "",
-      `  REPORTS_URL=${quoted(playground.url)}${key}`,
-    ],
-    ...["", "To see what your handlers do, run in your app's folder:", ""],
+    "",
+    `Start your app with ${variables}:`,
+    "",
+    `  REPORTS_URL=${quoted(url)}${key}`,
+    "",
+    "To see what your handlers do, run in your app's folder:",
+    "",
     `  ${program()} inbox watch`,
   ];
 }

@@ -1,3 +1,4 @@
+import { isLoopback } from "@reporthook/core/store";
 import { type Advice, adviceFor, mountLine } from "../lib/advice.ts";
 import { codeOf, type Exchange, exchange, isDelivered } from "../lib/exchange.ts";
 import { milliseconds } from "../lib/layout.ts";
@@ -36,9 +37,8 @@ export function sendTest(to: string): Promise<Exchange> {
 /** Checks whether the connection protects notifications. */
 export function checkTransport(to: string): Check {
   const { protocol, hostname } = new URL(to);
-  const local = /^(localhost|127\..*|\[::1\])$/.test(hostname);
   if (protocol === "https:") return pass("transport", "HTTPS");
-  if (local) return pass("transport", "HTTP, on this machine");
+  if (isLoopback(hostname)) return pass("transport", "HTTP, on this machine");
   return {
     ...{ name: "transport", result: "warn", says: "HTTP: a signature does not protect the body" },
     fix: "Use an https address.",

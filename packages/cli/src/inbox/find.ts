@@ -1,6 +1,6 @@
-import type { Inbox } from "@reporthook/core";
+import type { EntryDetails, Inbox } from "@reporthook/core";
 import { CommandFailed } from "../lib/errors.ts";
-import { type InboxSource, noSuch } from "./source.ts";
+import { type InboxSource, nameOf } from "./source.ts";
 
 const idLength = 26;
 const maxNamed = 5;
@@ -22,5 +22,30 @@ export async function findId(inbox: Inbox, given: string, source: InboxSource): 
   throw new CommandFailed(
     "ambiguous_id",
     `Several ids begin with ${given}: ${named.join(", ")}${more}; type more of the one you mean`,
+  );
+}
+
+/**
+ * Finds the delivery whose id begins so; of one receiver if it is named.
+ *
+ * @throws CommandFailed as {@link findId} does
+ */
+export async function findEntry(
+  inbox: Inbox,
+  given: string,
+  source: InboxSource,
+  receiver?: string,
+): Promise<EntryDetails> {
+  const id = await findId(inbox, given, source);
+  const details = await inbox.get(id, receiver);
+  if (details === null) throw noSuch(id, source);
+  return details;
+}
+
+/** The failure for an unknown id. */
+export function noSuch(id: string, source: InboxSource): CommandFailed {
+  return new CommandFailed(
+    "not_found",
+    `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,
   );
 }

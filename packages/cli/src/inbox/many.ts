@@ -5,16 +5,16 @@ import {
   addCounts,
   isParked,
   statesOf,
+  sumOf,
   unvouchedReasons,
 } from "@reporthook/core/store";
-import { ask, canAsk } from "../lib/ask.ts";
-import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { confirm } from "../lib/ask.ts";
+import { CommandFailed } from "../lib/errors.ts";
 import { interruptible } from "../lib/interrupt.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** An act on deliveries, in the words of messages. */
 export interface Verb {
-  readonly verb: "release" | "retry" | "discard";
   readonly doing: string;
   readonly done: "released" | "retried" | "discarded";
   /** A warning for the question. */
@@ -37,33 +37,27 @@ interface Many {
 export async function actOnMany(
   terminal: Terminal,
   inbox: Inbox,
-  { verb, doing, done, note }: Verb,
+  { doing, done, note }: Verb,
   { query, yes }: Many,
 ): Promise<number> {
   const leftOut = await terminal.during("Looking", () => leftOutOf(inbox, query));
   const hasLeft = Object.keys(leftOut).length > 0;
   if (hasLeft) tellLeftOut(terminal, leftOut);
   const result = hasLeft ? { leftOut } : {};
-  if (yes) {
-    const { total } = await carryOut(terminal, inbox, query, { doing, done });
-    report(terminal, done, total, 0, result);
-    return total;
+  const dryRun = { ...query, dryRun: true };
+  const shown = yes ? null : await terminal.during("Looking", () => actOn(inbox, dryRun));
+  if (shown !== null && shown.total > 0) {
+    const many = amountOf(shown.counts);
+    const question = `${capital(query.act)} ${many}?`;
+    const asked = note === undefined ? question : `${question} ${note}`;
+    await confirm(terminal, asked, { many, done });
   }
-  const shown = await terminal.during("Looking", () => actOn(inbox, { ...query, dryRun: true }));
-  if (shown.total > 0) {
-    const many = `${numberOf(shown.total)} (${kindsOf(shown.counts)})`;
-    if (!canAsk(terminal)) {
-      throw new UsageError(`${many} would be ${done}: add --yes, or confirm on a terminal`);
-    }
-    const question = `${capital(verb)} ${many}?`;
-    if (!(await ask(terminal.clean(note === undefined ? question : `${question} ${note}`)))) {
-      throw new CommandFailed("not_confirmed", `Nothing is ${done}`);
-    }
-  }
-  const confirmed = { ...query, unchangedSince: shown.changedAt ?? undefined };
-  const { total } = await carryOut(terminal, inbox, confirmed, { doing, done, of: shown.total });
-  report(terminal, done, total, shown.total - total, result);
-  return shown.total;
+  const confirmed = { ...query, unchangedSince: shown?.changedAt ?? undefined };
+  const work = { doing, done, of: shown?.total };
+  const { total } = await carryOut(terminal, inbox, confirmed, work);
+  const found = shown?.total ?? total;
+  report(terminal, done, total, found - total, result);
+  return found;
 }
 
 /** Carries out the steps of an act, until Ctrl-C. */
@@ -71,7 +65,7 @@ async function carryOut(
   terminal: Terminal,
   inbox: Inbox,
   query: ActQuery,
-  { doing, done, of }: Pick<Verb, "doing" | "done"> & { readonly of?: number },
+  { doing, done, of }: Pick<Verb, "doing" | "done"> & { readonly of: number | undefined },
 ): Promise<ActCount> {
   const count = new ActCount();
   const told = of === undefined ? "" : ` of ${of}`;
@@ -120,10 +114,14 @@ async function leftOutOf(inbox: Inbox, query: ActQuery): Promise<ReasonCounts> {
 }
 
 function tellLeftOut(terminal: Terminal, leftOut: ReasonCounts): void {
-  const total = Object.values(leftOut).reduce((sum, count) => sum + count, 0);
   terminal.tell(
-    `Left out: ${numberOf(total)} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
+    `Left out: ${numberOf(sumOf(leftOut))} that nobody vouches for (${kindsOf(leftOut)}). Check each, then name its id, or name the reason with --reason.`,
   );
+}
+
+/** A number of deliveries and their kinds: 3 deliveries (2 poison, 1 expired) */
+export function amountOf(counts: Readonly<Partial<Record<string, number>>>): string {
+  return `${numberOf(sumOf(counts))} (${kindsOf(counts)})`;
 }
 
 /** The number of deliveries of each kind; the kind alone if there is only one. */
@@ -134,7 +132,7 @@ export function kindsOf(counts: Readonly<Partial<Record<string, number>>>): stri
 }
 
 /** 1 delivery, 2 deliveries */
-export function numberOf(count: number): string {
+function numberOf(count: number): string {
   return `${count} ${count === 1 ? "delivery" : "deliveries"}`;
 }
 

@@ -1,7 +1,7 @@
-import type { Entry, ReasonCode } from "@reporthook/core";
-import { isParked } from "@reporthook/core/store";
+import type { Entry, Inbox, ReasonCode } from "@reporthook/core";
+import { isKeyRefused, isParked } from "@reporthook/core/store";
 import { program } from "../lib/environment.ts";
-import { quoted } from "../lib/layout.ts";
+import { duration, hang, quoted } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { InboxSource } from "./source.ts";
 
@@ -18,11 +18,12 @@ export const releasedSingly: Readonly<Partial<Record<ReasonCode, string>>> = {
   poison: "Once fixed",
 };
 
-/** A source, and the receiver that is named. */
-export type Named = InboxSource & { readonly receiver?: string | undefined };
-
 /** The next commands for the parked entries of the most frequent reason: look, release one, release all, delete. */
-export function nextSteps(entries: readonly Entry[], source: Named, terminal: Terminal): string[] {
+export function nextSteps(
+  entries: readonly Entry[],
+  source: InboxSource,
+  terminal: Terminal,
+): string[] {
   const [reason, alike] = mostFrequent(entries);
   const [first] = alike;
   if (reason === null || first === undefined) return [];
@@ -40,10 +41,41 @@ export function nextSteps(entries: readonly Entry[], source: Named, terminal: Te
   ];
 }
 
+/** The number of waiting deliveries, at either end, that are searched for one that waits for the right API key. */
+const searched = 20;
+
+/**
+ * Prints that the service refuses the API key, and when and how it is asked again. Resolves to whether deliveries wait for the
+ * right key; it looks at the newest and the oldest that wait.
+ */
+export async function tellRefusedKey(
+  terminal: Terminal,
+  inbox: Inbox,
+  source: InboxSource,
+): Promise<boolean> {
+  const { receiver } = source;
+  const query = { state: "received", receiver, limit: searched } as const;
+  const newest = (await inbox.list({ ...query, newestFirst: true })).filter(isKeyRefused);
+  if (newest.length === 0) return false;
+  const oldest = (await inbox.list(query)).filter(isKeyRefused);
+  const now = Date.now();
+  const waits = [...newest, ...oldest].map(({ nextAttemptAt }) => Number(nextAttemptAt) - now);
+  const waitMs = Math.max(0, ...waits);
+  const { received } = await inbox.counts(receiver);
+  const wait = received === 1 ? "1 delivery waits" : `${received} deliveries wait`;
+  const isSoon = waitMs < 1_000;
+  const when = isSoon ? "at once" : `within ${duration(waitMs)}`;
+  const text = `The service refuses the API key: ${wait}, and nothing is verified until the app has the right key. Start it with that: it asks again ${when}.`;
+  for (const line of hang("", text, terminal)) terminal.print(terminal.paint("red", line));
+  const atOnce = isSoon ? [] : commandLines([["Or at once", "retry --all"]], source, terminal);
+  for (const line of atOnce) terminal.print(line);
+  return true;
+}
+
 /** Formats commands of `inbox` for a source, each with a title. */
 export function commandLines(
   titled: readonly (readonly [string, string])[],
-  { db, inbox, prefix, receiver }: Named,
+  { db, inbox, prefix, receiver }: InboxSource,
   terminal: Terminal,
 ): string[] {
   // A URL may contain a password, so it is not printed.

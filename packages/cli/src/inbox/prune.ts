@@ -1,11 +1,10 @@
 import type { Pruned } from "@reporthook/core";
 import { sumOf } from "@reporthook/core/store";
-import { ask, canAsk } from "../lib/ask.ts";
-import { CommandFailed, UsageError } from "../lib/errors.ts";
+import { confirm } from "../lib/ask.ts";
 import { duration } from "../lib/layout.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { kindsOf, numberOf } from "./many.ts";
-import { type InboxSource, livedTimeOf, withOpenInbox } from "./source.ts";
+import { amountOf, kindsOf } from "./many.ts";
+import { type InboxSource, livedTimeOf, withInbox } from "./source.ts";
 
 /** Options of `inbox prune`. */
 export interface PruneOptions extends InboxSource {
@@ -21,28 +20,21 @@ export async function runPrune(
   terminal: Terminal,
   { dryRun = false, yes = false, ...source }: PruneOptions,
 ): Promise<void> {
-  await withOpenInbox(terminal, source, async (inbox) => {
+  await withInbox(terminal, source, null, async (inbox) => {
     const now = new Date((await livedTimeOf(inbox)).retentionNow);
-    const look = () => inbox.prune(now, { dryRun: true });
-    const foreseen = await terminal.during("Looking", look);
+    const foreseen = await terminal.during("Looking", () => inbox.prune(now, { dryRun: true }));
     if (dryRun) {
       report(terminal, foreseen, ["Would delete", "Would announce"], { dryRun });
       return;
     }
-    if (!yes && sumOf(foreseen.deleted) > 0) await confirm(terminal, foreseen);
-    const prune = () => inbox.prune(now);
-    const pruned = await terminal.during("Deleting expired deliveries", prune);
+    if (!yes && sumOf(foreseen.deleted) > 0) {
+      const many = amountOf(foreseen.deleted);
+      const question = `Delete ${many}? Their retention is over.`;
+      await confirm(terminal, question, { many, done: "deleted" });
+    }
+    const pruned = await terminal.during("Deleting expired deliveries", () => inbox.prune(now));
     report(terminal, pruned, ["Deleted", "Announced"], { pruned: sumOf(pruned.deleted) });
   });
-}
-
-async function confirm(terminal: Terminal, { deleted }: Pruned): Promise<void> {
-  const many = `${numberOf(sumOf(deleted))} (${kindsOf(deleted)})`;
-  if (!canAsk(terminal)) {
-    throw new UsageError(`${many} would be deleted: add --yes, or confirm on a terminal`);
-  }
-  if (await ask(`Delete ${many}? Their retention is over.`)) return;
-  throw new CommandFailed("not_confirmed", "Nothing is deleted");
 }
 
 function report(
@@ -55,8 +47,7 @@ function report(
   const kinds = sumOf(deleted) === 0 ? "" : ` (${kindsOf(deleted)})`;
   terminal.print(`${delete_} ${sumOf(deleted)}${kinds}.`);
   if (sumOf(announced) === 0) return;
-  const many = `${numberOf(sumOf(announced))} (${kindsOf(announced)})`;
   terminal.print(
-    `${announce} the end of ${many}: parked ones are deleted ${duration(noticeMs)} later at the earliest.`,
+    `${announce} the end of ${amountOf(announced)}: parked ones are deleted ${duration(noticeMs)} later at the earliest.`,
   );
 }

@@ -1,17 +1,18 @@
 import { statSync } from "node:fs";
-import type { Counts, Inbox } from "@reporthook/core";
-import { LivedClock, systemClock, Timekeeper } from "@reporthook/core/store";
+import type { Inbox } from "@reporthook/core";
+import { LivedClock, sumOf, systemClock, Timekeeper } from "@reporthook/core/store";
 import { sqliteInbox } from "@reporthook/sqlite";
 import type { Command } from "commander";
 import { playgroundFile } from "../lib/environment.ts";
 import { CommandFailed, UsageError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
-/** The inbox of a command: a file, or the queues at a URL. */
+/** The inbox of a command: a file, or the queues at a URL; and the receiver that is named. */
 export interface InboxSource {
   readonly db?: string;
   readonly inbox?: string;
   readonly prefix?: string;
+  readonly receiver?: string;
 }
 
 /** The default files, in this folder. */
@@ -29,15 +30,24 @@ export function withInboxSource(command: Command): Command {
 }
 
 /** The inbox's name in messages, without password. */
-export function nameOf({ db, inbox = fromEnvironment() }: InboxSource): string {
-  if (db !== undefined || inbox === undefined) return db ?? "";
-  const { protocol, host, pathname } = new URL(inbox);
+export function nameOf(source: InboxSource): string {
+  const url = urlOf(source);
+  if (url === undefined) return source.db ?? "";
+  const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Completes the source with the first default file that exists, and prints its name, if no inbox is named. */
-export function sourceMeant(terminal: Terminal, source: InboxSource): InboxSource {
-  if ((source.db ?? source.inbox ?? fromEnvironment()) !== undefined) return source;
+/**
+ * Completes the source with the first default file that exists, and prints its name, if no inbox is named.
+ *
+ * @throws UsageError if none or two are named
+ */
+function resolveSource(terminal: Terminal, source: InboxSource): InboxSource {
+  const isUrl = urlOf(source) !== undefined;
+  if (isUrl && source.db !== undefined) {
+    throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
+  }
+  if (isUrl || source.db !== undefined) return source;
   const db = usualFiles.find((file) => fileSize(file) > 0);
   if (db === undefined) {
     const looked = usualFiles.join(" nor ");
@@ -49,19 +59,40 @@ export function sourceMeant(terminal: Terminal, source: InboxSource): InboxSourc
   return { ...source, db };
 }
 
-/** Treats an empty variable as missing. */
-function fromEnvironment(): string | undefined {
-  return process.env["REPORTS_INBOX"] || undefined;
+/** The URL of the queues, if the source is no file; an empty variable counts as missing. */
+function urlOf({ db, inbox }: InboxSource): string | undefined {
+  return inbox ?? (db === undefined ? process.env["REPORTS_INBOX"] || undefined : undefined);
+}
+
+/** Work on an inbox from a source. */
+type InboxWork = (inbox: Inbox, source: InboxSource) => Promise<void>;
+
+/** Opens an existing inbox, runs work on it, and closes it; `progress` is shown meanwhile, null if the work shows its own. */
+export async function withInbox(
+  terminal: Terminal,
+  given: InboxSource,
+  progress: string | null,
+  work: InboxWork,
+): Promise<void> {
+  const source = resolveSource(terminal, given);
+  const inbox = await terminal.during("Opening the inbox", () => openInbox(source));
+  try {
+    const run = (): Promise<void> => work(inbox, source);
+    await (progress === null ? run() : terminal.during(progress, run));
+  } finally {
+    await inbox.close();
+  }
 }
 
 /**
  * Opens an existing inbox, even if it accepts no more deliveries. It creates no file and does not change its version.
  *
- * @throws UsageError if none or two are named; Failure `no_inbox` if it does not exist, `not_installed` if its package is
- * missing; ReporthookError `inbox_failed` if it can't be opened
+ * @throws UsageError for an invalid URL; Failure `no_inbox` if it does not exist, `not_installed` if its package is missing;
+ * ReporthookError `inbox_failed` if it can't be opened
  */
 export async function openInbox(source: InboxSource): Promise<Inbox> {
-  const inbox = await made(source);
+  const url = urlOf(source);
+  const inbox = url === undefined ? inboxIn(source.db ?? "") : await inboxAt(url, source);
   try {
     // open() would refuse a full server, which can still be read and pruned.
     if (inbox.guarantees.durability === "server") await inbox.counts();
@@ -73,43 +104,29 @@ export async function openInbox(source: InboxSource): Promise<Inbox> {
   }
 }
 
-/** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */
-export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
-  const time = new Timekeeper(new LivedClock(systemClock), inbox);
-  await time.join();
-  return time;
+function inboxIn(db: string): Inbox {
+  if (db !== "" && fileSize(db) > 0) return sqliteInbox(db, { migrate: false });
+  throw new CommandFailed(
+    "no_inbox",
+    `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: name the file that the app opens with sqliteInbox`,
+  );
 }
 
-async function made({ db, prefix, ...named }: InboxSource): Promise<Inbox> {
-  const inbox = named.inbox ?? (db === undefined ? fromEnvironment() : undefined);
-  if ((db === undefined) === (inbox === undefined)) {
-    throw new UsageError("Name the inbox: either --db <file> or --inbox <url>");
-  }
-  if (inbox !== undefined) {
-    // Not quoted: it may contain a password.
-    if (!/^(rediss?|postgres(ql)?):\/\//.test(inbox) || !URL.canParse(inbox)) {
-      throw new UsageError(
-        `${named.inbox === undefined ? "REPORTS_INBOX" : "--inbox"} must be a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
-      );
-    }
-    const bullmqInbox = await loadBullmq();
-    const begins = prefix === undefined ? {} : { prefix };
-    const isRedis = inbox.startsWith("redis");
-    const connection = isRedis ? inbox : { connectionString: inbox, migrate: false };
-    try {
-      return bullmqInbox({ connection, logger: false, ...begins });
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      throw new UsageError(error.message.replace("bullmqInbox: ", "--"));
-    }
-  }
-  if (db === undefined || db === "" || fileSize(db) === 0) {
-    throw new CommandFailed(
-      "no_inbox",
-      `${db === "" ? "--db names no file" : `There is no inbox ${db}`}: name the file that the app opens with sqliteInbox`,
+async function inboxAt(url: string, { inbox, prefix }: InboxSource): Promise<Inbox> {
+  // Not quoted: it may contain a password.
+  if (!/^(rediss?|postgres(ql)?):\/\//.test(url) || !URL.canParse(url)) {
+    throw new UsageError(
+      `${inbox === undefined ? "REPORTS_INBOX" : "--inbox"} must be a URL that begins with redis://, rediss://, postgres:// or postgresql://`,
     );
   }
-  return sqliteInbox(db, { migrate: false });
+  const bullmqInbox = await loadBullmq();
+  const connection = url.startsWith("redis") ? url : { connectionString: url, migrate: false };
+  try {
+    return bullmqInbox({ connection, logger: false, ...(prefix !== undefined && { prefix }) });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(error.message.replace("bullmqInbox: ", "--"));
+  }
 }
 
 async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqInbox> {
@@ -124,57 +141,22 @@ async function loadBullmq(): Promise<typeof import("@reporthook/bullmq").bullmqI
   }
 }
 
-/** Work on an inbox from a source. */
-export type InboxWork = (inbox: Inbox, source: InboxSource) => Promise<void>;
-
-/** Opens an existing inbox, runs work on it, and closes it. */
-export async function withInbox(
-  terminal: Terminal,
-  given: InboxSource,
-  what: string,
-  work: InboxWork,
-): Promise<void> {
-  const source = sourceMeant(terminal, given);
-  await terminal.during(what, () => openedFor(work, source));
+/** The time that an inbox has lived through: its deliveries are due and kept by it, not by the wall clock. */
+export async function livedTimeOf(inbox: Inbox): Promise<Timekeeper> {
+  const time = new Timekeeper(new LivedClock(systemClock), inbox);
+  await time.join();
+  return time;
 }
 
-/** Does the same as {@link withInbox}, for work that shows its own progress. */
-export async function withOpenInbox(
-  terminal: Terminal,
-  given: InboxSource,
-  work: InboxWork,
-): Promise<void> {
-  await openedFor(work, sourceMeant(terminal, given));
-}
-
-async function openedFor(work: InboxWork, source: InboxSource): Promise<void> {
-  const inbox = await openInbox(source);
-  try {
-    await work(inbox, source);
-  } finally {
-    await inbox.close();
-  }
-}
-
-/** The failure for an unknown id. */
-export function noSuch(id: string, source: InboxSource): CommandFailed {
-  return new CommandFailed(
-    "not_found",
-    `${nameOf(source)} has no delivery ${id}: inbox list shows the deliveries`,
-  );
-}
-
-/** Warns if the inbox has deliveries, but none of this receiver. */
+/** Warns if the inbox has deliveries, but none of the receiver that is named. */
 export async function warnOfOthers(
   terminal: Terminal,
   inbox: Inbox,
   source: InboxSource,
-  receiver: string,
+  receiver: string | undefined,
 ): Promise<void> {
-  if (terminal.json) return;
-  const total = (counts: Counts): number =>
-    Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (total(await inbox.counts(receiver)) > 0 || total(await inbox.counts()) === 0) return;
+  if (terminal.json || receiver === undefined) return;
+  if (sumOf(await inbox.counts(receiver)) > 0 || sumOf(await inbox.counts()) === 0) return;
   const text = `${nameOf(source)} has no deliveries of receiver ${receiver}: name the app's receiver with --receiver`;
   terminal.tell(terminal.clean(text));
 }

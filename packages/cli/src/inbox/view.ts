@@ -57,12 +57,11 @@ export function entryLines(details: EntryDetails, terminal: Terminal): string[] 
     ["next", nextAttemptAt?.toISOString() ?? null],
     ...Object.entries(headers),
   ];
-  const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null);
   const attempts = attemptLines(history, terminal);
   const heading = (text: string): string[] => ["", terminal.paint("bold", text)];
   const trace = details.lastError?.includes("\n") ? details.lastError : null;
   return [
-    ...pairs(known, terminal),
+    ...pairs(facts, terminal),
     ...(trace === null ? [] : [...heading("Last error"), ...traceLines(trace, terminal)]),
     ...(attempts.length > 0 ? [...heading("Attempts"), ...attempts] : []),
     ...heading("Body"),
@@ -135,7 +134,7 @@ export function statsLines(stats: Stats, terminal: Terminal): string[] {
       ...numbers,
       ["parked", because.length === 0 ? "0" : because.join(", ")],
       ["oldest waiting", oldestWaitingMs === null ? "none" : duration(oldestWaitingMs)],
-      ...(bytes === null ? [] : [["file", `${(bytes / 1_048_576).toFixed(1)} MiB`] as const]),
+      ["file", bytes === null ? null : `${(bytes / 1_048_576).toFixed(1)} MiB`],
     ],
     terminal,
   );

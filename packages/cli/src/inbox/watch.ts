@@ -1,20 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Entry, EntryDetails, Inbox, InboxQuery, State } from "@reporthook/core";
+import type { Entry, EntryDetails, Inbox, InboxQuery } from "@reporthook/core";
 import { isChosen, isParked } from "@reporthook/core/store";
 import { hang } from "../lib/layout.ts";
 import { untilEnd } from "../lib/listen.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
-import { type InboxSource, nameOf, warnOfOthers, withOpenInbox } from "./source.ts";
+import { type InboxSource, nameOf, warnOfOthers, withInbox } from "./source.ts";
 import { paintState, whyOf } from "./view.ts";
 
 /** Options of `inbox watch`. */
-export interface WatchOptions extends InboxSource, FilterOptions {
-  readonly state?: State | "parked";
-  readonly receiver?: string;
-}
+export interface WatchOptions extends InboxSource, FilterOptions {}
 
-/** A change of an entry between two looks. */
+/** A change of an entry since it was read last. */
 export interface EntryChange {
   readonly what: "new" | "changed" | "deleted";
   readonly entry: Entry;
@@ -27,18 +24,18 @@ const most = 500;
 /** Runs `inbox watch`: prints a line for each new, changed or deleted entry, until Ctrl-C. */
 export async function runWatch(terminal: Terminal, options: WatchOptions): Promise<void> {
   const { state, receiver } = options;
-  await withOpenInbox(terminal, options, async (inbox, source) => {
-    const look = watcher(inbox, { ...queryOf(options), state: undefined, receiver });
-    await look();
+  await withInbox(terminal, options, null, async (inbox, source) => {
+    const refresh = watcher(inbox, { ...queryOf(options), state: undefined, receiver });
+    await refresh();
     const ending = new AbortController();
     // Before anybody knows that there is something to end.
     const ended = untilEnd().then(() => ending.abort());
     terminal.emit({ what: "ready" });
     const title = `Watching ${terminal.clean(nameOf(source))}; Ctrl-C ends it.`;
     terminal.print(terminal.paint("bold", title));
-    if (receiver !== undefined) await warnOfOthers(terminal, inbox, source, receiver);
+    await warnOfOthers(terminal, inbox, source, receiver);
     while (!ending.signal.aborted) {
-      for (const change of await look()) {
+      for (const change of await refresh()) {
         if (!isChosen(change.entry.state, state)) continue;
         terminal.emit({ at: new Date(), ...change });
         for (const line of changeLines(change, terminal)) terminal.print(line);
@@ -49,7 +46,7 @@ export async function runWatch(terminal: Terminal, options: WatchOptions): Promi
   });
 }
 
-/** Creates a look at an inbox: each call resolves to the changes since the call before. */
+/** Watches an inbox: each call resolves to the changes since the call before. */
 function watcher(inbox: Inbox, query: InboxQuery): () => Promise<EntryChange[]> {
   let known = new Map<string, Entry>();
   return async () => {

@@ -19,7 +19,7 @@ export function adviceFor(to: string, answer: Exchange): Advice {
     return { fix: "Mount the receiver before body parsers.", type: mountLine(to) };
   }
   if (code === "inbox_unavailable") {
-    return { fix: "Check the app's log: its inbox fails.", type: inboxLine() };
+    return { fix: "Check the app's log: its inbox fails.", type: `${program()} inbox stats` };
   }
   if (code !== null) return { fix: "Check the app's log.", type: againLine(to) };
   if (status >= 300 && status < 400) {
@@ -63,10 +63,6 @@ function startApp(to: string, isRefused: boolean): Advice {
     ? "Start the app, or use the address where it listens."
     : "Check whether the app answers there.";
   return { fix, type: isRefused ? "npm start" : `curl -i ${quoted(to)}` };
-}
-
-function inboxLine(): string {
-  return `${program()} inbox stats`;
 }
 
 function targetOf(to: string, location: string | null): string {

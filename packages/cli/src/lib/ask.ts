@@ -1,11 +1,28 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import { CommandFailed } from "./errors.ts";
+import { CommandFailed, UsageError } from "./errors.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Whether a question can be answered on a terminal. */
 export function canAsk({ json }: Terminal): boolean {
   return !json && process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/**
+ * Asks whether that many are to be `done`.
+ *
+ * @throws UsageError without a terminal to ask on; CommandFailed `not_confirmed` after a no, `interrupted` after Ctrl-C
+ */
+export async function confirm(
+  terminal: Terminal,
+  question: string,
+  { many, done }: { readonly many: string; readonly done: string },
+): Promise<void> {
+  if (!canAsk(terminal)) {
+    throw new UsageError(`${many} would be ${done}: add --yes, or confirm on a terminal`);
+  }
+  if (await ask(terminal.clean(question))) return;
+  throw new CommandFailed("not_confirmed", `Nothing is ${done}`);
 }
 
 /**

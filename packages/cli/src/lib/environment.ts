@@ -1,6 +1,8 @@
 import { type Client, type ClientOptions, createClient } from "@reporthook/core";
 import { UsageError, withVariables } from "./errors.ts";
-import { publicKey } from "./redact.ts";
+
+/** The emulator's default key, which is not secret: it is printed to be copied. */
+export const publicKey = "test-api-key";
 
 /** Default port of the playground. */
 export const playgroundPort = 4747;
@@ -30,10 +32,7 @@ export function program(): string {
 export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = {}): Client {
   const baseUrl = process.env["REPORTS_URL"] ?? "";
   const apiKey = process.env["REPORTS_API_KEY"] ?? "";
-  const missing = [
-    ...(baseUrl === "" ? ["REPORTS_URL"] : []),
-    ...(apiKey === "" ? ["REPORTS_API_KEY"] : []),
-  ];
+  const missing = ["REPORTS_URL", "REPORTS_API_KEY"].filter((name) => !process.env[name]);
   if (missing.length > 0) {
     throw new UsageError(
       `Set ${missing.join(" and ")} in the environment: this command calls the service`,
@@ -44,8 +43,7 @@ export function clientFromEnvironment(rest: Pick<ClientOptions, "reportAuth"> = 
 
 /** Creates a client of the service to sign for: the playground's, unless the environment names another. */
 export function emulatorFromEnvironment(): { readonly client: Client; readonly baseUrl: string } {
-  const given = process.env["REPORTS_URL"] ?? "";
-  const baseUrl = given === "" ? `http://127.0.0.1:${playgroundPort}` : given;
+  const baseUrl = process.env["REPORTS_URL"] || `http://127.0.0.1:${playgroundPort}`;
   return { client: clientOf({ baseUrl, apiKey: emulatorKey() }), baseUrl };
 }
 

@@ -17,10 +17,15 @@ it("takes secrets out before it cuts and wraps", () => {
 
 it("takes no more than a password out of an address", () => {
   const clean = (text: string) => terminal.clean(text);
-  expect(clean("redis://ada:p@ss@db:6379/0")).toBe("redis://ada:[password]@db:6379/0");
+  expect(clean("redis://ada:p@ss@db:6379/0")).toBe("redis://ada:[removed]@db:6379/0");
   for (const text of ['{"a":"http://b:80","c":"d@e"}', "http://b:80?c=d@e", "http://b:80/c@d"]) {
     expect(clean(text)).toBe(text);
   }
+});
+
+it("leaves the emulator's key, which is printed to be copied", () => {
+  const { clean } = createTerminal(false, { REPORTS_API_KEY: "test-api-key" });
+  expect(clean("REPORTS_API_KEY=test-api-key")).toBe("REPORTS_API_KEY=test-api-key");
 });
 
 it("hang() cuts a word of any length into lines, and indents them as far as the first", () => {

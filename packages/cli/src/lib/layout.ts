@@ -44,10 +44,11 @@ export function table<Row>(
   );
 }
 
-/** Formats names and values in two aligned columns, wrapped. */
-export function pairs(of: readonly (readonly [string, string])[], page: Page): string[] {
-  const left = longest(of.map(([name]) => name)) + gap.length;
-  return of.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
+/** Formats names and values in two aligned columns, wrapped, without those that have no value. */
+export function pairs(of: readonly (readonly [string, string | null])[], page: Page): string[] {
+  const known = of.filter((pair): pair is readonly [string, string] => pair[1] !== null);
+  const left = longest(known.map(([name]) => name)) + gap.length;
+  return known.flatMap(([name, text]) => hang(name.padEnd(left), text, page));
 }
 
 /** Wraps text after `lead`, with a hanging indent. */

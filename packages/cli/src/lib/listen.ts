@@ -33,11 +33,6 @@ export async function startListening(server: Server, port: number, host: string)
   return `http://${shown}:${(server.address() as AddressInfo).port}`;
 }
 
-/** Whether only this machine can reach the host. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
-}
-
 /** Resolves on Ctrl-C, SIGTERM or the given signal. */
 export async function untilEnd(signal?: AbortSignal): Promise<void> {
   await Promise.race([

@@ -1,6 +1,6 @@
+import { isLoopback } from "@reporthook/core/store";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UsageError } from "./errors.ts";
-import { isLoopback } from "./listen.ts";
 
 /** Parses an absolute http(s) address. */
 export function url(given: string): string {
@@ -40,12 +40,21 @@ export function integer(least: number, most: number): (given: string) => number 
 /** The receiver's name in an app that sets none. */
 export const usualReceiver = "reports";
 
-/** Parses a receiver's name. */
-export function receiverName(given: string): string {
-  if (/^[\w.-]{1,64}$/.test(given)) return given;
-  throw new InvalidArgumentError(
-    "It must be 1 to 64 letters, digits, dots, hyphens or underscores, as in the app's option name.",
-  );
+/** The option for a receiver's name. */
+export function receiverOption(what: string, usual?: string): Option {
+  const name = (given: string): string => {
+    if (/^[\w.-]{1,64}$/.test(given)) return given;
+    throw new InvalidArgumentError(
+      "It must be 1 to 64 letters, digits, dots, hyphens or underscores, as in the app's option name.",
+    );
+  };
+  return new Option("--receiver <name>", what).argParser(name).default(usual);
+}
+
+/** The option for the port of a server. */
+export function portOption(usual: number): Option {
+  const what = "port to listen on; 0 takes a free one";
+  return new Option("--port <port>", what).argParser(integer(0, 65_535)).default(usual);
 }
 
 /** Parses the path of a file that may be missing. */

@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
-import { printable } from "@reporthook/core/store";
+import { createTextRedactor, printable } from "@reporthook/core/store";
 import ora from "ora";
+import { publicKey } from "./environment.ts";
 import { Footer } from "./footer.ts";
-import { createTextRedactor } from "./redact.ts";
 
 /** A text style. */
 export type Style = "bold" | "dim" | "inverse" | "red" | "green" | "yellow" | "cyan";
@@ -45,7 +45,8 @@ export function createTerminal(
   env: Readonly<Record<string, string | undefined>>,
 ): Terminal {
   const { stdout, stderr } = process;
-  const redact = createTextRedactor(env["REPORTS_API_KEY"]);
+  const apiKey = env["REPORTS_API_KEY"];
+  const redact = createTextRedactor(apiKey === publicKey ? "" : apiKey);
   const colours = (stream: NodeJS.WriteStream): boolean => stream.isTTY && stream.hasColors();
   const footer = new Footer(redact, colours(stdout));
   const write = (stream: NodeJS.WriteStream, text: string): void => {

@@ -108,9 +108,8 @@ async function send(
     progress.response = response;
     progress.waitingFor = `${asked} answered ${status}, but did not end`;
     const reading = readBody(response, progress, signal);
-    await (call.statusOnly && progress.taken
-      ? settlesWithin(systemClock, bodyMs, reading)
-      : reading);
+    const isBrief = call.statusOnly && progress.taken;
+    await (isBrief ? settlesWithin(systemClock, bodyMs, reading) : reading);
   } catch (thrown) {
     progress.broken = { by: thrown };
   }

@@ -1,3 +1,5 @@
+import { isLoopback } from "../lib/loopback.ts";
+
 /** How a report request carries the API key; the document does not show it. */
 export type ReportAuth = "header" | "query" | "none";
 
@@ -23,7 +25,7 @@ const overHttp: unique symbol = Symbol.for("reporthook.overHttp");
 /** Properties of a client whose `baseUrl` is `http:` and leads to another machine; {@link overHttpOf} reads them. */
 export function carriedOverHttp(baseUrl: string): object {
   const { protocol, hostname, origin } = new URL(baseUrl);
-  const isHere = /^(?:(?:.+\.)?localhost|127\..*|\[::1\])$/.test(hostname);
+  const isHere = isLoopback(hostname) || hostname.endsWith(".localhost");
   return protocol === "https:" || isHere ? {} : { [overHttp]: origin };
 }
 

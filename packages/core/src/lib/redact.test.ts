@@ -1,7 +1,13 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createKeyRedactor, createRedactor, redactorOf, redactSecrets } from "./redact.ts";
+import {
+  createKeyRedactor,
+  createRedactor,
+  createTextRedactor,
+  redactorOf,
+  redactSecrets,
+} from "./redact.ts";
 
 const lower = (text: string) => text.replace(/%../g, (encoded) => encoded.toLowerCase());
 const form = (text: string) => new URLSearchParams({ k: text }).toString().slice(2);
@@ -122,6 +128,34 @@ describe("redactSecrets()", () => {
       "[eight] 1234567",
     );
     expect(redactSecrets("a%C3%BC-secret", { token: "aü-secret" })).toBe("[token]");
+  });
+});
+
+describe("createTextRedactor()", () => {
+  it.each([undefined, "", "0", "key", "test", "1234567"])(
+    "leaves the key %j in a text, which would be full of holes",
+    (key) => {
+      const text = `{"type":"test_webhook_endpoint","key":"${key}"}`;
+      expect(createTextRedactor(key)(text)).toBe(text);
+    },
+  );
+
+  it("takes out a key of 8 characters", () => {
+    const text = "?k=1234567% 1234567%25";
+    expect(createTextRedactor("1234567%")(text)).toBe("?k=[api key] [api key]");
+  });
+
+  it.each([
+    [
+      "https://a.example/?callback_token=ab.c-d&b=1",
+      "https://a.example/?callback_token=[removed]&b=1",
+    ],
+    ["to=%3Fcallback_token%3Dabc%26b", "to=%3Fcallback_token%3D[removed]%26b"],
+    ["postgres://ada:hush@db.example/x", "postgres://ada:[removed]@db.example/x"],
+    ["redis://:hu@sh@db.example", "redis://:[removed]@db.example"],
+    ["http://a.example:80/x@y and b:c@d", "http://a.example:80/x@y and b:c@d"],
+  ])("takes tokens and passwords out of URLs: %s", (text, shown) => {
+    expect(createTextRedactor()(text)).toBe(shown);
   });
 });
 

@@ -30,11 +30,10 @@ export function redactSecrets(text: string, secrets: Secrets): string {
 export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   const pattern = new RegExp([...formsOf(apiKey).map(literal), escaped(apiKey)].join("|"), "g");
 
-  const text = (given: string, limit: number = Number.POSITIVE_INFINITY): string => {
-    // The key first: another secret, which anybody may have sent, may be a part of what shows it. All before the cut, which
-    // would leave a part that nothing finds.
-    return redactSecrets(given.replace(pattern, placeholder), others).slice(0, limit);
-  };
+  // The key first: another secret, which anybody may have sent, may be a part of what shows it. All before the cut, which
+  // would leave a part that nothing finds.
+  const text = (given: string, limit?: number): string =>
+    redactSecrets(given.replace(pattern, placeholder), others).slice(0, limit);
 
   const value = (input: unknown): unknown => {
     if (typeof input === "string") return text(input);
@@ -48,6 +47,15 @@ export function createRedactor(apiKey: string, others: Secrets = {}): Redactor {
   };
 
   return { text, value };
+}
+
+/** Makes what redacts an API key, tokens of callback URLs, and passwords in URLs up to the last @, as these are read. */
+export function createTextRedactor(apiKey = ""): (text: string) => string {
+  const redactor = apiKey.length < minSecretLength ? undefined : createRedactor(apiKey);
+  return (text) =>
+    (redactor?.text(text) ?? text)
+      .replace(/(callback_token(?:=|%3D))[\w.-]+/gi, "$1[removed]")
+      .replace(/(:\/\/[^\s/:@"]*:)[^\s/?#"]+(?=@)/g, "$1[removed]");
 }
 
 /** The text with each address cut to its origin, and each path left out: that of a chat's webhook is a secret. */
@@ -64,35 +72,28 @@ const keyRedactor: unique symbol = Symbol.for("reporthook.cleaner");
 const maxRedactedLength = 65_536;
 
 /**
- * Makes the redactor of a client's keys: `used` is called with each key that is sent; the last two are redacted. `carried` are
- * properties of the client without a key: {@link redactorOf} finds them in a copy of the client, and from another copy of this
- * package.
+ * Makes the redactor of the last two keys that a client sends: `used` is called with each. `carried`, of the client and of its
+ * copies, is where {@link redactorOf} finds it, also that of another copy of this package, and holds no key.
  */
 export function createKeyRedactor(): {
   readonly used: (key: string) => void;
   readonly carried: object;
 } {
-  let keys: readonly string[] = [];
-  let redactors: readonly Redactor[] = [];
-  const redact = (text: string): string =>
-    redactors.reduce(
-      (shown, redactor) => redactor.text(shown, maxRedactedLength),
-      text.slice(0, 2 * maxRedactedLength),
-    );
+  let redactors: readonly (readonly [key: string, Redactor])[] = [];
+  const redact = (text: string): string => {
+    const shown = text.slice(0, 2 * maxRedactedLength);
+    return redactors.reduce((left, [, { text }]) => text(left, maxRedactedLength), shown);
+  };
   return {
     used(key) {
-      if (key.length < minSecretLength || keys.includes(key)) return;
-      keys = [key, ...keys].slice(0, 2);
-      redactors = keys.map((each) => createRedactor(each));
+      if (key.length < minSecretLength || redactors.some(([used]) => used === key)) return;
+      redactors = [[key, createRedactor(key)] as const, ...redactors].slice(0, 2);
     },
     carried: { [keyRedactor]: redact },
   };
 }
 
-/**
- * Returns the function that redacts the last two API keys that a client sent, for errors of handlers and hooks. It changes no
- * text if `createClient` did not make the client, or if the key is as short as a word.
- */
+/** The redactor of a client's keys, for errors of handlers and hooks; it changes nothing if `createClient` did not make it. */
 export function redactorOf(client: object): (text: string) => string {
   return (client as { [keyRedactor]?: (text: string) => string })[keyRedactor] ?? ((text) => text);
 }

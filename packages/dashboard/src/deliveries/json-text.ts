@@ -1,3 +1,5 @@
+import { createTextRedactor } from "@reporthook/core/store";
+
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const named =
   "(?:api|access|private|secret|signing)[-_ ]?key|secret|token|passw(?:or)?d|pwd|passphrase|authorization|signature|sig|credentials?|cookie";
@@ -8,8 +10,6 @@ const inText = new RegExp(
   String.raw`((?<!^The service refuses the (?=API key: ))(?:${named})(?:s(?!\\*["']?\s*[=:]\s*-?\d))?(?:\\*["']?\s*[=:]\s*|%3D))(?:(\\*["'])[^]*?(?:(?<!\\)\2|$)|\[[^\]]*\]?|\{[^}]*\}?|(?:(?:Bearer|Basic|Digest|Token)\s+)?[^\s&"'\\,;}\])<>]+)`,
   "gi",
 );
-// Up to the last @, as addresses are read.
-const inAddress = /(:\/\/[^\s/:@"]*:)[^\s/?#"]+(?=@)/g;
 const inHeader = /((?:authorization|cookie)\s*:\s*)[^\r\n"']+/gi;
 const scheme = /\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/g;
 
@@ -20,13 +20,16 @@ const deepest = 10;
 /** Stands where the rest was left out: no JSON ends so. */
 export const cutMark = "…";
 
+const redactUrls = createTextRedactor();
+
 /** Text without what looks like a secret: `api_key=…`, `Bearer …`, `https://user:…@host`. */
 export function redactText(text: string): string {
-  return text
-    .replace(inHeader, `$1${removed}`)
-    .replace(inText, `$1$2${removed}$2`)
-    .replace(scheme, `$1 ${removed}`)
-    .replace(inAddress, `$1${removed}`);
+  return redactUrls(
+    text
+      .replace(inHeader, `$1${removed}`)
+      .replace(inText, `$1$2${removed}$2`)
+      .replace(scheme, `$1 ${removed}`),
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { parkedReasons, states } from "@reporthook/core/store";
+import { throttle } from "./shared-views.ts";
 import type { Source } from "./source.ts";
-import { throttle } from "./throttle.ts";
+import { noTime } from "./views.ts";
 
 /** The measures of a source at this moment. */
 export interface Metrics {
@@ -10,7 +11,6 @@ export interface Metrics {
 
 type Values = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
 
-const noTime = { from: new Date(0), until: new Date(0) };
 const services = ["ok", "unreachable", "refused", "unknown"] as const;
 
 /** Creates what measures a source, in the text format of Prometheus. */

@@ -5,17 +5,18 @@ import type {
   ReasonCode,
   State,
   Summary,
+  SummaryQuery,
 } from "@reporthook/core";
 import { isAttempt, states } from "@reporthook/core/store";
 import { commonErrorsOf } from "./errors.ts";
 import { cutMark, readableJson, redactText } from "./json-text.ts";
+import { throttle, type View } from "./shared-views.ts";
 import type { Source } from "./source.ts";
-import { throttle } from "./throttle.ts";
 import {
   maxBodyLength,
   maxListLength,
+  type Person,
   pageLength,
-  type Viewer,
   type WireDelivery,
   type WireOverview,
 } from "./wire.ts";
@@ -24,24 +25,22 @@ const hourMs = 3_600_000;
 const stuckLength = 5;
 /** The number of deliveries of a reason that are searched for the most frequent error. */
 const sampled = 100;
-const noTime = { from: new Date(0), until: new Date(0) };
+/** A time without deliveries, for summaries that count no minutes. */
+export const noTime: Omit<SummaryQuery, "receiver"> = { from: new Date(0), until: new Date(0) };
 
 type ListQuery = Omit<InboxQuery, "receiver">;
 
-/** Reads the current data of a view, as JSON for all viewers. */
-export type Look = () => Promise<string>;
-
 /** The views of a dashboard. */
 export interface Views {
-  readonly overview: Look;
-  list(query: URLSearchParams): Look;
-  one(id: string): Look;
+  readonly overview: View;
+  list(query: URLSearchParams): View;
+  one(id: string): View;
   /** The whole body of a delivery, or null when there is none. */
   body(id: string): Promise<string | null>;
 }
 
 /** Adds the viewer to the data. */
-export function withViewer(viewer: Viewer, seen: string): string {
+export function withViewer(viewer: Person, seen: string): string {
   return `{"viewer":${JSON.stringify(viewer)},${seen.slice(1)}`;
 }
 

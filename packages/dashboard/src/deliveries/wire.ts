@@ -10,8 +10,8 @@ export type Wire<T> = T extends Date
     ? { readonly [K in keyof T]: Wire<T[K]> }
     : T;
 
-/** A viewer, and whether they may act. */
-export interface Viewer {
+/** A user of the dashboard, and whether they may release, retry and discard. */
+export interface Person {
   readonly name: string;
   readonly may: "view" | "act";
 }
@@ -42,7 +42,7 @@ export const stillHere = "still-here";
 
 /** Every view has these. */
 interface WireView {
-  readonly viewer: Viewer;
+  readonly viewer: Person;
   /** The name of the receiver. */
   readonly receiver: string;
 }

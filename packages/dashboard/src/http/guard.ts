@@ -1,12 +1,13 @@
+import { isLoopback } from "@reporthook/core/store";
+
 /**
  * Whether both ends are this machine: the peer by its address, and the host by its name, which a rebound name is not. The
  * context is `{ peer: address }`, or what @hono/node-server passes as `c.env`.
  */
 export function isLocal(request: Request, context: unknown): boolean {
   if (forwarded.some((name) => request.headers.has(name))) return false;
-  const address = addressOf(context)?.replace(/^::ffff:/, "");
-  const isLocalPeer = address === "::1" || /^127(\.\d{1,3}){3}$/.test(address ?? "");
-  return isLocalPeer && isLocalHost(hostOf(request));
+  const address = addressOf(context)?.replace(/^::ffff:/, "") ?? "";
+  return isLoopback(address) && isLoopback(hostOf(request).replace(/:\d{1,5}$/, ""));
 }
 
 /** Whether the dashboard's page sent the request: another site's page may send it with the user's cookies. */
@@ -41,10 +42,6 @@ function addressOf(context: unknown): string | undefined {
 
 function hostOf(request: Request): string {
   return request.headers.get("host") ?? new URL(request.url).host;
-}
-
-function isLocalHost(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
 }
 
 function sameHost(origin: string, host: string): boolean {

@@ -4,29 +4,16 @@ import { isParked } from "@reporthook/core/store";
 import { usualReceiver } from "../lib/options.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type FilterOptions, queryOf } from "./filters.ts";
-import { findId } from "./find.ts";
-import { type Named, nextSteps } from "./next-steps.ts";
-import { printRefusedKey, refusedWaitMs } from "./refused-key.ts";
-import {
-  fileSize,
-  type InboxSource,
-  noSuch,
-  tellOfOthers,
-  warnOfOthers,
-  withInbox,
-} from "./source.ts";
+import { findEntry, findId } from "./find.ts";
+import { nextSteps, tellRefusedKey } from "./next-steps.ts";
+import { fileSize, type InboxSource, tellOfOthers, warnOfOthers, withInbox } from "./source.ts";
 import { entryLines, entryTable, statsLines, whyLines } from "./view.ts";
 
 /** The number of parked deliveries that `inbox stats` reads for their errors. */
 const whyMax = 1_000;
 
-/** An inbox and one of its receivers. */
-export interface OfOne extends InboxSource {
-  readonly receiver?: string;
-}
-
 /** Options of `inbox list`. */
-export interface ListOptions extends OfOne, FilterOptions {
+export interface ListOptions extends InboxSource, FilterOptions {
   readonly limit: number;
   readonly after?: string;
   readonly newestFirst?: true;
@@ -42,35 +29,28 @@ export async function runList(terminal: Terminal, options: ListOptions): Promise
     const entries = found.slice(0, limit);
     const next = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
     terminal.emit({ entries, next });
-    const named = { ...source, ...(receiver !== undefined && { receiver }) };
-    const waitMs = terminal.json ? null : await refusedWaitMs(inbox, receiver);
-    if (waitMs !== null) {
-      const waiting = (await inbox.counts(receiver)).received;
-      printRefusedKey(terminal, { waiting, waitMs }, named);
-    }
+    await tellRefusedKey(terminal, inbox, source);
     if (entries.length === 0) {
       terminal.print("Nothing.");
-      return warnIfNamed(terminal, inbox, source, receiver);
+      return warnOfOthers(terminal, inbox, source, receiver);
     }
     for (const line of entryTable(entries, terminal)) terminal.print(line);
     if (next !== null) terminal.tell(`More: --after ${next}`);
-    await tellParked(terminal, inbox, { entries, query: { ...query, limit } }, named);
+    await tellParked(terminal, inbox, { entries, query: { ...query, limit } }, source);
   });
 }
 
 /** Runs `inbox show`: prints a delivery in full. */
 export async function runShow(terminal: Terminal, given: string, from: InboxSource): Promise<void> {
   await withInbox(terminal, from, "Reading the inbox", async (inbox, source) => {
-    const id = await findId(inbox, given, source);
-    const details = await inbox.get(id);
-    if (details === null) throw noSuch(id, source);
+    const details = await findEntry(inbox, given, source);
     terminal.emit(details);
     for (const line of entryLines(details, terminal)) terminal.print(line);
   });
 }
 
 /** Runs `inbox stats`: counts deliveries by state and reason, with the errors of the parked ones and commands for them. */
-export async function runStats(terminal: Terminal, options: OfOne): Promise<void> {
+export async function runStats(terminal: Terminal, options: InboxSource): Promise<void> {
   const { receiver } = options;
   await withInbox(terminal, options, "Counting", async (inbox, source) => {
     const { db } = source;
@@ -81,17 +61,14 @@ export async function runStats(terminal: Terminal, options: OfOne): Promise<void
     const times = [oldest.received, oldest.verified].flatMap((date) => date?.getTime() ?? []);
     const oldestWaitingMs = times.length === 0 ? null : now.getTime() - Math.min(...times);
     const bytes = db === undefined ? null : fileSize(db) + fileSize(`${realpathSync(db)}-wal`);
-    const waitMs = await refusedWaitMs(inbox, receiver);
-    const result = { counts, reasons, oldestWaitingMs, keyRefused: waitMs !== null, bytes };
+    const keyRefused = await tellRefusedKey(terminal, inbox, source);
+    const result = { counts, reasons, oldestWaitingMs, keyRefused, bytes };
     terminal.emit(result);
-    if (waitMs !== null) {
-      printRefusedKey(terminal, { waiting: counts.received, waitMs }, { ...source, receiver });
-    }
     for (const line of statsLines(result, terminal)) terminal.print(line);
     const query = { receiver, state: "parked", newestFirst: true, limit: whyMax } as const;
     const entries = terminal.json ? [] : await inbox.list(query);
-    await tellParked(terminal, inbox, { entries, query }, { ...source, receiver });
-    await warnIfNamed(terminal, inbox, source, receiver);
+    await tellParked(terminal, inbox, { entries, query }, source);
+    await warnOfOthers(terminal, inbox, source, receiver);
   });
 }
 
@@ -100,7 +77,7 @@ async function tellParked(
   terminal: Terminal,
   inbox: Inbox,
   { entries, query }: { readonly entries: readonly Entry[]; readonly query: InboxQuery },
-  source: Named,
+  source: InboxSource,
 ): Promise<void> {
   const parked = entries.filter(({ state }) => isParked(state));
   if (terminal.json || parked.length === 0) return;
@@ -114,13 +91,4 @@ async function tellParked(
     terminal.tell(line);
   }
   tellOfOthers(terminal, parked.length - own.length);
-}
-
-async function warnIfNamed(
-  terminal: Terminal,
-  inbox: Inbox,
-  source: InboxSource,
-  receiver: string | undefined,
-): Promise<void> {
-  if (receiver !== undefined) await warnOfOthers(terminal, inbox, source, receiver);
 }

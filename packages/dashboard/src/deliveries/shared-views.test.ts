@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createLooks, type Shown } from "./looks.ts";
+import { SharedViews } from "./shared-views.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -8,14 +8,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Looks on as a page does, until it leaves or the look ends. */
-function watch(shown: Shown) {
-  const seen: (string | null)[] = [];
+/** Reads as a page does, until it leaves or reading fails. */
+function watch(shown: ReturnType<SharedViews["join"]>) {
+  const seen: string[] = [];
   let isOver = false;
   const ended = (async () => {
     while (!isOver) {
-      await shown.next();
-      if (seen.at(-1) !== shown.seen) seen.push(shown.seen);
+      const now = await shown.read();
+      if (seen.at(-1) !== now) seen.push(now);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   })();
   ended.catch(() => {});
@@ -31,7 +32,7 @@ function watch(shown: Shown) {
 
 const open = async () => false;
 
-/** A look that takes so long, and sees another thing each time. */
+/** A view that takes so long to read, and is another each time. */
 function counting(tookMs = 0) {
   let number = 0;
   return vi.fn(async () => {
@@ -40,41 +41,41 @@ function counting(tookMs = 0) {
   });
 }
 
-it("looks once a second for ten pages that show the same, and tells them all of each change", async () => {
+it("reads once a second for ten pages that show the same, and tells them all of each change", async () => {
   const isOver = vi.fn(open);
-  const looks = createLooks(isOver);
-  const look = counting();
-  const pages = Array.from({ length: 10 }, () => watch(looks.join("one", look)));
+  const views = new SharedViews(isOver);
+  const view = counting();
+  const pages = Array.from({ length: 10 }, () => watch(views.join("one", view)));
   await vi.advanceTimersByTimeAsync(20_000);
-  expect(look.mock.calls.length).toBeLessThanOrEqual(21);
-  expect(look.mock.calls.length).toBeGreaterThanOrEqual(19);
+  expect(view.mock.calls.length).toBeLessThanOrEqual(21);
+  expect(view.mock.calls.length).toBeGreaterThanOrEqual(19);
   expect(isOver.mock.calls.length).toBeLessThanOrEqual(20 + pages.length);
   const [first] = pages;
   for (const { seen } of pages) expect(seen).toEqual(first?.seen);
 });
 
-it("shows a page that joins what the others see, without a look", async () => {
-  const looks = createLooks(open);
-  const look = counting();
-  watch(looks.join("one", look));
+it("shows a page that joins what the others see, without reading it again", async () => {
+  const views = new SharedViews(open);
+  const view = counting();
+  watch(views.join("one", view));
   await vi.advanceTimersByTimeAsync(500);
-  expect(looks.join("one", look).seen).toBe("1");
-  expect(look).toHaveBeenCalledOnce();
+  expect(await views.join("one", view).read()).toBe("1");
+  expect(view).toHaveBeenCalledOnce();
 });
 
 it.each([
   ["one subject", 1],
   ["ten", 10],
-])("spends a twentieth of the time on %s, whatever a look takes", async (_, many) => {
+])("spends a twentieth of the time on %s, whatever a view takes", async (_, many) => {
   for (const tookMs of [2, 40, 300]) {
-    const looks = createLooks(open);
+    const views = new SharedViews(open);
     const all = Array.from({ length: many }, () => counting(tookMs));
-    const pages = all.map((look, at) => watch(looks.join(String(at), look)));
+    const pages = all.map((view, at) => watch(views.join(String(at), view)));
     await vi.advanceTimersByTimeAsync(1_000_000);
-    const calls = all.map((look) => look.mock.calls.length);
+    const calls = all.map((view) => view.mock.calls.length);
     const spentMs = calls.reduce((sum, each) => sum + each) * tookMs;
     expect(spentMs).toBeLessThanOrEqual(1_000_000 / 20 + 2 * many * tookMs);
-    // None waits for good while others are looked at.
+    // None waits for good while others are read.
     expect(Math.max(...calls) - Math.min(...calls)).toBeLessThanOrEqual(1);
     expect(Math.min(...calls)).toBeGreaterThan(10);
     for (const page of pages) page.leave();
@@ -84,8 +85,8 @@ it.each([
 
 it("ends all when the receiver is closing", async () => {
   const isOver = vi.fn(open);
-  const looks = createLooks(isOver);
-  const pages = ["one", "other"].map((key) => watch(looks.join(key, counting())));
+  const views = new SharedViews(isOver);
+  const pages = ["one", "other"].map((key) => watch(views.join(key, counting())));
   await vi.advanceTimersByTimeAsync(5_000);
   isOver.mockResolvedValue(true);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -94,29 +95,29 @@ it("ends all when the receiver is closing", async () => {
 
 it("asks nothing once all have left", async () => {
   const isOver = vi.fn(open);
-  const looks = createLooks(isOver);
-  const look = counting();
-  const pages = [watch(looks.join("one", look)), watch(looks.join("one", look))];
+  const views = new SharedViews(isOver);
+  const view = counting();
+  const pages = [watch(views.join("one", view)), watch(views.join("one", view))];
   await vi.advanceTimersByTimeAsync(500);
   for (const page of pages) page.leave();
-  const [asked, looked] = [isOver.mock.calls.length, look.mock.calls.length];
+  const [asked, read] = [isOver.mock.calls.length, view.mock.calls.length];
   await vi.advanceTimersByTimeAsync(60_000);
-  expect([isOver.mock.calls.length, look.mock.calls.length]).toEqual([asked, looked]);
+  expect([isOver.mock.calls.length, view.mock.calls.length]).toEqual([asked, read]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("ends the pages of a look that fails or gives no answer: they may not call themselves live; the others go on", async () => {
+it("ends the pages of a view that fails or gives no answer: they may not call themselves live; the others go on", async () => {
   for (const fails of [
     () => Promise.reject(new Error("away")),
     () => new Promise<never>(() => {}),
   ]) {
-    const looks = createLooks(open);
-    const look = vi
+    const views = new SharedViews(open);
+    const view = vi
       .fn<() => Promise<string>>()
       .mockResolvedValueOnce("1")
       .mockImplementation(fails);
-    const page = watch(looks.join("one", look));
-    const other = watch(looks.join("other", counting()));
+    const page = watch(views.join("one", view));
+    const other = watch(views.join("other", counting()));
     await vi.advanceTimersByTimeAsync(18_000);
     await expect(page.ended).rejects.toThrow();
     await vi.advanceTimersByTimeAsync(42_000);
