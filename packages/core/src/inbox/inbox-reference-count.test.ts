@@ -14,8 +14,8 @@ function acquired(receivers: number) {
   return { inbox, close, shared, release: () => shared.release(systemClock, 0) };
 }
 
-describe("SharedInbox", () => {
-  it("closes the inbox with the last receiver, each object of one store by itself", async () => {
+describe("the last receiver", () => {
+  it("release() closes the inbox with the last receiver, each object of one store by itself", async () => {
     const [one, other] = [acquired(2), acquired(1)];
     Object.assign(one.inbox, { identity: "same" });
     Object.assign(other.inbox, { identity: "same" });
@@ -27,7 +27,7 @@ describe("SharedInbox", () => {
     expect(one.close).toHaveBeenCalledTimes(1);
   });
 
-  it("closes it once at a time, and not while there is a receiver again", async () => {
+  it("release() closes the inbox once at a time, and not while there is a receiver again", async () => {
     const { close, shared, release } = acquired(1);
     const slow = gate();
     close.mockImplementationOnce(() => slow.opened);
@@ -44,7 +44,7 @@ describe("SharedInbox", () => {
     expect(close).toHaveBeenCalledTimes(2);
   });
 
-  it("rejects inbox_failed when closing fails", async () => {
+  it("release() rejects with inbox_failed when closing fails", async () => {
     const { close, release } = acquired(1);
     close.mockRejectedValue(new Error("busy"));
     await expect(release()).rejects.toMatchObject({
@@ -56,7 +56,7 @@ describe("SharedInbox", () => {
   it.each([
     [0, 2_000],
     [7_000, 7_000],
-  ])("with %d ms left waits %d ms for one that gives no answer", async (leftMs, waitedMs) => {
+  ])("release() with %d ms left waits %d ms for a hanging inbox", async (leftMs, waitedMs) => {
     const { close, shared } = acquired(1);
     close.mockImplementation(() => new Promise(() => {}));
     const clock = manualClock();

@@ -49,7 +49,7 @@ function told(given: Job, outcome: Outcome): Record<string, Entry> {
   return calls;
 }
 
-describe("notifyHooks", () => {
+describe("telling", () => {
   it("notifyHooks() tells of a verdict, with the entry as it goes on", () => {
     const entry = {
       state: "verified",
@@ -93,7 +93,7 @@ describe("notifyHooks", () => {
   });
 });
 
-describe("callHook", () => {
+describe("failures", () => {
   it("callHook() hands on what a hook throws, at once or later", async () => {
     const onError = vi.fn();
     const broken = new Error("broken");

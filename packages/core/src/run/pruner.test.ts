@@ -28,7 +28,7 @@ function make(
   return { pruner, clock, time, pruned, reporter, logger };
 }
 
-it("prunes by lived time, at most once a minute, or as often as it is told", async () => {
+it("prune() goes by lived time, at most once a minute, or as often as it is told", async () => {
   const { pruner, clock, time, pruned } = make();
   await pruner.prune();
   clock.advance(59_999);
@@ -43,14 +43,14 @@ it("prunes by lived time, at most once a minute, or as often as it is told", asy
   expect(pruned).toHaveLength(3);
 });
 
-it("prunes as at the beginning of time while nobody knows it: no retention is over", async () => {
+it("prune() passes the beginning of time while nobody knows the time: no retention is over", async () => {
   const { pruner, time, pruned } = make();
   time.isYoung = true;
   await pruner.prune();
   expect(pruned).toEqual([0]);
 });
 
-it("does not prune where nothing is stored, nor once it is stopped", async () => {
+it("prune() does nothing where nothing is stored, nor once it is stopped", async () => {
   const handled = make("handled");
   await handled.pruner.prune();
   expect(handled.pruned).toEqual([]);
@@ -60,7 +60,7 @@ it("does not prune where nothing is stored, nor once it is stopped", async () =>
   expect(pruned).toEqual([]);
 });
 
-it("logs a failure without the key, once a minute, and none once it is stopped", async () => {
+it("prune() logs a failure without the key, once a minute, and none once it is stopped", async () => {
   const { pruner, clock, logger } = make("stored", async () => {
     throw new Error("disk of canary is full");
   });
@@ -81,7 +81,7 @@ it("logs a failure without the key, once a minute, and none once it is stopped",
   expect(late.logger.error).not.toHaveBeenCalled();
 });
 
-it("reports what retention did", async () => {
+it("prune() reports what retention did", async () => {
   const result = new PruneCount(retention);
   const { pruner, reporter, time } = make("stored", async () => result);
   await pruner.prune();

@@ -3,8 +3,8 @@ import { authorizeBackoffMs, handlerBackoffMs } from "./backoff.ts";
 
 const minute = 60_000;
 
-describe("handlerBackoffMs()", () => {
-  it("doubles from minMs to maxMs, less up to a quarter", () => {
+describe("handlers", () => {
+  it("handlerBackoffMs() doubles from minMs to maxMs, less up to a quarter", () => {
     const retry = { attempts: 10, minMs: 1_000, maxMs: 3_600_000 };
     for (let attempts = 1; attempts < 2_000; attempts++) {
       expect(handlerBackoffMs(attempts, { ...retry, minMs: 0 })).toBe(0);
@@ -16,8 +16,8 @@ describe("handlerBackoffMs()", () => {
   });
 });
 
-describe("authorizeBackoffMs()", () => {
-  it("doubles from 1 s to 10 s while the signature may be valid, then grows to 5 minutes", () => {
+describe("authorize", () => {
+  it("authorizeBackoffMs() doubles from 1 s to 10 s while the signature may be valid, then grows to 5 minutes", () => {
     for (const [attempts, age, most] of [
       [1, 0, 1_000],
       [2, 1_000, 2_000],
@@ -34,7 +34,7 @@ describe("authorizeBackoffMs()", () => {
     }
   });
 
-  it("waits as long as the service asks, within bounds", () => {
+  it("authorizeBackoffMs() is as long as the service asks, within bounds", () => {
     expect(authorizeBackoffMs(1, 0, 30_000)).toBe(30_000);
     expect(authorizeBackoffMs(1, 0, 3_600_000)).toBe(minute);
     expect(authorizeBackoffMs(9, 50 * minute, 3_600_000)).toBe(5 * minute);

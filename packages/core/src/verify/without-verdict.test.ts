@@ -28,7 +28,7 @@ const odd = (times: number) => ({ why: "bad_request", state: { badRequests: time
 const refused = (times: number) =>
   ({ why: "unauthorized", state: { badRequests: times, refusedAt: now - 5_000 } }) as const;
 
-describe("withoutVerdict() holds", () => {
+describe("what is held", () => {
   it.each<[string, Given, string]>([
     [
       "a third odd answer while others are judged",
@@ -55,7 +55,7 @@ describe("withoutVerdict() holds", () => {
       },
       "The service gave no verdict for an hour",
     ],
-  ])("%s", (_, given, message) => {
+  ])("withoutVerdict() holds %s", (_, given, message) => {
     const outcome = outcomeOf(given);
     expect(outcome).toMatchObject({ to: "held", reason: { code: "not_verified" }, error: "503" });
     expect("reason" in outcome && outcome.reason.message).toMatch(
@@ -64,7 +64,7 @@ describe("withoutVerdict() holds", () => {
   });
 });
 
-describe("withoutVerdict() asks again", () => {
+describe("another call", () => {
   it.each<[string, Given]>([
     ["after two odd answers", { call: odd(2), service: { judgedAt: now } }],
     [
@@ -90,7 +90,7 @@ describe("withoutVerdict() asks again", () => {
       },
     ],
     ["after an hour if the key never worked", { age: 3_600_000, call: refused(1) }],
-  ])("%s", (_, given) => {
+  ])("withoutVerdict() asks again %s", (_, given) => {
     expect(outcomeOf(given)).toMatchObject({ to: "retry", error: "503" });
   });
 
@@ -117,7 +117,7 @@ describe("withoutVerdict() asks again", () => {
       { age: 3_590_000, job: { released: true }, call: { openMs: 400_000 } },
       400_000,
     ],
-  ])("after %s", (_, given, afterMs) => {
+  ])("withoutVerdict() asks again after %s", (_, given, afterMs) => {
     expect(outcomeOf(given)).toMatchObject({ to: "retry", afterMs });
   });
 
@@ -127,7 +127,7 @@ describe("withoutVerdict() asks again", () => {
     ["a refusal of the key", { call: refused(1) }, false],
     ["no call", { call: { why: "not asked" } }, false],
     ["no call for a released one", { job: { released: true }, call: { why: "not asked" } }, true],
-  ])("and counts as an attempt or not: %s", (_, given, countsAsAttempt) => {
+  ])("withoutVerdict() counts as an attempt or not: %s", (_, given, countsAsAttempt) => {
     expect(outcomeOf(given)).toMatchObject({ countsAsAttempt });
   });
 
@@ -140,24 +140,24 @@ describe("withoutVerdict() asks again", () => {
     ["a refusal", { call: refused(1) }, true],
     ["no call", { call: { why: "not asked" }, service: { judgedAt: now } }, false],
     ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
-  ])("and gives way to others or not: %s", (_, given, givesWay) => {
+  ])("withoutVerdict() gives way to others or not: %s", (_, given, givesWay) => {
     const outcome = outcomeOf(given);
     expect("lowPriority" in outcome && outcome.lowPriority).toBe(givesWay);
   });
 
-  it("and keeps its state", () => {
+  it("withoutVerdict() keeps its state when it asks again", () => {
     expect(outcomeOf({ call: odd(1) })).toMatchObject({ retryState: '{"odd":1}' });
   });
 });
 
-describe("isKeySuspect()", () => {
+describe("suspicion", () => {
   it.each([
     [{ badRequests: 1 }, { open: null, judgedAt: never }, true],
     [{ badRequests: 2 }, { open: null, judgedAt: never }, false],
     [{ badRequests: 1 }, { open: null, judgedAt: 5 }, false],
     [{ badRequests: 5 }, { open: "unauthorized", judgedAt: 5 }, true],
     [{ badRequests: 5 }, { open: "unavailable", judgedAt: 5 }, false],
-  ] as const)("of %o with %o is %s", (state, service, suspect) => {
+  ] as const)("isKeySuspect() of %o with %o is %s", (state, service, suspect) => {
     expect(isKeySuspect(state, { now, knownSince: 0, ...service })).toBe(suspect);
   });
 });

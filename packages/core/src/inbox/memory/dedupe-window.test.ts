@@ -16,8 +16,8 @@ function keyOf(signature: number, content: number): string {
   return keyText(bytesOf(signature, content));
 }
 
-describe("DedupeWindow", () => {
-  it("look() knows a key for 24 hours", () => {
+describe("keys of 24 hours", () => {
+  it("DedupeWindow.look() knows a key for 24 hours", () => {
     const window = new MemoryDedupeWindow();
     expect(window.look(keyOf(1, 1), 1_000)).toEqual({});
     window.add(keyOf(1, 1), "a", 1_000);
@@ -27,7 +27,7 @@ describe("DedupeWindow", () => {
     expect(window.size).toBe(0);
   });
 
-  it("look() knows none that is over, although one before it came when the clock was ahead", () => {
+  it("DedupeWindow.look() knows no key that is over, although one before it came when the clock was ahead", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
@@ -36,7 +36,7 @@ describe("DedupeWindow", () => {
     expect(window.look(keyOf(1, 1), dayMs)).toEqual({ duplicateOf: "ahead" });
   });
 
-  it("look() still knows a reused signature when the last that had it is forgotten", () => {
+  it("DedupeWindow.look() still knows a reused signature when the last that had it is forgotten", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "a", 0);
     const second = window.add(keyOf(1, 2), "b", 0);
@@ -47,7 +47,7 @@ describe("DedupeWindow", () => {
     expect(window.size).toBe(1);
   });
 
-  it("look() still knows a reused signature when the first that had it is forgotten", () => {
+  it("DedupeWindow.look() still knows a reused signature when the first that had it is forgotten", () => {
     const window = new MemoryDedupeWindow();
     const first = window.add(keyOf(1, 1), "a", 0);
     const second = window.add(keyOf(1, 2), "b", 0);
@@ -57,7 +57,7 @@ describe("DedupeWindow", () => {
     expect(window.look(keyOf(1, 3), 0)).toEqual({});
   });
 
-  it("forget() leaves a key that came again", () => {
+  it("DedupeWindow.forget() leaves a key that came again", () => {
     const window = new MemoryDedupeWindow();
     const first = window.add(keyOf(1, 1), "a", 0);
     window.forget(first);
@@ -67,7 +67,7 @@ describe("DedupeWindow", () => {
     expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "b" });
   });
 
-  it("add() puts a key that is over, and not dropped yet, behind those that came before it again", () => {
+  it("DedupeWindow.add() puts a key that is over, and not dropped yet, behind all that came before it again", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
@@ -78,7 +78,7 @@ describe("DedupeWindow", () => {
     expect(window.look(keyOf(2, 2), 2 * dayMs)).toEqual({ sameSignatureAs: "b" });
   });
 
-  it("look() agrees with a naive model, whatever is added, forgotten and pruned", () => {
+  it("DedupeWindow.look() agrees with a naive model, whatever is added, forgotten and pruned", () => {
     const few = fc.integer({ min: 0, max: 2 });
     const step = fc.record({
       kind: fc.constantFrom("add", "add", "add", "forget", "prune", "many"),
@@ -130,7 +130,7 @@ describe("DedupeWindow", () => {
     );
   });
 
-  it("add() drops the oldest beyond 200,000 keys", () => {
+  it("DedupeWindow.add() drops the oldest beyond 200,000 keys", () => {
     const window = new MemoryDedupeWindow();
     for (let count = 0; count < 200_000; count++) window.add(keyOf(count, 0), `${count}`, 0);
     expect(window.look(keyOf(0, 0), 0)).toEqual({ duplicateOf: "0" });
@@ -141,7 +141,7 @@ describe("DedupeWindow", () => {
     expect(window.look(keyOf(200_000, 0), 0)).toEqual({ duplicateOf: "200000" });
   });
 
-  it("add() keeps a key whatever number of others comes and is forgotten", () => {
+  it("DedupeWindow.add() keeps a key whatever number of others comes and is forgotten", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "genuine", 0);
     for (let count = 0; count < 300_000; count++) {
@@ -150,7 +150,7 @@ describe("DedupeWindow", () => {
     expect(window.look(keyOf(1, 1), 0)).toEqual({ duplicateOf: "genuine" });
   });
 
-  it("look() compares every byte", () => {
+  it("DedupeWindow.look() compares every byte", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "a", 0);
     for (let at = 0; at < 24; at++) {
