@@ -19,8 +19,8 @@ function opened(): { readonly database: Database; readonly path: string } {
 const one = ["CREATE TABLE first (number INTEGER)"];
 const two = [...one, "ALTER TABLE first ADD COLUMN text TEXT DEFAULT 'kept'"];
 
-describe("prepareSchema", () => {
-  it("makes the schema that is kept for review", async () => {
+describe("schema", () => {
+  it("prepareSchema() makes the schema that is kept for review", async () => {
     const { database, path } = opened();
     prepareSchema(database, path, true);
     const tables = database.prepare(
@@ -32,7 +32,7 @@ describe("prepareSchema", () => {
     database.close();
   });
 
-  it("brings an older file to this version, with what is in it, once", () => {
+  it("prepareSchema() brings an older file to this version, with what is in it, once", () => {
     const { database, path } = opened();
     prepareSchema(database, path, true, one);
     database.exec("INSERT INTO first VALUES (7)");
@@ -45,7 +45,7 @@ describe("prepareSchema", () => {
     database.close();
   });
 
-  it("keeps the last number that an older file has given", () => {
+  it("prepareSchema() keeps the last number that an older file has given", () => {
     for (const [receivers, last] of [
       [["a", "b"], 41],
       [[], 0],
@@ -62,7 +62,7 @@ describe("prepareSchema", () => {
     }
   });
 
-  it("leaves a file as it is when a migration fails", () => {
+  it("prepareSchema() leaves a file as it is when a migration fails", () => {
     const { database, path } = opened();
     prepareSchema(database, path, true, one);
     expect(() => prepareSchema(database, path, true, [...two, "CREATE TABLE first (a)"])).toThrow();
@@ -72,7 +72,7 @@ describe("prepareSchema", () => {
     database.close();
   });
 
-  it("refuses a newer file, an older or empty one that it may not change, and another application's", () => {
+  it("prepareSchema() refuses a newer file, an older or empty one that it may not change, and another application's", () => {
     const { database, path } = opened();
     expect(() => prepareSchema(database, path, false)).toThrow(
       /is no inbox yet: let the app open it/,
@@ -93,7 +93,7 @@ describe("prepareSchema", () => {
     other.database.close();
   });
 
-  it("lets another process be faster, between any two looks at the file", () => {
+  it("prepareSchema() lets another process be faster, between any two looks at the file", () => {
     const { database, path } = opened();
     const faster = loadDriver().open(path);
     for (const connection of [database, faster]) {
