@@ -24,19 +24,19 @@ function retried(): JobState {
   return { stored: delivery, key: "k", hop: 2, stalls: 1, nonce: undefined };
 }
 
-describe("The data of a job", () => {
-  it("has names that every version reads", () => {
+describe("jobs", () => {
+  it("the data of a job has names that every version reads", () => {
     expect(dataOf(retried()).delivery).toMatchObject({
       ...{ place: -1, giveWay: true, memo: "{}", step: 2, losses: 1, key: "k" },
     });
   });
 
-  it("is read as it was written", () => {
+  it("the data of a job is read as it was written", () => {
     const state = retried();
     expect(jobStateOf(JSON.parse(JSON.stringify(dataOf(state))))).toEqual(state);
   });
 
-  it("is read with the history that an older version wrote", () => {
+  it("the data of a job is read with the history that an older version wrote", () => {
     const data = JSON.stringify(dataOf(retried())).replace('"retry"', '"again"');
     expect(jobStateOf(JSON.parse(data))?.stored.history[0]).toMatchObject({ outcome: "retry" });
   });
