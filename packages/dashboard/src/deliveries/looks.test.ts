@@ -40,7 +40,7 @@ function counting(tookMs = 0) {
   });
 }
 
-it("looks once a second for ten pages that show the same, and tells them all of each change", async () => {
+it("createLooks() looks once a second for ten pages that show the same, and tells them all of each change", async () => {
   const isOver = vi.fn(open);
   const looks = createLooks(isOver);
   const look = counting();
@@ -53,7 +53,7 @@ it("looks once a second for ten pages that show the same, and tells them all of 
   for (const { seen } of pages) expect(seen).toEqual(first?.seen);
 });
 
-it("shows a page that joins what the others see, without a look", async () => {
+it("createLooks() shows a page that joins what the others see, without a look", async () => {
   const looks = createLooks(open);
   const look = counting();
   watch(looks.join("one", look));
@@ -65,7 +65,7 @@ it("shows a page that joins what the others see, without a look", async () => {
 it.each([
   ["one subject", 1],
   ["ten", 10],
-])("spends a twentieth of the time on %s, whatever a look takes", async (_, many) => {
+])("createLooks() looks a twentieth of the time at %s, at most", async (_, many) => {
   for (const tookMs of [2, 40, 300]) {
     const looks = createLooks(open);
     const all = Array.from({ length: many }, () => counting(tookMs));
@@ -82,7 +82,7 @@ it.each([
   }
 });
 
-it("ends all when the receiver is closing", async () => {
+it("createLooks() ends all pages when the receiver is closing", async () => {
   const isOver = vi.fn(open);
   const looks = createLooks(isOver);
   const pages = ["one", "other"].map((key) => watch(looks.join(key, counting())));
@@ -92,7 +92,7 @@ it("ends all when the receiver is closing", async () => {
   for (const page of pages) await expect(page.ended).rejects.toThrow("The receiver is closing");
 });
 
-it("asks nothing once all have left", async () => {
+it("createLooks() asks nothing once all pages have left", async () => {
   const isOver = vi.fn(open);
   const looks = createLooks(isOver);
   const look = counting();
@@ -105,7 +105,7 @@ it("asks nothing once all have left", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("ends the pages of a look that fails or gives no answer: they may not call themselves live; the others go on", async () => {
+it("createLooks() ends the pages of a look that fails or gives no answer, and no others", async () => {
   for (const fails of [
     () => Promise.reject(new Error("away")),
     () => new Promise<never>(() => {}),
