@@ -247,7 +247,7 @@ test("callback.require gives every report a context, and callbackUrl() asks for 
   for (const mountOn of [toExpress, toKoa, toHono]) expect(mountOn(named)).toBeTypeOf("function");
 });
 
-test("a handler for more than its names is taken, one for less or for another schema is not", () => {
+test("a handler for more than its names is taken, a handler for less or for another schema is not", () => {
   const receiver = make();
   const all: EventHandler = () => {};
   const ofReports = (_event: EventOf<"report">): void => {};
@@ -274,7 +274,7 @@ test("a handler for more than its names is taken, one for less or for another sc
   made.push(createReceiver<{ customer: string }, Dated>({ ...options, name: "dated" }));
 });
 
-test("what is undefined is left out", () => {
+test("an option that is undefined is left out", () => {
   const none = undefined;
   const receiver = createReceiver({ client, inbox: none, logger: none, name: none, limits: none });
   made.push(receiver);
@@ -287,7 +287,7 @@ test("an error that is not for giving up keeps its type", () => {
   expect([messageOf(new DoNotRetry("x")), messageOf(new Error("y"))]).toEqual(["given up", "y"]);
 });
 
-test("parse answers what a notification can be, by type", () => {
+test("the option parse answers what a notification can be, by type", () => {
   const parses: Parse[] = [
     () => ({ type: "report", status: "complete" }),
     () => ({ type: "report.complete", reportId: "r-1" }),

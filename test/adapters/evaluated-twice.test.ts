@@ -46,7 +46,7 @@ describe.each([
   ["in SQLite", false],
   ["in memory", true],
 ])("a module that is evaluated again, its inbox %s", (_name, inMemory) => {
-  test("takes over in development: its handlers run, whichever receiver is asked", async () => {
+  test("a receiver made again takes over in development: its handlers run, whichever receiver is asked", async () => {
     vi.stubEnv("NODE_ENV", "development");
     const first = evaluate("first", inMemory);
     await first.start();
@@ -63,14 +63,14 @@ describe.each([
     expect(lines).toEqual([1, 2].map(() => expect.stringContaining("Receiver replaced")));
   });
 
-  test("is told the line to write in production", () => {
+  test("a receiver made again is told the line to write in production", () => {
     vi.stubEnv("NODE_ENV", "production");
     evaluate("first", inMemory);
     expect(() => evaluate("second", inMemory)).toThrow("globalThis.receiver ??= make()");
   });
 });
 
-test("the line of the documentation keeps one in production, and makes a new one in development", async () => {
+test("the line of the documentation keeps one receiver in production, and makes a new one in development", async () => {
   // docs/nextjs.md, evaluated in two bundles.
   const module = () => {
     const kept = (process.env["NODE_ENV"] === "development" ? {} : globalThis) as {

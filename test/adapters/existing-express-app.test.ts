@@ -149,7 +149,7 @@ test("an unsigned test notification is handled at once", async () => {
   expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
 });
 
-test("what the receiver refuses, and what the global parser refuses, is answered by each of them", async () => {
+test("a request is answered by whichever refuses it, the receiver or the global parser", async () => {
   const nothing = await deliver(
     emulator.notification("unknown", { signature: "none", body: "[]" }),
   ).expect(400);
@@ -158,7 +158,7 @@ test("what the receiver refuses, and what the global parser refuses, is answered
   expect(half.body).toEqual({ error: expect.stringContaining("JSON") });
 });
 
-test("the other routes work as they did", async () => {
+test("the other routes of an Express app work as they did", async () => {
   const page = await request(server).get("/").expect(200).expect("content-encoding", "gzip");
   expect(page.text).toBe(pageOfManyWords);
 

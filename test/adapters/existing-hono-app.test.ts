@@ -154,7 +154,7 @@ test("a forged notification is rejected, an unsigned one held, and neither handl
   expect(await receiver.inbox.get(unsigned?.body.id ?? "")).toMatchObject({ state: "held" });
 });
 
-test("the bytes are those that came, though the audit log has read them first", async () => {
+test("the bytes of a notification are those that came, though the audit log has read them first", async () => {
   const sent = emulator.notification("report.complete", { body: '{"status":"complete","n":1.0}' });
   const { body } = await deliver(sent);
   expect((await receiver.inbox.get(body.id))?.body).toBe(sent.body);
@@ -162,7 +162,7 @@ test("the bytes are those that came, though the audit log has read them first", 
   expect([refused.status, refused.body.code]).toEqual([400, "invalid_json"]);
 });
 
-test("the other routes work as they did, for the RPC client too", async () => {
+test("the other routes of a Hono app work as they did, for the RPC client too", async () => {
   const page = await fetch(url);
   expect([page.headers.get("content-encoding"), await page.text()]).toEqual([
     "gzip",

@@ -150,7 +150,7 @@ test("a forged notification is rejected, an unsigned one held, and neither handl
   expect(await receiver.inbox.get(unsigned?.body.id)).toMatchObject({ state: "held" });
 });
 
-test("what the receiver refuses, and what the parser refuses, is answered by each of them", async () => {
+test("a request is answered by whichever refuses it, the receiver or the parser", async () => {
   const text = emulator.notification("unknown", { signature: "none", body: "plain" });
   const refused = await deliver({ ...text, headers: { "content-type": "text/plain" } }).expect(415);
   expect(refused.body).toMatchObject({ status: 415, code: "unsupported_media_type" });
@@ -158,7 +158,7 @@ test("what the receiver refuses, and what the parser refuses, is answered by eac
   expect(half.body).toEqual({ error: expect.any(String) });
 });
 
-test("the other routes work as they did", async () => {
+test("the other routes of a Koa app work as they did", async () => {
   const page = await request(server).get("/").expect(200).expect("content-encoding", /./);
   expect(page.text).toBe(pageOfManyWords);
 

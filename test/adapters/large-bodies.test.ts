@@ -20,7 +20,7 @@ function tenMegabytes(): ReadableStream<Uint8Array> {
 
 // Kept whole, these bodies would take 400 MB.
 test.each(["node", "hono"])(
-  "%s: forty bodies of 10 MB at once are refused without being kept",
+  "a receiver on %s refuses forty bodies of 10 MB at once without keeping them",
   async (host) => {
     const child = fork(server, [host], {
       execArgv: ["--conditions=@reporthook/source", "--import", "tsx"],

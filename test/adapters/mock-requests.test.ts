@@ -63,7 +63,7 @@ const bodies: [string, object][] = [
 ];
 
 describe.each(ways)("%s", (_, answer) => {
-  it.each(bodies)("answers a plain object with %s", async (_name, kept) => {
+  it.each(bodies)("a receiver answers a plain object with %s", async (_name, kept) => {
     const receiver = setUp();
     const request = { method: "POST", url: "/webhooks/reports", headers, ...kept };
     expect(await answer(receiver, request)).toMatchObject({
@@ -74,14 +74,14 @@ describe.each(ways)("%s", (_, answer) => {
     expect(entry?.state).toBe("received");
   });
 
-  it.each(bodies)("answers a request of node-mocks-http with %s", async (_name, kept) => {
+  it.each(bodies)("a receiver answers node-mocks-http with %s", async (_name, kept) => {
     const options = { method: "POST", url: "/webhooks/reports", headers, ...kept };
     const receiver = setUp();
     const answered = await answer(receiver, createRequest(options as RequestOptions));
     expect(answered).toMatchObject({ status: 200, body: { status: "accepted" } });
   });
 
-  it("answers one without a body or headers", async () => {
+  it("a receiver answers a plain object without a body or headers", async () => {
     const request = { method: "POST", url: "/webhooks/reports" };
     expect(await answer(setUp(), request)).toMatchObject({
       status: 400,
@@ -89,7 +89,7 @@ describe.each(ways)("%s", (_, answer) => {
     });
   });
 
-  it("answers one whose body is too large", async () => {
+  it("a receiver answers a plain object whose body is too large", async () => {
     const request = { method: "POST", url: "/", headers, body: "x".repeat(300_000) };
     expect(await answer(setUp(), request)).toMatchObject({ status: 413 });
   });
@@ -110,7 +110,7 @@ it("an Express app answers a request of node-mocks-http", async () => {
   expect(response.statusCode).toBe(200);
 });
 
-describe("receiver.fetch", () => {
+describe("web standard requests", () => {
   it.each<[string, unknown]>([
     ["a request of Express", createRequest({ method: "POST", url: "/", headers })],
     ["a Fetch event", { request: new Request("http://a.example") }],
@@ -118,13 +118,13 @@ describe("receiver.fetch", () => {
     ["a URL", new URL("http://a.example")],
     ["null", null],
     ["nothing", undefined],
-  ])("rejects %s, and says what to mount", async (_, given) => {
+  ])("receiver.fetch() rejects %s, and says what to mount", async (_, given) => {
     const answering = setUp().fetch(given as Request);
     await expect(answering).rejects.toThrow(TypeError);
     await expect(answering).rejects.toThrow(/takes a web standard Request.*reporthook\(receiver\)/);
   });
 
-  it("takes a request that is like one", async () => {
+  it("receiver.fetch() takes a request that is like a web standard one", async () => {
     const url = "http://a.example/webhooks/reports";
     const { status } = await setUp().fetch(new Request(url, { method: "POST", headers, body }));
     expect(status).toBe(200);

@@ -44,13 +44,13 @@ describe.each([
   ["Express 5", express5],
   ["Express 4", express4],
 ])("%s", (_name, express) => {
-  test("on a route, other methods are answered by Express", async () => {
+  test("a route for POST leaves other methods to Express", async () => {
     const app = express().post(path, toExpress(receiver));
     await request(app).get(path).expect(404);
     await request(app).options(path).expect(200, "POST");
   });
 
-  test("the adapter calls no next", async () => {
+  test("the Express adapter calls no next", async () => {
     const app = express().use(path, toExpress(receiver), never);
     const { headers, body } = emulator.notification("report");
     await request(app).post(path).set(headers).send(body).expect(200);
@@ -58,7 +58,7 @@ describe.each([
     await request(app).get(path).expect(405).expect("allow", "POST");
   });
 
-  test("an answer that was sent already is left alone", async () => {
+  test("the Express adapter leaves an answer alone that was sent already", async () => {
     const app = express().use((_req, res, next) => {
       res.status(418).send("first");
       next();
@@ -106,7 +106,7 @@ describe.each([
   ["Koa 3", Koa3],
   ["Koa 2", Koa2],
 ])("%s", (_name, Koa) => {
-  test("outer middleware sees status, headers and body, and may add to them", async () => {
+  test("an outer Koa middleware sees status, headers and body, and may add to them", async () => {
     const seen: unknown[] = [];
     const app = new Koa();
     app.use(async (ctx, next) => {
@@ -127,7 +127,7 @@ describe.each([
     expect(seen).toEqual([[415, "application/problem+json", true, "unsupported_media_type"]]);
   });
 
-  test("outer middleware sees the status when the connection is to be closed", async () => {
+  test("an outer Koa middleware sees the status when the connection is to be closed", async () => {
     const seen: unknown[] = [];
     const app = new Koa();
     app.use(async (ctx, next) => {
@@ -146,7 +146,7 @@ describe.each([
     expect(seen).toEqual([[413, "close", body.length]]);
   });
 
-  test("on a route, other methods are answered by the router", async () => {
+  test("a route for POST leaves other methods to the Koa router", async () => {
     const router = new Router().post(path, toKoa(receiver));
     const app = new Koa().use(router.routes()).use(router.allowedMethods());
     await request(app.callback()).get(path).expect(405).expect("allow", "POST");
@@ -155,7 +155,7 @@ describe.each([
 });
 
 describe("Hono", () => {
-  test("waitUntil of the platform keeps the instance until the delivery is handled", async () => {
+  test("waitUntil() of the platform keeps the instance until the delivery is handled", async () => {
     const handled: string[] = [];
     receiver.on("report", (event) => {
       handled.push(event.id);
@@ -235,7 +235,7 @@ describe("Hono", () => {
       },
     ],
     ["the failure of Hono where a next() is not returned", async (_c, next) => void next()],
-  ])("%s has the log warn that ours reached nobody", async (_what, ahead) => {
+  ])("a receiver warns that its answer reached nobody: %s", async (_what, ahead) => {
     await receiver.close();
     const lines: string[] = [];
     const client = createClient(emulator.clientOptions);
@@ -254,7 +254,7 @@ describe("Hono", () => {
     await close();
   });
 
-  test("the adapter calls no next, and other methods on a route are answered by Hono", async () => {
+  test("the Hono adapter calls no next, and other methods on a route are answered by Hono", async () => {
     const app = new Hono().post(path, toHono(receiver), never);
     expect((await app.request(path, emulator.notification("report"))).status).toBe(200);
     expect((await app.request(path)).status).toBe(404);
@@ -268,7 +268,7 @@ describe("receiver.fetch", () => {
     "was piped away": (request) => request.body?.pipeTo(new WritableStream()),
   };
 
-  test.each(Object.entries(locks))("500 body_unavailable when the body %s", async (_how, take) => {
+  test.each(Object.entries(locks))("the answer is 500 when the body %s", async (_how, take) => {
     const sent = emulator.notification("report");
     const notification = new Request(`https://app.example${path}`, sent);
     await take(notification);
@@ -279,7 +279,7 @@ describe("receiver.fetch", () => {
     ]);
   });
 
-  test("it can be handed on as a Workers module's fetch", async () => {
+  test("receiver.fetch() can be handed on as the fetch of a Workers module", async () => {
     const handled: string[] = [];
     receiver.on("report", (event) => {
       handled.push(event.id);

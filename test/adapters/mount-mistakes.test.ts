@@ -37,7 +37,7 @@ describe.each(mounts)("%s", (_name, mount, line) => {
   const given = mistakes.filter(
     ([, value]) => !line.startsWith("on") || typeof value !== "function",
   );
-  test.each(given)("shows the line to write when it is given %s", (_mistake, given) => {
+  test.each(given)("an adapter shows the line to write when it is given %s", (_mistake, given) => {
     const thrown = caught(() => mount(given as never));
     expect(thrown).toBeInstanceOf(TypeError);
     expect(String(thrown)).toContain(line);
@@ -53,7 +53,7 @@ const itself: Record<string, (fail: (error: unknown) => void) => RequestListener
 };
 
 test.each(Object.entries(itself))(
-  "%s reports the line to write when the adapter itself is the handler",
+  "an app of %s reports the line to write when the adapter itself is the handler",
   async (_name, make) => {
     const errors: unknown[] = [];
     const served = await listen(make((error) => errors.push(error)));
@@ -64,7 +64,7 @@ test.each(Object.entries(itself))(
   },
 );
 
-test("Hono reports the line to write when the adapter itself is the handler", async () => {
+test("an app of Hono reports the line to write when the adapter itself is the handler", async () => {
   const errors: unknown[] = [];
   const app = new Hono().post(path, toHono as never);
   app.onError((error, c) => {
@@ -75,7 +75,7 @@ test("Hono reports the line to write when the adapter itself is the handler", as
   expect(errors.map(String)).toEqual([expect.stringContaining("reporthook(receiver))")]);
 });
 
-test("node:http reports the line to write when the adapter itself is the listener", async () => {
+test("a node:http server reports the line to write when the adapter itself is the listener", async () => {
   const server = createServer(nodeHandler as never);
   expect(String(caught(() => server.emit("request", {}, {})))).toContain("nodeHandler(receiver)");
 });

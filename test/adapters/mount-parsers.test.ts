@@ -11,8 +11,8 @@ const readers: readonly Parser[] = [...json, ...bytes, ...koa, ...hono];
 const rewriters: readonly Parser[] = ["express.json()", "koa-body"];
 const decoders: readonly Parser[] = ["express.json()", "express.text()", ...koa, ...hono];
 
-const signed = (body: string): string => `signed body: ${body}`;
-const unsigned = (body: string): string => `unsigned body: ${body}`;
+const signed = (body: string): string => `a signed body is stored and accepted: ${body}`;
+const unsigned = (body: string): string => `an unsigned body is accepted or refused: ${body}`;
 const either = (body: string): string[] => [signed(body), unsigned(body)];
 
 // What a parser ahead takes away from the contract. Its own answers are listed in parsers.test.ts.

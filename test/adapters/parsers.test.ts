@@ -197,7 +197,7 @@ function nameOf(status: number, answer: string): string {
 describe.concurrent.each(parserHosts.map((host) => [host.name, host] as const))(
   "%s",
   (_name, host) => {
-    test.each(Object.entries(table))("answers %s as the table says", (_what, row) =>
+    test.each(Object.entries(table))("a receiver answers %s as the table says", (_what, row) =>
       behind(host, async ({ post }) => {
         const instead = host.parser === null ? undefined : row.instead?.[host.parser];
         const expected = instead?.replace(/ of the (parser|app)$/, "") ?? row.ours;
@@ -205,7 +205,7 @@ describe.concurrent.each(parserHosts.map((host) => [host.name, host] as const))(
       }),
     );
 
-    test("takes a genuine notification, a duplicate and a forged one", () =>
+    test("a receiver takes a genuine notification, a duplicate and a forged one behind the parser", () =>
       behind(host, async ({ emulator, receiver, url, entries }) => {
         const genuine = emulator.notification("report.complete");
         const forged = emulator.notification("report.complete", { signature: "invalid" });
@@ -219,7 +219,7 @@ describe.concurrent.each(parserHosts.map((host) => [host.name, host] as const))(
         expect((await receiver.health()).ready).toBe(true);
       }));
 
-    test("keeps the bytes, or what its parser made of them", () =>
+    test("a receiver keeps the bytes, or what its parser made of them", () =>
       behind(host, async ({ post, entries, receiver }) => {
         await post();
         const [entry] = await entries();
@@ -228,7 +228,7 @@ describe.concurrent.each(parserHosts.map((host) => [host.name, host] as const))(
         expect(kept?.body).toBe(again ? complete.replace("1.0", "1") : complete);
       }));
 
-    test("leaves a body that stops half-way to whoever reads it", async () => {
+    test("a receiver leaves a body that stops half-way to the parser that reads it", async () => {
       const plain = parserHosts.find(({ parser }) => parser === null) as ParserHost;
       const limits = { bodyMs: 1 };
       const head = `POST ${path} HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\nX-svc-authorization: none\r\nContent-Type: application/json\r\nContent-Length: ${complete.length}\r\n\r\n`;

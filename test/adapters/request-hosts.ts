@@ -57,7 +57,7 @@ const keeps = Object.fromEntries(
   ]),
 );
 const ends = {
-  "requests that are sent at once are all answered while the server is shut down":
+  "all requests that are sent at once are answered while the server is shut down":
     "Node's request is not seen, nor what else is on its connection",
 };
 const skips: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -81,7 +81,7 @@ async function askedAs(host: string, url: string): Promise<number | undefined> {
   return answer.statusCode;
 }
 
-describe("reporthook dashboard", () => {
+describe("the command dashboard", () => {
   const app = openApp("inbox.db");
   let id = "";
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe("reporthook dashboard", () => {
   });
   afterAll(() => app.receiver.close());
 
-  it("shows the inbox of an app that runs, to this machine, and never the key", async () => {
+  it("reporthook dashboard shows the inbox of an app that runs, to this machine, and never the key", async () => {
     const { running, url } = await startDashboard("--db", "inbox.db");
     const said = await expectPage(url);
     expect(said).toContain(id);
@@ -105,7 +105,7 @@ describe("reporthook dashboard", () => {
     await end(running, "SIGTERM");
   });
 
-  it("releases, which the app takes up, and tells of it", async () => {
+  it("reporthook dashboard releases, which the app takes up, and tells of it", async () => {
     const { running, url } = await startDashboard("--db", "inbox.db");
     app.mend();
     const release = `${url}api/deliveries/${id}/release`;
@@ -122,7 +122,7 @@ describe("reporthook dashboard", () => {
     ]);
   });
 
-  it("ends with Ctrl-C while a page is open", async () => {
+  it("reporthook dashboard ends with Ctrl-C while a page is open", async () => {
     const { running, url } = await startDashboard("--db", "inbox.db");
     const live = await fetch(`${url}api/deliveries`, { headers: { accept: "text/event-stream" } });
     const reader = live.body?.getReader();
@@ -134,7 +134,7 @@ describe("reporthook dashboard", () => {
     await rest().catch(() => {});
   });
 
-  it("prints its URL as JSON with --json, and nothing else", async () => {
+  it("reporthook dashboard prints its URL as JSON with --json, and nothing else", async () => {
     const running = startCli(["dashboard", "--db", "inbox.db", "--port", "0", "--json"], setting);
     const { url, ...rest } = JSON.parse(await running.printed("\n"));
     expect(rest).toEqual({});
@@ -147,7 +147,7 @@ describe("reporthook dashboard", () => {
     });
   });
 
-  it("shows one receiver, and says so when the inbox holds only those of others", async () => {
+  it("reporthook dashboard shows one receiver, and says that the inbox holds only those of others", async () => {
     const other = openApp("other.db", "mine");
     const theirs = await send(other.receiver);
     await other.receiver.close();
@@ -162,7 +162,7 @@ describe("reporthook dashboard", () => {
     expect((await nobodys.running.ended()).err).toContain("--receiver");
   });
 
-  it("says what to do about a file that is not there and a port that is taken", async () => {
+  it("reporthook dashboard says what to do about a file that is not there and a port that is taken", async () => {
     const missing = await cli(["dashboard", "--db", "nothing.db"], setting);
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("There is no inbox")]);
     expect(existsSync(join(folder, "nothing.db"))).toBe(false);
@@ -174,8 +174,8 @@ describe("reporthook dashboard", () => {
   });
 });
 
-describe("reporthook dev shows an inbox", () => {
-  it("of its own under /dashboard, to this machine, and never the key", async () => {
+describe("the page of dev", () => {
+  it("reporthook dev shows an inbox of its own under /dashboard, to this machine, and never the key", async () => {
     const dev = startCli(["dev", "--port", "0", "--db", "dev.db"], setting);
     const text = await dev.printed("quit\n");
     const [, url = ""] = /dashboard +(\S+)/.exec(text) ?? [];
@@ -192,7 +192,7 @@ describe("reporthook dev shows an inbox", () => {
     await end(dev);
   });
 
-  it("and the app's in this folder, when it passes everything on", async () => {
+  it("reporthook dev shows the app's inbox in this folder when it passes everything on", async () => {
     const { receiver } = openApp("inbox.db", "forwarded");
     const id = await send(receiver);
     await receiver.close();

@@ -52,7 +52,7 @@ async function end(dev: OnTerminal, key: string = "q"): Promise<string> {
 }
 
 describe.skipIf(noScript !== null)(onTerminals, () => {
-  it("arrows choose a notification; d shows its details, r sends it again", async () => {
+  it("reporthook dev has arrows choose a notification, d show its details and r send it again", async () => {
     const dev = await startDev("arrows.db");
     dev.press("t");
     await dev.shown(/handled +\w{26} test_webhook_endpoint/);
@@ -78,7 +78,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     expect(widest(lines)).toBeLessThanOrEqual(80);
   });
 
-  it("o opens the page at the chosen notification, and b and f break and fix the handler", async () => {
+  it("reporthook dev opens the page at the chosen notification with o, and breaks and fixes the handler with b and f", async () => {
     const { env, opened } = browser("own");
     const dev = await startDev("page.db", env);
     dev.press("b");
@@ -95,7 +95,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     await end(dev, ctrlC);
   });
 
-  it("says that nothing is chosen yet, and names the keys", async () => {
+  it("reporthook dev says that nothing is chosen yet, and names the keys", async () => {
     const dev = await startDev("none.db");
     dev.press("r");
     await dev.shown("There is no notification yet: t sends one");
@@ -104,7 +104,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     await end(dev);
   });
 
-  it("draws the last line no more once it ends, while a key's action is under way", async () => {
+  it("reporthook dev draws the last line no more once it ends, while a key's action is under way", async () => {
     const asked = createServer();
     asked.listen(0, "127.0.0.1");
     await once(asked, "listening");
@@ -119,7 +119,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     asked.closeAllConnections();
   });
 
-  it("Ctrl-C at its question ends it", async () => {
+  it("reporthook dev ends with Ctrl-C at its question", async () => {
     const app = createServer((_, res) => void res.end('{"code":"unsupported_media_type"}'));
     await listenOnUsual(app);
     const dev = startOnTerminal(["dev", "--port", "0"], { cwd: folder });
@@ -134,7 +134,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
   });
 
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-    "%s ends it, and restores the terminal",
+    "reporthook dev ends at %s, and restores the terminal",
     async (signal) => {
       const dev = startOnTerminal(["dev", "--port", "0", "--db", `${signal}.db`], { cwd: folder });
       const pid = await dev.pid();
@@ -145,7 +145,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     },
   );
 
-  it("restores the terminal when the process crashes", async () => {
+  it("reporthook dev restores the terminal when the process crashes", async () => {
     const crash = join(folder, "crash.cjs");
     writeFileSync(crash, 'process.on("SIGUSR2", () => { throw new Error("a crash"); });');
     const env = { NODE_OPTIONS: `--require ${crash}` };
@@ -158,7 +158,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     expect(settings).toMatch(/ icanon .* echo /s);
   });
 
-  it("offers an app that runs on a usual port, and shows what it does with a notification", async () => {
+  it("reporthook dev offers an app that runs on a usual port, and shows what it does with a notification", async () => {
     const { env, opened } = browser("app");
     const home = mkdtempSync(join(folder, "app-"));
     const port = await freePort();
@@ -201,8 +201,8 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
   });
 });
 
-describe("reporthook dev without a terminal", () => {
-  it("leads a browser from / to the page, and says where an app's inbox would be", async () => {
+describe("no terminal", () => {
+  it("reporthook dev leads a browser from / to the page, and says where an app's inbox would be", async () => {
     const dev = startCli(["dev", "--port", "0", "--forward", "http://127.0.0.1:9/"], {
       cwd: folder,
     });
@@ -218,7 +218,7 @@ describe("reporthook dev without a terminal", () => {
     expect(dev.out()).not.toContain("\u001b");
   });
 
-  it("--output quiet prints problems only", async () => {
+  it("reporthook dev --output quiet prints problems only", async () => {
     const port = String(await freePort());
     const to = `http://127.0.0.1:${port}/webhooks/reports`;
     const args = ["dev", "--output", "quiet", "--port", port, "--db", "quiet.db"];

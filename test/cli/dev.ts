@@ -27,8 +27,8 @@ async function end(dev: Running): Promise<void> {
   expect(await dev.ended()).toMatchObject({ code: 0, err: "" });
 }
 
-describe("reporthook dev", () => {
-  it("does what is typed, in 80 columns, and ends with q", async () => {
+describe("the command dev", () => {
+  it("reporthook dev does what is typed, in 80 columns, and ends with q", async () => {
     const { dev } = await startDev();
     dev.type("t");
     await dev.printed(/handled +\w{26} test_webhook_endpoint/);
@@ -44,7 +44,7 @@ describe("reporthook dev", () => {
     expect(readFileSync(join(folder, ".reporthook/.gitignore"), "utf8")).toBe("*\n");
   });
 
-  it("spells command lines as they are typed: in a clone, for the workspace's script", async () => {
+  it("reporthook dev spells command lines as they are typed: in a clone, for the workspace's script", async () => {
     const manifest = new URL("../../package.json", import.meta.url);
     const { name, scripts } = JSON.parse(readFileSync(manifest, "utf8"));
     expect(scripts).toHaveProperty("reporthook");
@@ -62,7 +62,7 @@ describe("reporthook dev", () => {
     await end(dev);
   });
 
-  it("shows the way of forged, unsigned and unknown notifications", async () => {
+  it("reporthook dev shows the way of forged, unsigned and unknown notifications", async () => {
     const { dev, url } = await startDev("--db", "ways.db");
     const to = `${url}/webhooks/reports`;
     await cli(["trigger", "report", "--signature", "invalid", "--to", to]);
@@ -75,7 +75,7 @@ describe("reporthook dev", () => {
     await end(dev);
   });
 
-  it("passes everything on to an app that asks its service", async () => {
+  it("reporthook dev passes everything on to an app that asks its service", async () => {
     const server = createServer((req, res) => handle(req, res));
     // Nobody else may listen there once it has ended.
     const port = await freePort();
@@ -123,7 +123,7 @@ describe("reporthook dev", () => {
     await end(dev);
   });
 
-  it("tells that an app did not ask within 5 seconds, and what the service said to a forged one", async () => {
+  it("reporthook dev tells that an app did not ask within 5 seconds, and what the service said to a forged notification", async () => {
     const server = createServer(async (req, res) => {
       const signature = req.headers["x-svc-authorization"];
       if (typeof signature === "string" && signature === forged) {
@@ -151,7 +151,7 @@ describe("reporthook dev", () => {
     server.closeAllConnections();
   });
 
-  it("tells at once that it refuses the API key of an app, and which it must be", async () => {
+  it("reporthook dev tells at once that it refuses the API key of an app, and which it must be", async () => {
     const { dev, url } = await startDev("--forward", "http://127.0.0.1:9/hook");
     const client = createClient({ baseUrl: url, apiKey: "another-key" });
     await expect(client.authorize("a signature")).rejects.toThrow("401");
@@ -160,7 +160,7 @@ describe("reporthook dev", () => {
     expect(dev.out()).not.toContain("another-key");
   });
 
-  it("prints a JSON value a line with --json", async () => {
+  it("reporthook dev prints a JSON value a line with --json", async () => {
     const dev = startCli(["dev", "--json", "--port", "0", "--db", "json.db"], { cwd: folder });
     const ready = JSON.parse(await dev.printed("\n"));
     expect(ready).toMatchObject({ what: "ready", db: "json.db" });
@@ -175,7 +175,7 @@ describe("reporthook dev", () => {
     ]);
   });
 
-  it("says what to do about a port that is taken and a file that can't be", async () => {
+  it("reporthook dev says what to do about a port that is taken and a file that can't be", async () => {
     const { dev, url } = await startDev("--db", "port.db");
     const { port } = new URL(url);
     const taken = await cli(["dev", "--port", port, "--db", "taken.db"], { cwd: folder });
@@ -194,7 +194,7 @@ describe("reporthook dev", () => {
     expect([far.code, far.err]).toEqual([1, expect.stringContaining("another with --host")]);
   });
 
-  it("takes nothing from web pages, whatever name they have for this machine", async () => {
+  it("reporthook dev takes nothing from web pages, whatever name they have for this machine", async () => {
     const { dev, url } = await startDev("--db", "pages.db");
     const { port } = new URL(url);
     const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
@@ -226,7 +226,7 @@ describe("reporthook dev", () => {
     await end(dev);
   });
 
-  it("takes any name of this machine if others may reach it, and still nothing from web pages", async () => {
+  it("reporthook dev takes any name of this machine if others may reach it, and still nothing from web pages", async () => {
     const { dev, url } = await startDev("--db", "open.db", "--host", "0.0.0.0");
     const answerTo = async (headers: Record<string, string>): Promise<number | undefined> => {
       const asking = request(`${url}/`, { headers });
@@ -240,7 +240,7 @@ describe("reporthook dev", () => {
     expect((await dev.ended()).code).toBe(0);
   });
 
-  it("passes on to itself once, by whatever name it is given", async () => {
+  it("reporthook dev passes on to itself once, by whatever name it is given", async () => {
     const port = String(await freePort());
     const { dev, url } = await startDev(
       "--port",
@@ -255,7 +255,7 @@ describe("reporthook dev", () => {
     expect(dev.out().match(/sent +report/g)).toHaveLength(1);
   });
 
-  it("bears what anybody may send: an address without end, a body that is too large", async () => {
+  it("reporthook dev bears what anybody may send: an address without end, a body that is too large", async () => {
     const { dev, url } = await startDev("--db", "large.db");
     const ask = (body: object): Promise<Response> =>
       fetch(`${url}/batch/v4/request-report`, { method: "POST", body: JSON.stringify(body) });

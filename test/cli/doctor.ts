@@ -116,8 +116,8 @@ async function diagnose(path: string, ...more: string[]): Promise<Diagnosis> {
   return { code, value, results: Object.fromEntries(results), checks: value.checks };
 }
 
-describe("reporthook doctor", () => {
-  it("finds a receiver fit, without anything signed", async () => {
+describe("the command doctor", () => {
+  it("reporthook doctor finds a receiver fit, without anything signed", async () => {
     const from = seen.length;
     const { code, value, results } = await diagnose("/good");
     expect(code).toBe(0);
@@ -132,7 +132,7 @@ describe("reporthook doctor", () => {
     expect(emulator.deliveries).toEqual([]);
   });
 
-  it("says before it starts what it sends, in 80 columns", async () => {
+  it("reporthook doctor says before it starts what it sends, in 80 columns", async () => {
     const args = ["doctor", "--requests", "2", "--to", `${base}/parser`];
     const { code, out } = await cli(args);
     expect(code).toBe(0);
@@ -156,7 +156,7 @@ describe("reporthook doctor", () => {
     ["an app that dies of a large body", "/dies", 1, { oversized: "fail" }],
     ["slow answers", "/slow", 1, { "answer time": "warn" }],
     ["what says yes to all", "/yes", 1, { "body parser": "fail", oversized: "fail" }],
-  ])("tells %s", async (_, path, expected, wanted) => {
+  ])("reporthook doctor tells %s", async (_, path, expected, wanted) => {
     const { code, results, checks } = await diagnose(path);
     expect(code).toBe(expected);
     expect(results).toMatchObject(wanted);
@@ -169,19 +169,19 @@ describe("reporthook doctor", () => {
   it.each([
     ["/limits", "2 of 11 failed: answered 429", "Exempt this path from the rate limit."],
     ["/alternates", "6 of 11 failed: answered 404", "Mount the receiver at this path, for POST."],
-  ])("fails when later answers are not 2xx: %s", async (path, says, fix) => {
+  ])("reporthook doctor fails when later answers are not 2xx: %s", async (path, says, fix) => {
     const { code, checks } = await diagnose(path, "--requests", "11");
     const check = checks.find(({ name }) => name === "answer time");
     expect([code, check]).toMatchObject([1, { result: "fail", says, fix }]);
   });
 
-  it("does not fail when the receiver refuses too many unsigned ones", async () => {
+  it("reporthook doctor does not fail when the receiver refuses too many unsigned notifications", async () => {
     const { code, checks } = await diagnose("/capped");
     const check = checks.find(({ name }) => name === "answer time");
     expect([code, check?.says]).toEqual([0, expect.stringContaining("; 2 refused as too many")]);
   });
 
-  it("tells that nothing listens", async () => {
+  it("reporthook doctor tells that nothing listens", async () => {
     const { code, value } = await cliJson<Report>(["doctor", "--to", "http://127.0.0.1:9/hook"]);
     expect(code).toBe(1);
     expect(value.checks).toMatchObject([
@@ -190,7 +190,7 @@ describe("reporthook doctor", () => {
     ]);
   });
 
-  it("names the SQLite of an inbox here, and whether it has the WAL-reset bug", async () => {
+  it("reporthook doctor names the SQLite of an inbox here, and whether it has the WAL-reset bug", async () => {
     const { checks } = await diagnose("/good");
     const engine = sqliteEngine();
     const check = checks.find(({ name }) => name === "SQLite");
@@ -199,7 +199,7 @@ describe("reporthook doctor", () => {
   });
 
   it.skipIf(spawnSync("git", ["--version"]).status !== 0)(
-    "warns of an inbox file that git does not ignore",
+    "reporthook doctor warns of an inbox file that git does not ignore",
     () => {
       const folder = mkdtempSync(join(tmpdir(), "reporthook-git-"));
       onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -215,7 +215,7 @@ describe("reporthook doctor", () => {
   it.each([
     [false, "pass", undefined],
     [true, "warn", "nvm install 24"],
-  ])("says what to type if SQLite has the WAL-reset bug: %s", (hasWalResetBug, result, type) => {
+  ])("reporthook doctor knows the WAL-reset bug: %s", (hasWalResetBug, result, type) => {
     const check = checkEngine({ driver: "node:sqlite", version: "3.50.4", hasWalResetBug });
     expect([check.result, check.type]).toEqual([result, type]);
   });
@@ -224,7 +224,7 @@ describe("reporthook doctor", () => {
     ["/nothing", 'app.post("/nothing", reporthook(receiver));'],
     ["/moved", "npx reporthook doctor --to "],
     ["/eaten", 'app.post("/eaten", reporthook(receiver));'],
-  ])("says what to type about %s, in 80 columns", async (path, line) => {
+  ])("reporthook doctor says what to type about %s, in 80 columns", async (path, line) => {
     const { code, out } = await cli(["doctor", "--to", base + path]);
     expect([code, out]).toEqual([1, expect.stringContaining(`\n               › ${line}`)]);
     expect(widest(out)).toBeLessThanOrEqual(80);
@@ -236,7 +236,7 @@ describe("reporthook doctor", () => {
     [424, 1, "fail", "CALLS A MADE-UP SIGNATURE EXPIRED"],
     [401, 1, "fail", "REPORTS_API_KEY"],
     [404, 1, "fail", "404"],
-  ])("asks the service about a made-up signature: %i", async (status, expected, result, said) => {
+  ])("reporthook doctor reads the service's answer %i", async (status, expected, result, said) => {
     const other = createServer((_, res) => void res.writeHead(status).end("{}"));
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
@@ -251,7 +251,7 @@ describe("reporthook doctor", () => {
     if (result === "fail") expect(check?.type).toEqual(expect.any(String));
   });
 
-  it("fails when the service refuses the API key of the app, and says so before the rest of what is signed", async () => {
+  it("reporthook doctor fails when the service refuses the API key of the app, and says so before the rest of what is signed", async () => {
     const { code, results, checks } = await diagnose("/other-key", "--signed");
     expect([code, results]).toMatchObject([1, { "API key": "fail", signed: "pass" }]);
     const names = checks.map(({ name }) => name);
@@ -263,7 +263,7 @@ describe("reporthook doctor", () => {
     ]);
   });
 
-  it("fails when the app has not asked the service", async () => {
+  it("reporthook doctor fails when the app has not asked the service", async () => {
     const { headers } = emulator.notification("report");
     const { result, says, type } = await checkKey(service, headers, 0);
     expect([result, says]).toEqual([
@@ -273,7 +273,7 @@ describe("reporthook doctor", () => {
     expect(type).toBe(`REPORTS_URL=${service} REPORTS_API_KEY=test-api-key npm start`);
   });
 
-  it("sends signed ones only where an emulator with the same key is asked about them", async () => {
+  it("reporthook doctor sends signed notifications only where an emulator with the same key is asked about them", async () => {
     const from = seen.length;
     const { code, results, checks } = await diagnose("/all", "--signed");
     expect(code).toBe(0);

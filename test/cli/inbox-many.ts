@@ -57,8 +57,8 @@ beforeEach(async () => {
   await receiver.close();
 });
 
-describe("reporthook inbox, in the folder of an app", () => {
-  it("finds its file, says which, and shows the error and what to type", async () => {
+describe("the folder of an app", () => {
+  it("reporthook inbox finds its file, says which, and shows the error and what to type", async () => {
     const { code, out, err } = await cli(["inbox", "list", "--state", "parked"], { cwd });
     expect(code).toBe(0);
     expect(out).toMatch(/dead +report\.complete +connect ECONN/);
@@ -73,7 +73,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     );
   });
 
-  it("takes the playground's file where there is no other, and says so where there is none", async () => {
+  it("reporthook inbox takes the playground's file where there is no other, and says that there is none", async () => {
     const other = join(cwd, "other");
     mkdirSync(join(other, ".reporthook"), { recursive: true });
     const none = await cli(["inbox", "list"], { cwd: other });
@@ -85,7 +85,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(err).toMatch(/^The inbox is .reporthook\/dev.db.\n/);
   });
 
-  it("list filters and turns round", async () => {
+  it("reporthook inbox list filters and turns round", async () => {
     const { failed, forgotten, unknown } = ids;
     expect(await listed("--newest-first")).toEqual([unknown, forgotten, failed]);
     expect(await listed("--reason", "attempts_used_up")).toEqual([failed, forgotten]);
@@ -104,7 +104,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     ]);
   });
 
-  it("an id may be cut short, unless that means several", async () => {
+  it("an id of a delivery may be cut short, unless that means several", async () => {
     const { failed, unknown } = ids;
     let length = 1;
     const cut = (id: string): string => id.slice(0, length);
@@ -126,7 +126,7 @@ describe("reporthook inbox, in the folder of an app", () => {
   it.each([
     ["release", "released"],
     ["discard", "discarded"],
-  ])("%s of all does nothing where nobody can be asked, without --yes", async (verb, done) => {
+  ])("reporthook inbox %s --all fails unasked without --yes", async (verb, done) => {
     for (const json of [[], ["--json"]]) {
       const { code, out, err } = await cli(["inbox", verb, "--all", ...json], { cwd });
       expect(code).toBe(2);
@@ -140,7 +140,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(await listed("--state", "parked")).toEqual([]);
   });
 
-  it("release of all leaves out what nobody vouches for, and says so, unless its reason is named", async () => {
+  it("reporthook inbox release --all leaves out what nobody vouches for, and says so, unless its reason is named", async () => {
     const file = join(cwd, "inbox.db");
     const receiver = createReceiver({
       ...{ client: createClient(emulator.clientOptions), inbox: sqliteInbox(file), logger: false },
@@ -159,7 +159,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(named).toEqual({ code: 0, value: { released: 1 } });
   });
 
-  it("discard of many counts, and does nothing unless somebody says yes", async () => {
+  it("reporthook inbox discard of many counts, and does nothing unless somebody says yes", async () => {
     const [verb, done] = ["discard", "discarded"];
     const kind = ["inbox", verb, "--reason", "attempts_used_up"];
     for (const json of [[], ["--json"]]) {
@@ -177,7 +177,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     expect(await cliJson(kind, { cwd })).toEqual({ code: 0, value: { [done]: 0 } });
   });
 
-  it("export writes a fixture without secrets, which trigger sends", async () => {
+  it("reporthook inbox export writes a fixture without secrets, which trigger sends", async () => {
     const bodies: string[] = [];
     const server = createServer(async (req, res) => {
       bodies.push(Buffer.concat(await req.toArray()).toString());
@@ -201,13 +201,13 @@ describe("reporthook inbox, in the folder of an app", () => {
     server.close();
   });
 
-  it("release runs what was handled, too, if told", async () => {
+  it("reporthook inbox release runs what was handled, too, if told", async () => {
     const handled = ["inbox", "release", "--state", "handled", "--yes"];
     expect(await cliJson(handled, { cwd })).toEqual({ code: 0, value: { released: 0 } });
   });
 
   const noScript = missingProgram("script", "bsdutils");
-  it.skipIf(noScript !== null)("a terminal is asked", async () => {
+  it.skipIf(noScript !== null)("reporthook inbox discard asks on a terminal", async () => {
     const answer = (text: string): string => {
       const command = `"${process.execPath}" "${programFile()}" inbox discard --all`;
       const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], {
@@ -232,7 +232,7 @@ describe("reporthook inbox, in the folder of an app", () => {
     ["discard", "They are deleted for good. ", "Discarded"],
     ["release", "", "Released"],
   ])(
-    "%s after a yes acts on what was shown, and leaves alone what has changed meanwhile",
+    "reporthook inbox %s after a yes acts on what was shown, and leaves alone what has changed meanwhile",
     async (verb, note, done) => {
       const asking = startOnTerminal(["inbox", verb, "--reason", "attempts_used_up"], { cwd });
       await asking.shown(`2 deliveries (attempts_used_up)? ${note}[y/N]`);

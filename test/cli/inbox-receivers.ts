@@ -35,7 +35,7 @@ async function parkedOf(receiver: string): Promise<number> {
   return (await cliJson<{ entries: unknown[] }>(args)).value.entries.length;
 }
 
-describe("reporthook inbox, of a file with two receivers", () => {
+describe("two receivers on one file", () => {
   let own: readonly string[];
   let theirs: readonly string[];
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe("reporthook inbox, of a file with two receivers", () => {
   });
 
   it.each(["list", "stats"])(
-    "%s shows both, and suggests what acts on its receiver",
+    "reporthook inbox %s shows both receivers, and suggests what acts on its own",
     async (name) => {
       const { out, err } = await cli(["inbox", name, "--db", db]);
       expect(out).toMatch(name === "list" ? new RegExp(theirs.join("[\\s\\S]*")) : /^held +3$/m);
@@ -60,7 +60,7 @@ describe("reporthook inbox, of a file with two receivers", () => {
     },
   );
 
-  it("discard deletes nothing of another receiver, but for an id when none is named", async () => {
+  it("reporthook inbox discard deletes nothing of another receiver, but for an id when none is named", async () => {
     const [first = "", second = ""] = theirs;
     const one = await cli(["inbox", "discard", first, "--receiver", "reports", "--db", db]);
     expect([one.code, one.err]).toEqual([1, expect.stringContaining("--receiver")]);

@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe("reporthook inbox, of what waits for its next try", () => {
+describe("waiting for the next try", () => {
   let id: string;
   const entry = () => receiver.inbox.get(id);
 
@@ -41,17 +41,17 @@ describe("reporthook inbox, of what waits for its next try", () => {
     await vi.waitFor(failed, { timeout: 60_000 });
   });
 
-  it("show tells that it failed and is tried again", async () => {
+  it("reporthook inbox show tells that a delivery failed and is tried again", async () => {
     const { out } = await cli(["inbox", "show", id, "--db", db]);
     expect(out).toMatch(/handle {2}failed in [\d.]+ ms, retried: Error: boom/);
   });
 
-  it("release points to retry", async () => {
+  it("reporthook inbox release points to retry", async () => {
     const { code, err } = await cli(["inbox", "release", id, "--db", db]);
     expect([code, err]).toEqual([1, expect.stringContaining("; inbox retry retries")]);
   });
 
-  it("retry refuses what belongs to another receiver or is not there", async () => {
+  it("reporthook inbox retry refuses what belongs to another receiver or is not there", async () => {
     const foreign = await cli(["inbox", "retry", id, "--receiver", "mine", "--db", db]);
     expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining("--receiver")]);
     const missing = await cli(["inbox", "retry", "nobody", "--db", db]);
@@ -59,7 +59,7 @@ describe("reporthook inbox, of what waits for its next try", () => {
     expect((await entry())?.state).toBe("verified");
   });
 
-  it("retry has the app that runs try it at once, its attempts counted on", async () => {
+  it("reporthook inbox retry has the app that runs try a delivery at once, its attempts counted on", async () => {
     isBroken = false;
     const { code, out } = await cli(["inbox", "retry", id, "--db", db]);
     expect([code, out]).toEqual([0, `${id} retried\n`]);
@@ -78,7 +78,7 @@ describe("reporthook inbox, of what waits for its next try", () => {
     ["list", []],
     ["stats", []],
     ["release", ["--reason", "poison"]],
-  ])("%s warns of a receiver that the inbox holds nothing of", async (command, more) => {
+  ])("reporthook inbox %s warns of a receiver of which there is nothing", async (command, more) => {
     const args = ["inbox", command, ...more, "--db", db, "--receiver"];
     const nobodys = await cli([...args, "nope"]);
     expect(nobodys.code).toBe(0);
@@ -90,8 +90,8 @@ describe("reporthook inbox, of what waits for its next try", () => {
   });
 });
 
-describe("reporthook inbox, of what waits for the right API key", () => {
-  it("list and stats tell when the service is asked again, and the command that asks at once", async () => {
+describe("waiting for the right API key", () => {
+  it("reporthook inbox list and stats tell when the service is asked again, and the command that asks at once", async () => {
     const file = join(folder, "refused.db");
     const service = createServer(
       (_, res) => void res.writeHead(401, { "retry-after": "60" }).end(),

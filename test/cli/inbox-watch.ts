@@ -27,8 +27,8 @@ async function send(name: NotificationName): Promise<string> {
   return ((await (await receiver.fetch(request)).json()) as { id: string }).id;
 }
 
-describe("reporthook inbox watch", () => {
-  it("shows what comes, what changes and what is deleted, until Ctrl-C", async () => {
+describe("watching", () => {
+  it("reporthook inbox watch shows what comes, what changes and what is deleted, until Ctrl-C", async () => {
     const here = { cwd: folder };
     const earlier = await send("report.complete");
     await receiver.idle({ timeoutMs: 60_000 });
@@ -69,7 +69,7 @@ describe("reporthook inbox watch", () => {
     }
   });
 
-  it("needs an inbox that is there", async () => {
+  it("reporthook inbox watch needs an inbox that is there", async () => {
     const { code, err } = await cli(["inbox", "watch", "--db", "none.db"], { cwd: folder });
     expect([code, err]).toEqual([1, expect.stringContaining("There is no inbox none.db")]);
   });

@@ -73,7 +73,7 @@ interface Listed {
   readonly next: string | null;
 }
 
-describe("reporthook inbox", () => {
+describe("the command inbox", () => {
   const db = join(folder, "inbox.db");
   let ids: { complete: string; dead: string; held: string; rejected: string };
 
@@ -89,7 +89,7 @@ describe("reporthook inbox", () => {
     await app.receiver.close();
   });
 
-  it("list shows deliveries in 80 columns, oldest first", async () => {
+  it("reporthook inbox list shows deliveries in 80 columns, oldest first", async () => {
     const { code, out } = await cli(["inbox", "list", "--db", db]);
     expect(code).toBe(0);
     const [title, ...lines] = out.trimEnd().split("\n");
@@ -99,7 +99,7 @@ describe("reporthook inbox", () => {
     expect(widest(out)).toBeLessThanOrEqual(80);
   });
 
-  it("list goes on where it ended", async () => {
+  it("reporthook inbox list goes on where it ended", async () => {
     const first = await cliJson<Listed>(["inbox", "list", "--db", db, "--limit", "3"]);
     expect(first.value.entries).toHaveLength(3);
     expect(first.value.next).toBe(ids.held);
@@ -111,7 +111,7 @@ describe("reporthook inbox", () => {
     expect([none.code, none.out]).toEqual([0, "Nothing.\n"]);
   });
 
-  it("show tells all that is known", async () => {
+  it("reporthook inbox show tells all that is known", async () => {
     const { out } = await cli(["inbox", "show", ids.dead, "--db", db]);
     for (const part of ["do_not_retry", "it is gone", "Attempts", '"status": "internal_error"']) {
       expect(out).toContain(part);
@@ -121,7 +121,7 @@ describe("reporthook inbox", () => {
     expect(value).toMatchObject({ id: ids.complete, reportId: "r-1", history: [{}, {}] });
   });
 
-  it("stats counts by state and by reason", async () => {
+  it("reporthook inbox stats counts by state and by reason", async () => {
     const { value } = await cliJson(["inbox", "stats", "--db", db]);
     expect(value).toMatchObject({
       counts: { handled: 1, held: 1, rejected: 1, dead: 1, received: 0 },
@@ -134,7 +134,7 @@ describe("reporthook inbox", () => {
     expect(err).toContain("inbox release");
   });
 
-  it("release and discard do what they can, and fail on the rest", async () => {
+  it("reporthook inbox release and discard do what they can, and fail on the rest", async () => {
     const other = join(folder, "decide.db");
     const app = openApp(other, "mine");
     const [one, two] = [await app.send("unknown"), await app.send("unknown")];
@@ -157,7 +157,7 @@ describe("reporthook inbox", () => {
     expect((await cli(["inbox", "show", two, "--db", other])).code).toBe(1);
   });
 
-  it("prune keeps to the app's retention, says what it would delete, and needs a yes", async () => {
+  it("reporthook inbox prune keeps to the app's retention, says what it would delete, and needs a yes", async () => {
     const old = join(folder, "old.db");
     const made = async (parkedDays: number, ...names: NotificationName[]): Promise<void> => {
       const retention = { handledMs: 20 * 86_400_000, parkedMs: parkedDays * 86_400_000 };
@@ -186,7 +186,7 @@ describe("reporthook inbox", () => {
     expect((await cliJson<Listed>(["inbox", "list", "--db", old])).value.entries).toHaveLength(1);
   });
 
-  it("says the same whether or not the API key is a short word", async () => {
+  it("reporthook inbox says the same whether or not the API key is a short word", async () => {
     const file = join(folder, "short-key.db");
     const app = openApp(file, "reports", daysAgo(3));
     const id = await app.send("test_webhook_endpoint");
@@ -205,14 +205,14 @@ describe("reporthook inbox", () => {
     ["is a folder", () => ".", "this is a folder"],
     ["is no database", () => written("text.db", "x".repeat(5_000)), "no SQLite database"],
     ["is another application's", () => madeBy("theirs.db"), "another application"],
-  ])("says what to do about a file that %s", async (_, file, hint) => {
+  ])("reporthook inbox says what to do about a file that %s", async (_, file, hint) => {
     const { code, out, err } = await cli(["inbox", "list", "--db", file()], { cwd: folder });
     expect([code, out]).toEqual([1, ""]);
     expect(err).toMatch(/^reporthook: [^\n]+\n$/);
     expect(err).toContain(hint);
   });
 
-  it("is safe while the app stores, handles and parks", async () => {
+  it("reporthook inbox is safe while the app stores, handles and parks", async () => {
     const busy = join(folder, "busy.db");
     const app = openApp(busy);
     await app.receiver.start();

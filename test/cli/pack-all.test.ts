@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
-describe("pack:all", () => {
+describe("packing", () => {
   it.each([
     ["no folder", []],
     ["an option", ["--help"]],
     ["two folders", ["one", "two"]],
-  ])("says what is wanted, and builds nothing, when it is given %s", (_, args) => {
+  ])("pack:all says what is wanted, and builds nothing, given %s", (_, args) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       ["scripts/pack-all.mjs", ...args],

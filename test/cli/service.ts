@@ -35,15 +35,15 @@ function answering(status: number, body: string): Promise<string> {
   return serve(createServer((_, res) => void res.writeHead(status).end(body)));
 }
 
-describe("reporthook test", () => {
-  it("has the service send a test notification", async () => {
+describe("the command test", () => {
+  it("reporthook test has the service send a test notification", async () => {
     const to = await answering(200, "thanks");
     const { code, out } = await cli(["test", "--to", to], { env });
     expect([code, out]).toEqual([0, expect.stringContaining("test_webhook_endpoint")]);
     expect(emulator.deliveries).toMatchObject([{ name: "test_webhook_endpoint", url: to }]);
   });
 
-  it("fails with what the service says when the address does not answer 2xx", async () => {
+  it("reporthook test fails with what the service says when the address does not answer 2xx", async () => {
     const to = await answering(404, "");
     const { code, value } = await cliJson<Failed>(["test", "--to", to], { env });
     expect(code).toBe(1);
@@ -51,7 +51,7 @@ describe("reporthook test", () => {
     expect(JSON.stringify(value.error.body)).toContain("404");
   });
 
-  it("names the variable when the key is refused or the service is away", async () => {
+  it("reporthook test names the variable when the key is refused or the service is away", async () => {
     const to = await answering(200, "");
     const refused = await cli(["test", "--to", to], { env: { ...env, REPORTS_API_KEY: "wrong" } });
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("REPORTS_API_KEY")]);
@@ -61,8 +61,8 @@ describe("reporthook test", () => {
   });
 });
 
-describe("reporthook request", () => {
-  it("sends what it is given, under the names of the wire", async () => {
+describe("the command request", () => {
+  it("reporthook request sends what it is given, under the names of the wire", async () => {
     const to = await answering(200, "");
     const args = ["--to", to, "--domain", "a.example", "--domain", "b.example"];
     const more = ["--metric", "m", "--category-id", "7", "--start-date", "2026-01"];
@@ -83,7 +83,7 @@ describe("reporthook request", () => {
     });
   });
 
-  it("asks once, also when it fails", async () => {
+  it("reporthook request asks once, also when it fails", async () => {
     emulator.fault("request-report", { status: 503, times: 1 });
     const { code, err } = await cli(["request", "--domain", "a.example"], { env });
     expect([code, err]).toEqual([1, expect.stringContaining("503")]);
@@ -91,13 +91,13 @@ describe("reporthook request", () => {
   });
 });
 
-describe("an option without its value", () => {
+describe("options", () => {
   it.each([
     ["--domain", ["request"]],
     ["--metric", ["request", "--domain", "a.example"]],
     ["--granularity", ["request", "--domain", "a.example"]],
     ["--report-id", ["trigger", "report.complete"]],
-  ])("does not take the next one as it: %s --json", async (option, args) => {
+  ])("an option without its value does not take the next one: %s --json", async (option, args) => {
     const to = await answering(200, "");
     const { code, value } = await cliJson<Failed>([...args, "--to", to, option], { env });
     expect([code, value.error.message]).toEqual([2, `${option} needs a value, not --json`]);
@@ -105,8 +105,8 @@ describe("an option without its value", () => {
   });
 });
 
-describe("reporthook trigger", () => {
-  it("sends each notification so that the service vouches for it", async () => {
+describe("the command trigger", () => {
+  it("reporthook trigger sends each notification so that the service vouches for it", async () => {
     const receiver = createReceiver({
       client: createClient({ baseUrl: env["REPORTS_URL"] ?? "", apiKey }),
       inbox: memoryInbox(),
@@ -133,7 +133,7 @@ describe("reporthook trigger", () => {
     await receiver.close();
   });
 
-  it("sends the report and the body it is given", async () => {
+  it("reporthook trigger sends the report and the body it is given", async () => {
     const bodies: string[] = [];
     const server = createServer(async (req, res) => {
       bodies.push(Buffer.concat(await req.toArray()).toString());
@@ -145,14 +145,14 @@ describe("reporthook trigger", () => {
     expect(bodies).toEqual([expect.stringContaining('"r-7"'), "no { json"]);
   });
 
-  it("fails with the answer when that is not 2xx", async () => {
+  it("reporthook trigger fails with the answer when that is not 2xx", async () => {
     const to = await answering(500, "out of order");
     const { code, out, err } = await cli(["trigger", "report", "--to", to]);
     expect([code, out]).toEqual([1, "out of order\n"]);
     expect(err).toContain("answered 500, not 2xx");
   });
 
-  it.each([404, 405])("says how to mount the receiver where the answer is %i", async (status) => {
+  it.each([404, 405])("reporthook trigger says how to mount after %i", async (status) => {
     const to = await answering(status, "");
     const { code, err } = await cli(["trigger", "report", "--to", to]);
     expect(code).toBe(1);
@@ -161,7 +161,7 @@ describe("reporthook trigger", () => {
     );
   });
 
-  it("names the way out when no playground is there", async ({ skip }) => {
+  it("reporthook trigger names the way out when no playground is there", async ({ skip }) => {
     const port = createServer().listen(4747, "127.0.0.1");
     const isFree = await once(port, "listening").then(
       () => true,
@@ -182,7 +182,7 @@ describe("reporthook trigger", () => {
     expect(elsewhere.err).toContain("start the app");
   });
 
-  it("gives up after 5 seconds as the service does, and shows meanwhile that it waits", async () => {
+  it("reporthook trigger gives up after 5 seconds as the service does, and shows meanwhile that it waits", async () => {
     const to = await serve(createServer(() => {}));
     const { code, err, progress } = await cli(["trigger", "report", "--to", to]);
     expect([code, progress]).toEqual([1, "Sending report …\n"]);

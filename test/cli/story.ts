@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), "reporthook-story-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("the newcomer's five minutes, as the README tells them", () => {
-  it("arrives, fails, is tried again, is parked, and is handled once released", async () => {
+  it("a notification arrives, fails, is tried again, is parked, and is handled once released", async () => {
     const here = { cwd: folder };
     // Where the README's port may be taken, both commands are told another.
     const dev = startCli(["dev", "--port", "0"], here);
@@ -44,7 +44,7 @@ describe("the newcomer's five minutes, as the README tells them", () => {
     expect(await dev.ended()).toMatchObject({ code: 0, err: "" });
   });
 
-  it("is what the README says", () => {
+  it("the README shows the commands of the newcomer's five minutes", () => {
     const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
     for (const line of [
       "npx reporthook dev",

@@ -8,7 +8,7 @@ import { cli, cliJson, type Failed, programFile, widest } from "./process.ts";
 
 const service = { REPORTS_URL: "http://127.0.0.1:9", REPORTS_API_KEY: "a-key-of-the-tests" };
 
-describe("a wrong command line ends with 2 and one sentence", () => {
+describe("wrong command lines", () => {
   it.concurrent.each([
     ["an unknown command, and the one that may be meant", ["triger"], "Did you mean trigger"],
     ["an unknown option", ["dev", "--colour"], "unknown option '--colour'"],
@@ -43,7 +43,7 @@ describe("a wrong command line ends with 2 and one sentence", () => {
       "must not contain a user",
     ],
     ["a number that is none", ["doctor", "--to", "http://a", "--requests", "0"], "from 1 to"],
-  ])("%s", async (_, args, hint) => {
+  ])("a wrong command line ends with 2 and one sentence: %s", async (_, args, hint) => {
     const { code, out, err } = await cli(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toMatch(/^reporthook: [^\n]+\n$/);
@@ -64,14 +64,14 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     ["an empty inbox", ["inbox", "list"], { REPORTS_INBOX: "" }, "either --db <file> or --inbox"],
     ["nothing to report on", ["request"], service, "--domain"],
     ["a month that is none", ["request", "--start-date", "2026-13"], service, "start_date"],
-  ])("%s", async (_, args, env, hint) => {
+  ])("a wrong command line ends with 2: %s", async (_, args, env, hint) => {
     const { code, value } = await cliJson<Failed>(args, { env });
     expect(code).toBe(2);
     expect(value.error.message).toContain(hint);
   });
 
   it.concurrent.each([[[]], [["inbox"]]])(
-    "no command after %j, as JSON with --json",
+    "no command after %j ends with 2, as JSON with --json",
     async (args) => {
       const { code, value } = await cliJson<Failed>(args);
       expect(code).toBe(2);
@@ -79,7 +79,7 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     },
   );
 
-  it("--json may stand anywhere", async () => {
+  it("the option --json may stand anywhere", async () => {
     for (const args of [
       ["--json", "inbox", "list"],
       ["inbox", "--json", "list"],
@@ -90,14 +90,14 @@ describe("a wrong command line ends with 2 and one sentence", () => {
     }
   });
 
-  it("says so as JSON with --json", async () => {
+  it("a wrong command line is told as JSON with --json", async () => {
     const { code, value } = await cliJson(["trigger", "report.done"]);
     expect(code).toBe(2);
     expect(value).toEqual({ error: { code: "usage", message: expect.stringContaining("report") } });
   });
 });
 
-describe("--help", () => {
+describe("help", () => {
   it.concurrent.each([
     [[]],
     [["dev"]],
@@ -107,7 +107,7 @@ describe("--help", () => {
     [["doctor"]],
     [["inbox"]],
     [["dashboard"]],
-  ])("%j shows examples, in 80 columns", async (command) => {
+  ])("reporthook %j --help shows examples, in 80 columns", async (command) => {
     const { code, out, err } = await cli([...command, "--help"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain("Examples:\n");
@@ -115,7 +115,7 @@ describe("--help", () => {
     expect(widest(out)).toBeLessThanOrEqual(80);
   });
 
-  it("inbox names all that --inbox takes", async () => {
+  it("reporthook inbox list --help names all that --inbox takes", async () => {
     const { out } = await cli(["inbox", "list", "--help"]);
     for (const protocol of ["redis", "rediss", "postgres", "postgresql"]) {
       expect(out).toContain(` ${protocol}://…`);
@@ -132,26 +132,26 @@ describe("--help", () => {
     "export",
     "stats",
     "prune",
-  ])("inbox %s is in 80 columns, and has --json", async (command) => {
+  ])("reporthook inbox %s --help is in 80 columns, and has --json", async (command) => {
     const { code, out } = await cli(["inbox", command, "--help"]);
     expect(code).toBe(0);
     expect(out).toContain("--json");
     expect(widest(out)).toBeLessThanOrEqual(80);
   });
 
-  it("is what comes of no command at all, as a usage error", async () => {
+  it("reporthook alone shows the help as a usage error", async () => {
     const { code, out, err } = await cli([]);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain("Commands:");
   });
 
-  it("--version prints the package's", async () => {
+  it("reporthook --version prints the version of the package", async () => {
     const { code, out } = await cli(["--version"]);
     expect([code, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
 });
 
-describe("the API key is never printed", () => {
+describe("the API key", () => {
   const key = 'geheim"&/ä\\7';
   const env = { REPORTS_URL: "http://127.0.0.1:9", REPORTS_API_KEY: key };
   const encoded = encodeURIComponent(key);
@@ -166,7 +166,7 @@ describe("the API key is never printed", () => {
     ["where the service can't be reached", ["test", "--to", `http://a.invalid/?key=${encoded}`]],
     ["where it is given as a file", ["inbox", "list", "--db", key]],
     ["where it is given as a file to show", ["dashboard", "--db", key]],
-  ])("%s", async (_, args) => {
+  ])("the API key is never printed %s", async (_, args) => {
     for (const json of [[], ["--json"]]) {
       const { code, out, err } = await cli([...args, ...json], { env });
       expect(code).not.toBe(0);
@@ -176,7 +176,7 @@ describe("the API key is never printed", () => {
     }
   });
 
-  it("where it is cut by the end of a line, and neither is a token or a password", async () => {
+  it("the API key is never printed where the end of a line cuts it, nor is a token or a password", async () => {
     const key = "sk-live-0123456789abcdef0123456789";
     const path = "a/rather/long/path/of/an/app/in/production";
     for (const secret of [`callback_token=${key}`, `key=${key}`]) {
@@ -192,7 +192,7 @@ describe("the API key is never printed", () => {
     }
   });
 
-  it("in what a server answered, its names included", async () => {
+  it("the API key is never printed in what a server answered, its names included", async () => {
     const server = createServer((_, res) =>
       res.end(`{"${key.slice(0, 6)}":{"${encoded}":["${encoded}"]}}`),
     );
@@ -211,7 +211,7 @@ describe("the API key is never printed", () => {
   });
 
   it.each(["--api-key=geheim", "--apikey", "--API_KEY=geheim"])(
-    "and %s is refused without repeating it",
+    "the API key as %s is refused without being repeated",
     async (option) => {
       const { code, out, err } = await cli(["test", "--to", "http://a", option, "geheim"]);
       expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -242,7 +242,7 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     expect(onTerminal("trigger nothing", { NO_COLOR: "1" })).not.toContain(painted);
   });
 
-  it("work is shown by a spinner, without colour where NO_COLOR is set", () => {
+  it("the spinner shows work, without colour where NO_COLOR is set", () => {
     const line = "trigger report --to http://127.0.0.1:9/";
     const shown = onTerminal(line);
     expect(shown).toContain("Sending report");
@@ -258,14 +258,14 @@ describe.skipIf(noScript !== null)(onTerminals, () => {
     expect(shown).not.toContain("Sending report");
   });
 
-  it("what is laid out is as wide as the terminal", () => {
+  it("the text is as wide as the terminal", () => {
     const shown = onTerminal("doctor --to http://127.0.0.1:9/", { NO_COLOR: "1" }, 50);
     const [announcement = ""] = shown.split("\r\n\r\n");
     expect(widest(announcement.replaceAll("\r", ""))).toBeLessThanOrEqual(50);
   });
 });
 
-it("the exit code is told when nobody reads what is told beside the result", () => {
+it("the exit code is told when nobody reads what is told beside it", () => {
   const line = `${process.execPath} ${programFile()} bogus 2>&1 | true; echo "\${PIPESTATUS[0]}"`;
   const { stdout } = spawnSync("bash", ["-c", line]);
   expect(stdout.toString()).toBe("2\n");

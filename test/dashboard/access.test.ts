@@ -7,9 +7,9 @@ import { failingHandlers, play } from "./scene.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 
-describe("the page", () => {
+describe("access", () => {
   for (const colorScheme of ["light", "dark"] as const) {
-    testInBrowser(`has nothing that axe finds, at 320 px and wide: ${colorScheme}`, () =>
+    testInBrowser(`the page has nothing that axe finds, at 320 px and wide: ${colorScheme}`, () =>
       onStage({ handlers: failingHandlers }, async (page, stage) => {
         await play(stage);
         await page.emulateMedia({ colorScheme });
@@ -27,7 +27,7 @@ describe("the page", () => {
     );
   }
 
-  testInBrowser("can be used with the keyboard, and shows where it is", () =>
+  testInBrowser("the page can be used with the keyboard, and shows where it is", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -54,7 +54,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("goes on at the top of the next screen, for whoever does not see it", () =>
+  testInBrowser("the page goes on at the top of the next screen, for whoever does not see it", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -66,7 +66,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("tells times in the viewer's zone", () =>
+  testInBrowser("the page tells times in the viewer's zone", () =>
     onStage({}, async (page, { send, url, receiver }) => {
       const id = await send("report.complete", { reportId: "r-1" });
       const at = (await receiver.inbox.get(id))?.receivedAt;

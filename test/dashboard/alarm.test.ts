@@ -15,8 +15,8 @@ function titleOf(all: Partial<Counts>, ...lately: readonly Partial<Counts>[]): s
 
 const rejected = "Most notifications are rejected";
 
-describe("alarmOf()", () => {
-  test("tells when most that came in the last hour are rejected", () => {
+describe("alarms", () => {
+  test("alarmOf() tells when most that came in the last hour are rejected", () => {
     const all = { handled: 900, rejected: 5 };
     expect(titleOf(all, { rejected: 3 }, { rejected: 2, handled: 4 })).toBe(rejected);
     expect(titleOf(all, { rejected: 3 }, { rejected: 2, handled: 5 })).toBeUndefined();
@@ -24,7 +24,7 @@ describe("alarmOf()", () => {
     expect(titleOf(all)).toBeUndefined();
   });
 
-  test("tells when most are rejected and none is handled, whenever they came", () => {
+  test("alarmOf() tells when most are rejected and none is handled, whenever they came", () => {
     expect(titleOf({ rejected: 3 })).toBe(rejected);
     expect(titleOf({ rejected: 2 })).toBeUndefined();
     expect(titleOf({ rejected: 4, dead: 3 })).toBe(rejected);

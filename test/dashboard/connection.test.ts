@@ -37,8 +37,8 @@ async function openPuppet(page: Page, { url }: Stage) {
   };
 }
 
-describe("the connection", () => {
-  testInBrowser("is lost after 40 s without an event, and made again", () =>
+describe("the live view", () => {
+  testInBrowser("the connection is lost after 40 s without an event, and made again", () =>
     onStage({}, async (page, stage) => {
       await page.clock.install();
       const { badge, connections, say, sayStillHere } = await openPuppet(page, stage);
@@ -59,7 +59,7 @@ describe("the connection", () => {
     }),
   );
 
-  testInBrowser("of a page that is seen again is not live before it says something", () =>
+  testInBrowser("a page that is seen again is not live before it hears something", () =>
     onStage({}, async (page, stage) => {
       const { badge, connections, say, hide } = await openPuppet(page, stage);
       await say();
@@ -74,8 +74,8 @@ describe("the connection", () => {
   );
 });
 
-describe("a refusal", () => {
-  testInBrowser("of one page too many says so, until there is room", () =>
+describe("refusals", () => {
+  testInBrowser("a page too many is told so, until there is room", () =>
     onStage({}, async (page, { url }) => {
       const leaving = new AbortController();
       const headers = { accept: "text/event-stream" };
@@ -93,7 +93,7 @@ describe("a refusal", () => {
     }),
   );
 
-  testInBrowser("of a login in front says so", () =>
+  testInBrowser("a refusal by a login in front is told as such", () =>
     onStage({}, async (page, { url }) => {
       await page.route("**/api/overview", (route) =>
         route.fulfill({ status: 401, contentType: "text/html", body: "<html>Who are you?</html>" }),
@@ -104,7 +104,7 @@ describe("a refusal", () => {
     }),
   );
 
-  testInBrowser("of a view that fails tells why, although its stream begins", () =>
+  testInBrowser("a view that fails tells why, although its stream begins", () =>
     onStage({}, async (page, { url }) => {
       await page.route("**/api/overview", (route) =>
         route.request().headers()["accept"] === "text/event-stream"
@@ -117,7 +117,7 @@ describe("a refusal", () => {
     }),
   );
 
-  testInBrowser("for a while leaves what is shown, and says why beside it", () =>
+  testInBrowser("a refusal for a while leaves what is shown, and is told beside it", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete");
       await page.goto(`${url}?show=deliveries`);

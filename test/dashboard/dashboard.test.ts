@@ -13,7 +13,7 @@ const ada = { name: "Ada", may: "act" } as const;
 
 describe("the five minutes of a delivery", () => {
   for (const name of ["express", "koa", "hono", "node"] as const) {
-    testInBrowser(`it comes live, fails, is retried, parked, released and handled: ${name}`, () => {
+    testInBrowser(`a delivery fails, is retried, parked, released and handled: ${name}`, () => {
       let isMended = false;
       const options: StageOptions = {
         framework: frameworks[name],
@@ -65,7 +65,7 @@ describe("the five minutes of a delivery", () => {
 });
 
 describe("releasing", () => {
-  testInBrowser("all with the same reason says how many, and does so many", () => {
+  testInBrowser("a release of all with the same reason says how many, and does so many", () => {
     let isMended = false;
     const handlers: StageOptions["handlers"] = (receiver) =>
       isMended ? receiver.on("report", () => {}) : failingHandlers(receiver);
@@ -99,7 +99,7 @@ describe("releasing", () => {
     });
   });
 
-  testInBrowser("can't be called off once it is on its way, and goes on at the top", () =>
+  testInBrowser("a release can't be called off once it is on its way, and goes on at the top", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       const [dead] = await stage.receiver.inbox.list({ state: "dead" });
@@ -125,7 +125,7 @@ describe("releasing", () => {
     }),
   );
 
-  testInBrowser("says so when what answers is not the app", () =>
+  testInBrowser("a release says that what answers is not the app", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -151,7 +151,7 @@ describe("releasing", () => {
     }),
   );
 
-  testInBrowser("is not offered to who may only look", () =>
+  testInBrowser("a release is not offered to who may only look", () =>
     onStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (page, stage) => {
@@ -168,8 +168,8 @@ describe("releasing", () => {
   );
 });
 
-describe("the page", () => {
-  testInBrowser("connects again after the server restarts", () =>
+describe("changes outside", () => {
+  testInBrowser("the page connects again after the server restarts", () =>
     onStage({}, async (page, stage) => {
       await page.goto(`${stage.url}?show=deliveries`);
       await page.getByText("No delivery yet").waitFor();
@@ -180,7 +180,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("says why it refuses", () =>
+  testInBrowser("the page says why it refuses", () =>
     onStage(
       { authorize: ({ headers }) => (headers.get("x-once") ? ada : null) },
       async (page, { url }) => {
@@ -198,7 +198,7 @@ describe("the page", () => {
     ),
   );
 
-  testInBrowser("says in the end that it is refused, though asked in vain at first", () =>
+  testInBrowser("the page says in the end that it is refused, though asked in vain at first", () =>
     onStage({}, async (page, { url }) => {
       let asked = 0;
       await page.route("**/api/deliveries?*", (route) => {
@@ -215,7 +215,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("says nothing of one list's refusal when another is shown", () =>
+  testInBrowser("the page says nothing of one list's refusal when another is shown", () =>
     onStage({}, async (page, { url }) => {
       await page.route("**/api/deliveries?*", (route) => {
         // Of the other there is no news.
@@ -231,7 +231,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("asks about one delivery no more once another is shown", () =>
+  testInBrowser("the page asks about one delivery no more once another is shown", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       const id = await stage.send("report.complete", { reportId: "q3-sales-1" });
       await page.goto(`${stage.url}?delivery=${id}`);
@@ -249,7 +249,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("offers to handle again only what is kept whole", () =>
+  testInBrowser("the page offers to handle again only what is kept whole", () =>
     onStage({ handlers: failingHandlers }, async (page, { send, url }) => {
       const [signature, again] = ["none" as const, page.getByRole("button", { name: /again/ })];
       for (const [id, buttons] of [
@@ -264,7 +264,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("lets the app end while it is open", () =>
+  testInBrowser("the page lets the app end while it is open", () =>
     onStage({}, async (page, stage) => {
       await page.goto(stage.url);
       await page.getByText("Live", { exact: true }).waitFor();
@@ -276,7 +276,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("says nothing of a refusal that comes when something else is shown", () =>
+  testInBrowser("the page says nothing of a refusal that comes when something else is shown", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete", { reportId: "r-1" });
       let refuse = () => {};
@@ -303,7 +303,7 @@ describe("the page", () => {
     }),
   );
 
-  testInBrowser("shows a hostile delivery as the text that it is", () => {
+  testInBrowser("the page shows a hostile delivery as the text that it is", () => {
     const script = `"><img src=x onerror="hacked=1"><script>hacked=1</script><b>`;
     const handlers: StageOptions["handlers"] = (receiver) =>
       receiver.on("report", () => {

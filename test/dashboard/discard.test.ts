@@ -13,8 +13,8 @@ const testInBrowser = testWith(missingForBrowser());
 const act = { "x-reporthook": "1", "sec-fetch-site": "same-origin" };
 const ada = { name: "Ada", may: "act" } as const;
 
-describe("the dashboard", () => {
-  test("discards one, or all of a reason that are as they were shown, and logs who did it", () =>
+describe("requests", () => {
+  test("the dashboard discards a delivery, or all of a reason that are as shown, and logs who did it", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver, logged } = stage;
@@ -57,7 +57,7 @@ describe("the dashboard", () => {
       }
     }));
 
-  test("says how many it discarded before the inbox failed", async () => {
+  test("the dashboard says how many it discarded before the inbox failed", async () => {
     const inbox = memoryInbox();
     const client = { authorize: async () => "valid" as const };
     const receiver = createReceiver({ client, inbox, logger: false });
@@ -85,8 +85,8 @@ describe("the dashboard", () => {
   });
 });
 
-describe("discarding", () => {
-  testInBrowser("asks first, and goes back to what is left", () =>
+describe("the page", () => {
+  testInBrowser("a discard asks first, and goes back to what is left", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -107,7 +107,7 @@ describe("discarding", () => {
     }),
   );
 
-  testInBrowser("all with the same reason says how many, and does so many", () =>
+  testInBrowser("a discard of all with the same reason says how many, and does so many", () =>
     onStage({ handlers: failingHandlers, authorize: () => ada }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -137,7 +137,7 @@ describe("discarding", () => {
     }),
   );
 
-  testInBrowser("is not offered to who may only look", () =>
+  testInBrowser("a discard is not offered to who may only look", () =>
     onStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (page, stage) => {
@@ -152,7 +152,7 @@ describe("discarding", () => {
     ),
   );
 
-  testInBrowser("has beside it how the command line does the same, to be copied", () =>
+  testInBrowser("each action has the same on the command line beside it, to be copied", () =>
     onStage({ handlers: failingHandlers, receiver: { name: "billing" } }, async (page, stage) => {
       await play(stage);
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -39,7 +39,7 @@ async function open(page: Page, { url }: Stage): Promise<void> {
 
 describe("the ten seconds of a stranger on call", () => {
   testInBrowser(
-    "the error is there without a click, and is gone after one and a yes: discarded",
+    "an error is there without a click, and is gone after one and a yes: discarded",
     () =>
       onStage({ handlers }, async (page, stage) => {
         await stage.send("report.complete", { reportId: "q1-1" });
@@ -54,7 +54,7 @@ describe("the ten seconds of a stranger on call", () => {
   );
 
   testInBrowser(
-    "the error is there without a click, and is gone after one and a yes: released",
+    "an error is there without a click, and is gone after one and a yes: released",
     () => {
       let isFixed = false;
       const fixable = (receiver: Receiver): void => {
@@ -76,8 +76,8 @@ describe("the ten seconds of a stranger on call", () => {
   );
 });
 
-describe("no handler ran", () => {
-  testInBrowser("is said in the list and on the delivery", () =>
+describe("handlers", () => {
+  testInBrowser("the list and the delivery say that no handler ran", () =>
     onStage({ handlers }, async (page, { send, url }) => {
       await send("report.processing", { reportId: "q1-1" });
       await page.goto(`${url}?show=deliveries`);
@@ -90,9 +90,9 @@ describe("no handler ran", () => {
   );
 });
 
-describe("an error", () => {
+describe("errors", () => {
   testInBrowser(
-    "that most of a reason share stands with the reason, and leads to the newest that has it",
+    "an error that most of a reason share stands with the reason, and leads to the newest that has it",
     () =>
       onStage({ handlers }, async (page, stage) => {
         await sendNine(stage);
@@ -105,7 +105,7 @@ describe("an error", () => {
       }),
   );
 
-  testInBrowser("that not all of a reason share is told before all are released or discarded", () =>
+  testInBrowser("an error that not all of a reason share is told before all are released", () =>
     onStage({ handlers }, async (page, stage) => {
       await sendNine(stage);
       for (const query of ["", "?show=deliveries&state=parked&reason=do_not_retry"]) {
@@ -126,7 +126,7 @@ describe("an error", () => {
     }),
   );
 
-  testInBrowser("of more than are listed as stuck leads to all of them", () =>
+  testInBrowser("an error of more than are listed as stuck leads to all of them", () =>
     onStage({ handlers }, async (page, stage) => {
       await sendNine(stage);
       await page.goto(stage.url);
@@ -139,7 +139,7 @@ describe("an error", () => {
   );
 
   testInBrowser(
-    "comes before the reason in the list and on the delivery, which has its causes",
+    "an error comes before the reason in the list and on the delivery, which has its causes",
     () =>
       onStage({ handlers }, async (page, stage) => {
         await sendNine(stage);

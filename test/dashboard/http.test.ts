@@ -36,8 +36,8 @@ function ask(url: string, headers: Record<string, string> = {}, method = "GET"):
 
 const post = (url: string, headers: Record<string, string> = act) => ask(url, headers, "POST");
 
-describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) => {
-  test("is one page with its files, below its path", () =>
+describe.each(Object.entries(frameworks))("on %s", (_, framework) => {
+  test("the dashboard is one page with its files, below its path", () =>
     withStage({ framework }, async ({ url }) => {
       const moved = await ask(`${url.slice(0, -1)}?delivery=1`);
       expect([moved.status, moved.headers["location"]]).toEqual([308, "./inbox/?delivery=1"]);
@@ -61,7 +61,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
       expect((await ask(url, {}, "HEAD")).text).toBe("");
     }));
 
-  test("answers this machine alone, unless it can tell who asks", () =>
+  test("the dashboard answers this machine alone, unless it can tell who asks", () =>
     withStage({ framework }, async ({ url }) => {
       const { port } = new URL(url);
       for (const path of ["", "api/overview", "metrics", "assets/x.js"]) {
@@ -76,7 +76,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
       }
     }));
 
-  test("asks authorize about every request", async () => {
+  test("the dashboard asks authorize about every request", async () => {
     const asked: string[] = [];
     const authorize: StageOptions["authorize"] = async ({ url, headers }) => {
       asked.push(new URL(url).pathname);
@@ -99,7 +99,7 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
     });
   });
 
-  test("tells of each change while the connection is open, and ends it with the receiver", () =>
+  test("the dashboard tells of each change while the connection is open, and ends it with the receiver", () =>
     withStage({ framework }, async ({ url, send, receiver }) => {
       const leaving = new AbortController();
       const headers = { accept: "text/event-stream" };
@@ -122,8 +122,8 @@ describe.each(Object.entries(frameworks))("on %s the dashboard", (_, framework) 
     }));
 });
 
-describe("the dashboard", () => {
-  test("lets no other site act or read, whatever cookies it rides on", () =>
+describe("on node:http", () => {
+  test("the dashboard lets no other site act or read, whatever cookies it rides on", () =>
     withStage({ handlers: failingHandlers, authorize: () => ada }, async (stage) => {
       await play(stage);
       const { url, receiver } = stage;
@@ -159,7 +159,7 @@ describe("the dashboard", () => {
       expect((await post(release, { ...header, origin })).status).toBe(200);
     }));
 
-  test("lets who may only look do nothing", () =>
+  test("the dashboard lets who may only look do nothing", () =>
     withStage(
       { handlers: failingHandlers, authorize: () => ({ name: "Bob", may: "view" }) },
       async (stage) => {
@@ -178,7 +178,7 @@ describe("the dashboard", () => {
       },
     ));
 
-  test("says why it did not do what was asked", () =>
+  test("the dashboard says why it did not do what was asked", () =>
     withStage({ handlers: failingHandlers }, async (stage) => {
       await play(stage);
       const [rejected] = await stage.receiver.inbox.list({ state: "rejected" });
@@ -194,7 +194,7 @@ describe("the dashboard", () => {
       expect((await post(`${stage.url}api/discard?reason=nonsense`)).text).toBe('{"done":0}');
     }));
 
-  test("sends a strict policy with everything, and has nothing kept that is not a file", () =>
+  test("the dashboard sends a strict policy with everything, and has nothing kept that is not a file", () =>
     withStage({ authorize: ({ url }) => (url.endsWith("?no") ? null : ada) }, async ({ url }) => {
       for (const path of ["", "?no", "api/overview", "api/deliveries/none", "none.txt"]) {
         const { headers } = await ask(url + path);
@@ -214,7 +214,7 @@ describe("the dashboard", () => {
       expect(text).not.toMatch(/https?:\/\//);
     }));
 
-  test("shows neither the API key nor a signature nor what a body calls secret", () =>
+  test("the dashboard shows neither the API key nor a signature nor what a body calls secret", () =>
     withStage(
       {
         handlers: (receiver) =>
@@ -245,7 +245,7 @@ describe("the dashboard", () => {
       },
     ));
 
-  test("shows an inbox without its receiver", async () => {
+  test("the dashboard shows an inbox without its receiver", async () => {
     const inbox = memoryInbox();
     const receiver = createReceiver({
       client: createClient({ baseUrl: "http://x", apiKey: "k" }),
@@ -269,7 +269,7 @@ describe("the dashboard", () => {
     await receiver.close();
   });
 
-  test("says what is wrong with an inbox that fails", async () => {
+  test("the dashboard says what is wrong with an inbox that fails", async () => {
     const inbox = sqliteInbox(join(tmpdir(), "no-such-folder", "inbox.db"), { migrate: false });
     const page = dashboard(ofInbox(inbox), { logger: false });
     const overview = await page(new Request("http://localhost/api/overview"), { peer: "::1" });
@@ -280,7 +280,7 @@ describe("the dashboard", () => {
     await inbox.close();
   });
 
-  test("keeps no place of a live view for HEAD, nor for who is gone", async () => {
+  test("the dashboard keeps no place of a live view for HEAD, nor for who is gone", async () => {
     const page = dashboard(ofInbox(memoryInbox()), { logger: false });
     const asked = (method: string) =>
       new Request("http://localhost/api/overview", {
@@ -298,13 +298,13 @@ describe("the dashboard", () => {
     await live.body?.cancel();
   });
 
-  test("throws a TypeError that names a wrong option", () => {
+  test("dashboard() throws a TypeError that names a wrong option", () => {
     const source = ofInbox(memoryInbox());
     expect(() => dashboard(source, { authorise: () => null } as never)).toThrow("authorise");
     expect(() => dashboard(source, { authorize: true } as never)).toThrow("authorize");
   });
 
-  test("throws a TypeError that says what it wants when it is given nothing to show", () => {
+  test("dashboard() throws a TypeError that says what it wants when it is given nothing to show", () => {
     const given = dashboard as (source?: unknown) => unknown;
     const wanted =
       "The argument is neither a receiver nor ofInbox(…). Write: dashboard(receiver), or dashboard(ofInbox(inbox)) for an inbox without receiver";

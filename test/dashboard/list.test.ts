@@ -31,8 +31,8 @@ const leaveWithTheNextRows = `new MutationObserver((_, observer) => {
   document.querySelector(".list").parentElement.dispatchEvent(new MouseEvent("mouseleave"));
 }).observe(document.querySelector(".list"), { childList: true })`;
 
-describe("the list", () => {
-  testInBrowser("begins on the first screen of a phone, and has its filters within reach", () =>
+describe("deliveries", () => {
+  testInBrowser("the list begins on the first screen of a phone, with filters in reach", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.setViewportSize({ width: 390, height: 844 });
@@ -52,7 +52,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("shows what fits each filter, and what to do when nothing does", () =>
+  testInBrowser("the list shows what fits each filter, and what to do when nothing does", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       const { inbox } = stage.receiver;
@@ -99,7 +99,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("takes what was typed a moment ago along, and forgets it when cleared", () =>
+  testInBrowser("the list takes along what was typed just now, and forgets it when cleared", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(`${stage.url}?show=deliveries`);
@@ -129,7 +129,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("takes a moment that is typed once it is one, and leaves it as it was typed", () =>
+  testInBrowser("the list takes a typed moment once it is one, and leaves it as typed", () =>
     onStage({}, async (page, { url }) => {
       const there = { timezoneId: "Europe/Berlin", locale: "en-US" };
       const context = await page.context().browser()?.newContext(there);
@@ -159,7 +159,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("moves nothing under the pointer or the focus while it is live", () =>
+  testInBrowser("the list moves nothing under the pointer or the focus while it is live", () =>
     onStage({}, async (page, { send, url }) => {
       await send("report.complete", { reportId: "first" });
       await page.goto(`${url}?show=deliveries`);
@@ -180,7 +180,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("keeps every row that was asked for, and each of them live", () => {
+  testInBrowser("the list keeps every row that was asked for, and each of them live", () => {
     let isMended = false;
     const handlers: StageOptions["handlers"] = (receiver) => {
       receiver.on("report", () => {
@@ -204,7 +204,7 @@ describe("the list", () => {
     });
   });
 
-  testInBrowser("leaves the focus on the screen when what had it is gone", () =>
+  testInBrowser("the list leaves the focus on the screen when what had it is gone", () =>
     onStage({}, async (page, stage) => {
       const id = "document.activeElement.id";
       await stage.send("report.complete", { reportId: "first" });
@@ -222,7 +222,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("lets go although older ones come in that moment", () =>
+  testInBrowser("the list lets go although older ones come in that moment", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 60);
       await page.evaluate(leaveWithTheNextRows);
@@ -233,7 +233,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("lets go when what had the focus is gone", () =>
+  testInBrowser("the list lets go when what had the focus is gone", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 60);
       // Some browsers don't tell of it.
@@ -248,7 +248,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("holds older ones that were asked for as it holds the others", () =>
+  testInBrowser("the list holds older ones that were asked for as it holds the others", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 110);
       await page.getByText("Newest first, 50 of 110 shown").waitFor();
@@ -264,7 +264,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("stands still however many come, and says what it can't count", () =>
+  testInBrowser("the list stands still however many come, and says what it can't count", () =>
     onStage({}, async (page, stage) => {
       await stage.send("report.complete", { reportId: "first" });
       await page.goto(`${stage.url}?show=deliveries`);
@@ -280,7 +280,7 @@ describe("the list", () => {
     }),
   );
 
-  testInBrowser("says that older ones are not to be had now, and shows them once they are", () =>
+  testInBrowser("the list says that older ones can't be had now, and shows them later", () =>
     onStage({}, async (page, stage) => {
       await showMany(page, stage, 55);
       await page.route("**/api/deliveries?limit=100*", (route) => route.fulfill({ status: 503 }));

@@ -34,7 +34,7 @@ function samplesOf(metrics: string): Record<string, number> {
 
 const staged: StageOptions = { handlers: failingHandlers, receiver: { name: "billing" } };
 
-test("metrics tells what the inbox holds and how the receiver fares", () =>
+test("the metrics tell what the inbox holds and how the receiver fares", () =>
   withStage(staged, async (stage) => {
     await play(stage);
     const answer = await fetch(`${stage.url}metrics`);
@@ -64,7 +64,7 @@ test("metrics tells what the inbox holds and how the receiver fares", () =>
     expect(metrics).not.toMatch(/key-that-nobody-may-see|q3-sales|lost-31|must not be shown/);
   }));
 
-testWith(missingProgram("promtool", "prometheus"))("metrics passes the check of promtool", () =>
+testWith(missingProgram("promtool", "prometheus"))("the metrics pass the check of promtool", () =>
   withStage(staged, async (stage) => {
     await play(stage);
     const metrics = await (await fetch(`${stage.url}metrics`)).text();
@@ -79,7 +79,7 @@ testWith(missingProgram("promtool", "prometheus"))("metrics passes the check of 
   }),
 );
 
-test("metrics that OpenTelemetry measures too have the same names, labels and values there", async () => {
+test("the metrics that OpenTelemetry measures too have the same names, labels and values there", async () => {
   const reader = new PrometheusExporter({ preventServerStart: true });
   const measuring = new MeterProvider({ readers: [reader] });
   const both = { ...staged.receiver, ...telemetry({ meter: measuring.getMeter("test") }) };
@@ -114,7 +114,7 @@ async function metricsOf(inbox: Inbox): Promise<Record<string, number>> {
   return samplesOf(await answer.text());
 }
 
-test("metrics leaves out what is not known of an inbox that fails, or takes long to count", async () => {
+test("the metrics leave out what is not known of an inbox that fails, or takes long to count", async () => {
   const error = "The disk is full";
   const failing = Object.assign(memoryInbox(), { health: async () => ({ ok: false, error }) });
   const samples = await metricsOf(failing);
@@ -127,7 +127,7 @@ test("metrics leaves out what is not known of an inbox that fails, or takes long
   expect(Object.keys(await metricsOf(memoryInbox())).length).toBeGreaterThan(20);
 });
 
-test("metrics is answered 503 once the receiver is closed, which Prometheus takes as down", () =>
+test("the metrics are answered 503 once the receiver is closed, which Prometheus takes as down", () =>
   withStage({}, async ({ url, receiver }) => {
     expect((await fetch(`${url}metrics`)).status).toBe(200);
     await receiver.close();

@@ -25,8 +25,8 @@ async function cameAgo({ inbox, receiver }: Stage, minutes: number, many: number
   await receiver.idle({ timeoutMs: 60_000 });
 }
 
-describe("the overview", () => {
-  testInBrowser("says of an inbox that can't be read that alone", () => {
+describe("what comes first", () => {
+  testInBrowser("the overview says of an inbox that can't be read that alone", () => {
     const counts = () => Promise.reject(new Error("EIO: i/o error, read"));
     const inbox = Object.assign(memoryInbox(), { counts });
     return onStage({ receiver: { inbox } }, async (page, { url }) => {
@@ -40,7 +40,7 @@ describe("the overview", () => {
   });
 
   testInBrowser(
-    "says first, and not that nothing is parked, that the service refuses the API key",
+    "the overview says first, and not that nothing is parked, that the service refuses the API key",
     () =>
       onStage({}, async (page, { emulator, receiver, send, url }) => {
         emulator.fault("authorize", { status: 401 });
@@ -63,7 +63,7 @@ describe("the overview", () => {
   );
 
   testInBrowser(
-    "says first that the service is silent, and what waits for it with which error",
+    "the overview says first that the service is silent, and what waits for it with which error",
     () =>
       onStage({}, async (page, { emulator, receiver, send, url }) => {
         emulator.fault("authorize", { status: 503 });
@@ -78,7 +78,7 @@ describe("the overview", () => {
   );
 
   testInBrowser(
-    "says first that most are rejected, and what to fix, never that all is handled",
+    "the overview says first that most are rejected, and what to fix, never that all is handled",
     () =>
       onStage({}, async (page, { receiver, send, url }) => {
         for (let sent = 0; sent < 3; sent++)
@@ -93,7 +93,7 @@ describe("the overview", () => {
   );
 
   testInBrowser(
-    "lists what waits for its next try among the stuck, and of another day the date",
+    "the overview lists what waits for its next try among the stuck, and of another day the date",
     () => {
       const handlers = (receiver: Receiver) =>
         void receiver.on("report", () => {
@@ -115,7 +115,7 @@ describe("the overview", () => {
     },
   );
 
-  testInBrowser("weighs how long acknowledging took by how many came", () =>
+  testInBrowser("the overview weighs how long acknowledging took by how many came", () =>
     onStage({}, async (page, stage) => {
       await cameAgo(stage, 10, 20, 2);
       await cameAgo(stage, 5, 1, 4_000);
@@ -124,7 +124,7 @@ describe("the overview", () => {
     }),
   );
 
-  testInBrowser("moves its charts on although nothing comes", () =>
+  testInBrowser("the overview moves its charts on although nothing comes", () =>
     onStage({}, async (page, stage) => {
       await cameAgo(stage, 57, 1, 2);
       await page.clock.install();

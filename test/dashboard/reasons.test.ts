@@ -7,8 +7,8 @@ import { failingHandlers, play } from "./scene.ts";
 
 const testInBrowser = testWith(missingForBrowser());
 
-describe("a reason", () => {
-  testInBrowser("has beside its name the code that the command line and the log call it by", () =>
+describe("words", () => {
+  testInBrowser("a reason has beside its name the code of the command line and the log", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.goto(stage.url);
@@ -39,7 +39,7 @@ describe("a reason", () => {
     }),
   );
 
-  testInBrowser("that a newer server knows is called by its code, once", () =>
+  testInBrowser("a reason that a newer server knows is called by its code, once", () =>
     onStage({ handlers: failingHandlers }, async (page, stage) => {
       await play(stage);
       await page.route("**/api/deliveries/*", async (route) => {
@@ -53,7 +53,7 @@ describe("a reason", () => {
     }),
   );
 
-  testInBrowser("says the way out of a body that parse fails on", () => {
+  testInBrowser("a reason says the way out of a body that parse fails on", () => {
     const parse = (): never => {
       throw new RangeError("parse met what it does not know");
     };

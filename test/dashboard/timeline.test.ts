@@ -36,8 +36,8 @@ async function release({ receiver }: Stage, id: string): Promise<void> {
 
 const handleAll = (receiver: Receiver) => void receiver.on("*", () => {});
 
-describe("timelineOf()", () => {
-  test("says that a handled one was released, and counts its attempts from zero", () =>
+describe("the way of a delivery", () => {
+  test("timelineOf() says that a handled delivery was released, and counts its attempts from zero", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const id = await stage.send("report.complete");
       await stage.receiver.idle({ timeoutMs: 60_000 });
@@ -46,14 +46,14 @@ describe("timelineOf()", () => {
       expect(await wayOf(stage, id)).toEqual([...once, released, "Handled at attempt 1"]);
     }));
 
-  test("says that no handler ran", () =>
+  test("timelineOf() says that no handler ran", () =>
     withStage({}, async (stage) => {
       const id = await stage.send("report.complete");
       await stage.receiver.idle({ timeoutMs: 60_000 });
       expect((await wayOf(stage, id)).at(-1)).toBe("Handled: no handler ran");
     }));
 
-  test("says that one was released that was parked as it came", () =>
+  test("timelineOf() says that a delivery was released that was parked as it came", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const id = await stage.send("report.complete", { signature: "none" });
       const unsigned = "Came without a signature: no verdict was asked for";
@@ -66,21 +66,21 @@ describe("timelineOf()", () => {
       expect(await wayOf(stage, test)).toEqual([unsigned, "Handled at attempt 1"]);
     }));
 
-  test("says that one was released that was judged before it was stored", () =>
+  test("timelineOf() says that a delivery was released that was judged before it was stored", () =>
     withStage({ handlers: handleAll, receiver: { verify: "before-ack" } }, async (stage) => {
       const id = await stage.send("report.complete", { signature: "expired" });
       await release(stage, id);
       expect(await wayOf(stage, id)).toEqual([released, "Handled at attempt 1"]);
     }));
 
-  test("says that one that waits was released", () =>
+  test("timelineOf() says that a delivery that waits was released", () =>
     withStage({ handlers: handleAll, receiver: { autostart: false } }, async (stage) => {
       const id = await stage.send("report.complete", { signature: "none" });
       await stage.receiver.inbox.release(id);
       expect((await wayOf(stage, id)).slice(1)).toEqual([released, "Next: your handlers run"]);
     }));
 
-  test("says who released or retried one, and when", () => {
+  test("timelineOf() says who released or retried a delivery, and when", () => {
     let isBroken = true;
     const handlers = (receiver: Receiver) =>
       void receiver.on("report", () => {
@@ -109,7 +109,7 @@ describe("timelineOf()", () => {
     });
   });
 
-  test("tells attempts in a row that are alike as one, with the details of the last", () =>
+  test("timelineOf() tells attempts in a row that are alike as one, with the details of the last", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const delivery = await handledIn(stage);
       const verified = delivery.history.filter(isAttempt).find(({ stage }) => stage === "verify");
@@ -133,7 +133,7 @@ describe("timelineOf()", () => {
       expect(rest).toEqual([]);
     }));
 
-  test("counts no attempt that a shutdown cut off, and any other that failed", () =>
+  test("timelineOf() counts no attempt that a shutdown cut off, and any other that failed", () =>
     withStage({ handlers: handleAll }, async (stage) => {
       const delivery = await handledIn(stage);
       const handled = delivery.history.filter(isAttempt).find(({ stage }) => stage === "handle");
@@ -149,7 +149,7 @@ describe("timelineOf()", () => {
       expect(failed.slice(-2)).toEqual(["Attempt 1 failed", "Handled at attempt 2"]);
     }));
 
-  test("numbers attempts by what is counted, although the first are not kept", () => {
+  test("timelineOf() numbers attempts by what is counted, although the first are not kept", () => {
     let failures = 0;
     const handlers = (receiver: Receiver) =>
       void receiver.on("report", () => {

@@ -26,13 +26,13 @@ if (long !== undefined) {
   plans.push({ ...proxied, way: "nginx, max_fails=0", connections: 16 });
 }
 
-describe.concurrent(`${restarts} restarts lose no notification`, () => {
+describe.concurrent("deployments", () => {
   const rows: string[] = [];
   for (const plan of plans) {
     const { connections, framework, way, perSecond } = plan;
     const isProxied = way.startsWith("nginx");
     testWith(isProxied ? noNginx : null)(
-      `${framework}, ${way}, ${perSecond} a second over ${connections}`,
+      `no notification is lost in ${restarts} restarts: ${framework}, ${way}, ${perSecond} a second over ${connections}`,
       async () => {
         const outcome = await deploy(plan, (done) => {
           if (long !== undefined) console.log(`${framework}, ${way}, ${perSecond}: ${done}`);

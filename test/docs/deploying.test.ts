@@ -104,7 +104,7 @@ async function expectAllHandled({ inbox, answers }: Program): Promise<void> {
   expect((await receiver.inbox.counts()).handled).toBe(answers.length);
 }
 
-test("SIGTERM under load: all that reaches the app is answered 200, and it ends by itself", async () => {
+test("an app at SIGTERM under load answers 200 to all that reaches it, and ends by itself", async () => {
   const app = await start("app.ts");
   const loaded = load(app, () => false);
   await until(() => app.answers.length > 200);

@@ -78,7 +78,7 @@ const sentences = {
   ],
 };
 
-test.each(Object.entries(sentences))("%s quotes what was measured last", async (page, all) => {
+test.each(Object.entries(sentences))("the page %s has the last figures", async (page, all) => {
   const written = all.reduce((text, write) => write(text), readFileSync(fileOf(page), "utf8"));
   await expect(written).toMatchFileSnapshot(fileOf(page));
 });

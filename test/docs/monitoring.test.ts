@@ -66,7 +66,7 @@ test("the example for Slack posts its message to the webhook", async () => {
   );
 });
 
-test("the example for e-mail sends one about an inbox that can't be opened", async () => {
+test("the example for e-mail sends a message about an inbox that can't be opened", async () => {
   const around = `
     import { createClient, createReceiver } from "@reporthook/core";
     import { createEmulator } from "@reporthook/emulator";

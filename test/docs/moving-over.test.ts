@@ -97,13 +97,13 @@ describe.each([
     "sent twice": () => send("report.complete", {}, 2),
   };
 
-  test.each(Object.entries(happenings))("%s", async (what, happen) => {
+  test.each(Object.entries(happenings))("an answer is as documented: %s", async (what, happen) => {
     const [status, times] = rows[what as keyof typeof rows][version];
     expect(await happen()).toBe(status);
     await expect.poll(() => published).toHaveLength(times);
   });
 
-  test("the other routes work as they did", async () => {
+  test("the other routes of the shop work as they did", async () => {
     const init = {
       method: "POST",
       body: '{"id":1}',

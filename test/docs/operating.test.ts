@@ -217,20 +217,20 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-describe("docs/operating.md", () => {
-  test("explains every reason of the code, and no other", async () => {
+describe("the text", () => {
+  test("docs/operating.md explains every reason of the code, and no other", async () => {
     const code = await readFile(join(root, "packages/core/src/inbox/delivery.ts"), "utf8");
     const [, union = ""] = /type ReasonCode =(.*?);/s.exec(code) ?? [];
     const reasons = [...union.matchAll(/"(\w+)"/g)].map(([, reason]) => reason);
     expect(Object.keys(namesOnPage()).sort()).toEqual(reasons.sort());
   });
 
-  test("names each reason as the dashboard does", () => {
+  test("docs/operating.md names each reason as the dashboard does", () => {
     const named = Object.keys(shown).map((code) => [code, reasonName(code)]);
     expect(namesOnPage()).toEqual(Object.fromEntries(named));
   });
 
-  test("asks to check and release the same ones singly as inbox list and the dashboard", () => {
+  test("docs/operating.md asks to check and release singly what inbox list and the dashboard do", () => {
     const sections = page.matchAll(/^### `(\w+)`[^\n]+\n\nState `(?:held|dead)`(.*?)(?=^##)/gms);
     const singly = [...sections].filter(([, , text = ""]) => /release ID/.test(text));
     expect(singly.map(([, code]) => code).sort()).toEqual(Object.keys(releasedSingly).sort());
@@ -241,7 +241,7 @@ describe("docs/operating.md", () => {
     }
   });
 
-  test("says which of its commands take --receiver", () => {
+  test("docs/operating.md says which of its commands take --receiver", () => {
     const [sentence = ""] = /With `--receiver NAME`[^.]*\./.exec(page) ?? [];
     const named = [...sentence.matchAll(/`([a-z]+)`/g)].map(([, name]) => name);
     const said = named.filter((name) => name !== "reports");
@@ -252,11 +252,11 @@ describe("docs/operating.md", () => {
     expect(said.sort()).toEqual(taking?.sort());
   });
 
-  test("names no command that is not found without a global installation", () => {
+  test("docs/operating.md names no command that is not found without a global installation", () => {
     expect(page.match(/(?<!npx )reporthook inbox/g)).toBe(null);
   });
 
-  test("names commands that there are", async () => {
+  test("docs/operating.md names commands that there are", async () => {
     const receiver = createReceiver({
       client: createClient(emulator.clientOptions),
       inbox: sqliteInbox(inbox),

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("README blocks are found", () => {
+test("the README blocks are found", () => {
   expect(blocks.length).toBeGreaterThanOrEqual(10);
   expect(new Set(blocks.map(({ mode }) => mode))).toEqual(new Set(["", "run", "serve"]));
 });
@@ -73,19 +73,19 @@ test.each(packages)("every function and class for apps of %s has an @example", (
   expect(shownNowhere.map(([exported]) => exported)).toEqual([]);
 });
 
-describe("README blocks marked run end well", () => {
-  test.each(blocks.filter(({ mode }) => mode === "run"))("$name", async ({ name }) => {
+describe("README blocks marked run", () => {
+  test.each(blocks.filter(({ mode }) => mode === "run"))("the $name runs", async ({ name }) => {
     await expect(
       run(process.execPath, [...node, join(folder, name)], { cwd: folder }),
     ).resolves.toBeDefined();
   });
 });
 
-describe("README blocks marked serve take a genuine notification, and end well", () => {
+describe("README blocks marked serve", () => {
   const ended = blocks
     .filter(({ mode }) => mode === "serve")
     .map((block, index) => ({ ...block, signal: signalOf(block, index) }));
-  test.each(ended)("$name, $signal", async ({ name, code, signal }) => {
+  test.each(ended)("the block $name serves and ends, $signal", async ({ name, code, signal }) => {
     const emulator = createEmulator();
     const { url } = await emulator.listen();
     const port = await freePort();

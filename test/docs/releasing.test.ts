@@ -21,10 +21,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const manifestOf = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Manifest;
 
-describe.each(readdirSync(join(root, "packages")))("%s can be published", (name) => {
+describe.each(readdirSync(join(root, "packages")))("%s", (name) => {
   const manifest = manifestOf(`packages/${name}`);
 
-  it("has the version of all, the licence and the engine of the workspace", () => {
+  it("a package has the version of all, the licence and the engine of the workspace", () => {
     const { license, engines } = manifestOf("");
     const { version } = manifestOf("packages/core");
     expect(manifest).toMatchObject({ version, license, engines: { node: engines.node } });
@@ -32,7 +32,7 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
     expect(manifest.publishConfig.access).toBe("public");
   });
 
-  it("takes any version of a peer of ours", () => {
+  it("a package takes any version of a peer of ours", () => {
     // With a narrower range the next minor version would become 1.0.0: it leaves that range, which breaks dependents.
     const ours = Object.entries(manifest.peerDependencies ?? {}).filter(([peer]) =>
       peer.startsWith("@reporthook/"),
@@ -40,13 +40,13 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
     expect(ours.filter(([, range]) => range !== "workspace:>=0.0.0")).toEqual([]);
   });
 
-  it("exports the same entries published as in the workspace", () => {
+  it("a package exports the same entries published as in the workspace", () => {
     const { exports: published = manifest.exports } = manifest.publishConfig;
     const inWorkspace = Object.keys(manifest.exports).filter((entry) => entry !== "./internals");
     expect(Object.keys(published)).toEqual(inWorkspace);
   });
 
-  it("has a changelog that begins with its version", () => {
+  it("a package has a changelog that begins with its version", () => {
     const file = join(root, "packages", name, "CHANGELOG.md");
     // The first `changeset version` writes one.
     if (existsSync(file))
@@ -54,7 +54,7 @@ describe.each(readdirSync(join(root, "packages")))("%s can be published", (name)
   });
 });
 
-describe("packedMarkdown()", () => {
+describe("links", () => {
   const there = ["sqlite/schema.sql", "core/docs/a.md", "core/docs/README.md", "core/README.md"];
   const packed = (text: string, path = "packages/sqlite/README.md"): string =>
     packedMarkdown(text, path, (to: string) => there.includes(to.replace("@reporthook/", "")));
@@ -66,7 +66,7 @@ describe("packedMarkdown()", () => {
     ["[`hono`](../hono/README.md)", "`hono` (`@reporthook/hono/README.md`)"],
     ["[bench/a.md](../../bench/a.md)", "`bench/a.md` in the repository"],
     ["![A picture](pictures/a.png)", ""],
-  ])("of %s in a package", (text, expected) => {
+  ])("packedMarkdown() links %s of a package to its place", (text, expected) => {
     expect(packed(text)).toBe(expected ?? text);
   });
 
@@ -75,11 +75,11 @@ describe("packedMarkdown()", () => {
     ["[core](../packages/core/README.md)", "[core](../README.md)"],
     ["[reporthook](../README.md)", "[reporthook](README.md)"],
     ["[app](../examples/fastify/app.js)", "app (`examples/fastify/app.js` in the repository)"],
-  ])("of %s in the docs, which core carries", (text, expected) => {
+  ])("packedMarkdown() links %s of the docs in core's tarball", (text, expected) => {
     expect(packed(text, "docs/b.md")).toBe(expected ?? text);
   });
 
-  it.each(readdirSync(join(root, "packages")))("leaves no dead link in that of %s", (name) => {
+  it.each(readdirSync(join(root, "packages")))("the README of %s has no dead link", (name) => {
     const path = `packages/${name}/README.md`;
     const readme = readFileSync(join(root, path), "utf8");
     expect(linksOf(packedMarkdown(readme, path, () => false))).toEqual([]);

@@ -44,7 +44,7 @@ test("every Markdown file that is written for readers is on the site", () => {
   expect(sources).toEqual(expect.arrayContaining([...packages, ...docs]));
 });
 
-test("README and ARCHITECTURE draw the same states", () => {
+test("the README and ARCHITECTURE draw the same states", () => {
   const drawings = ["README.md", "ARCHITECTURE.md"].map((file) =>
     /^```\n(received .*?)^```$/ms.exec(readFileSync(join(root, file), "utf8"))?.at(1),
   );

@@ -55,8 +55,8 @@ function startTour(...given: string[]): Tour {
   };
 }
 
-describe("the tour", () => {
-  it("finishes what the last one had only acknowledged", async () => {
+describe("pnpm start", () => {
+  it("the tour finishes what the last tour had only acknowledged", async () => {
     const file = join(folder, "left.db");
     const emulator = createEmulator();
     const client = createClient(emulator.clientOptions);
@@ -79,7 +79,7 @@ describe("the tour", () => {
     expect(second.text()).toContain("nothing was left to do");
   });
 
-  it("stays up until Ctrl-C, also when it was killed before", async () => {
+  it("the tour stays up until Ctrl-C, also when it was killed before", async () => {
     const file = join(folder, "killed.db");
     const killed = startTour("--db", file);
     await killed.printed("The app stays up");
@@ -96,7 +96,7 @@ describe("the tour", () => {
     expect([await again.ended(), again.text()]).toEqual([0, expect.stringContaining("Closing")]);
   });
 
-  it("says in one sentence which of its options can't be", async () => {
+  it("the tour says in one sentence which of its options can't be", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -119,7 +119,7 @@ describe("the tour", () => {
     }
   });
 
-  it("has help in 80 columns, and points to it when an option is unknown", async () => {
+  it("the tour has help in 80 columns, and points to it when an option is unknown", async () => {
     const help = startTour("--help");
     expect(await help.ended()).toBe(0);
     expect(help.text()).toContain("--inbox URL");
@@ -130,7 +130,7 @@ describe("the tour", () => {
   });
 
   testWith(missingProgram("script", "bsdutils"))(
-    "shows a spinner on a terminal, without colour where NO_COLOR is set",
+    "the tour shows a spinner on a terminal, without colour where NO_COLOR is set",
     async () => {
       const onTerminal = (db: string, env: Record<string, string>): string => {
         const { PATH = "", HOME = "" } = process.env;
@@ -159,7 +159,7 @@ describe("the tour", () => {
     { name: "PostgreSQL", start: startPostgres, missing: noPostgres },
   ];
   for (const { name, start, missing } of engines) {
-    testWith(missing)(`takes all its steps on ${name}, and prints no password`, async () => {
+    testWith(missing)(`the tour takes all steps on ${name}, and prints no password`, async () => {
       const server = await start();
       const tour = startTour("--exit", "--inbox", server.url);
       expect([await tour.ended(), tour.text()]).toEqual([0, expect.any(String)]);

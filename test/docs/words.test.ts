@@ -58,7 +58,7 @@ function proseOf(markdown: string): (readonly [number, string])[] {
 describe.each(files)("%s", (file) => {
   const prose = proseOf(readFileSync(join(root, file), "utf8"));
 
-  test("uses plain words", () => {
+  test("a page uses plain words", () => {
     const found = prose.flatMap(([number, line]) =>
       Object.entries(plain).flatMap(([word, instead]) => {
         const [match] = new RegExp(word, "i").exec(line) ?? [];
@@ -68,7 +68,7 @@ describe.each(files)("%s", (file) => {
     expect(found).toEqual([]);
   });
 
-  test("has no cell of a table over 100 characters", () => {
+  test("a page has no cell of a table over 100 characters", () => {
     const text = readFileSync(join(root, file), "utf8").split("\n");
     const wide = prose.flatMap(([number]) => {
       const line = text[number - 1] ?? "";

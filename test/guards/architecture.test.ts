@@ -70,22 +70,22 @@ const arrows = new Map(
 );
 
 describe("packages", () => {
-  it.each(packages)("%s imports only what the table allows", (name) => {
+  it.each(packages)("the package %s imports only what the table allows", (name) => {
     expect(Object.keys(mayImport), `${name} is missing in the table`).toContain(name);
     for (const target of arrows.get(name) ?? []) expect(mayImport[name]).toContain(target);
   });
 
-  it("have imports that are found", () => {
+  it("the imports of a package are found", () => {
     expect(arrows.get("express")).toEqual(["core"]);
   });
 
-  it("form no cycle: who is imported imports nothing, but for the program on top", () => {
+  it("the packages form no cycle: who is imported imports nothing, but for the program on top", () => {
     const { cli, ...others } = mayImport;
     for (const name of new Set(Object.values(others).flat())) expect(mayImport[name]).toEqual([]);
     expect(cli).toBe(packages);
   });
 
-  it.each(packages)("%s has entries that only re-export by name", (name) => {
+  it.each(packages)("the package %s has entries that only re-export by name", (name) => {
     const manifest = JSON.parse(read(join(packagesDir, name, "package.json"))) as {
       exports: Record<string, string | { "@reporthook/source": string }>;
     };
@@ -104,11 +104,11 @@ describe("packages", () => {
 describe("folders", () => {
   const withFolders = packages.filter((name) => foldersOf(name).size > 0);
 
-  it.each(withFolders)("of %s import from folders below them only", (name) => {
+  it.each(withFolders)("the folders of %s import from folders below them only", (name) => {
     expect(circleIn(foldersOf(name))).toBeNull();
   });
 
-  it("of sqlite's two threads share a protocol, and import nothing from each other", () => {
+  it("the folders of sqlite's two threads share a protocol, and import nothing from each other", () => {
     const folders = foldersOf("sqlite");
     const threads = ["main-thread", "writer-thread"];
     for (const thread of threads) {
@@ -120,7 +120,7 @@ describe("folders", () => {
     }
   });
 
-  it("are found, with their imports", () => {
+  it("the folders are found, with their imports", () => {
     expect(withFolders).toContain("core");
     expect(foldersOf("core").get("receive")).toContain("verify");
     expect(
@@ -135,11 +135,11 @@ describe("folders", () => {
   });
 });
 
-describe("core", () => {
+describe("runtimes", () => {
   const files = fileList("core");
   const nameOf = (file: string): string => relative(join(packagesDir, "core", "src"), file);
 
-  it("uses web standards only, outside its entry for node:http", () => {
+  it("the core uses web standards only, outside its entry for node:http", () => {
     const imported = files.flatMap((file) =>
       importsOf(file).map(({ from }) => ({ from, name: nameOf(file) })),
     );

@@ -24,11 +24,11 @@ function guarded(task: string, agent: string, version = process.versions.node) {
   return run(process.execPath, ["--eval", script], env);
 }
 
-test.each(["20.19.0", "24.1.0"])("pnpm on Node %s may go on", (version) => {
+test.each(["20.19.0", "24.1.0"])("the guard lets pnpm on Node %s go on", (version) => {
   expect(guarded("test", "pnpm/10.26.0 npm/? node/v24", version)).toEqual([0, ""]);
 });
 
-test.each(["start", "test"])("npm %s is told the command to type", (task) => {
+test.each(["start", "test"])("the guard tells npm %s the command to type", (task) => {
   const said = `\nThis repository uses pnpm. Run: npx --yes pnpm@10 ${task}\n\n`;
   expect(guarded(task, "npm/10.0.0 node/v24")).toEqual([1, said]);
 });
@@ -58,7 +58,7 @@ test("the commands that run first in a fresh clone install the packages", () => 
   }
 });
 
-test.each(["20.18.3", "18.20.0", "8.1.0"])("Node %s is told which it must be", (version) => {
+test.each(["20.18.3", "18.20.0", "8.1.0"])("the guard refuses Node %s and says why", (version) => {
   const said = `\nThis repository needs Node 20.19 or later, not ${version} – with that, run: npx --yes pnpm@10 test\n\n`;
   expect(guarded("test", "pnpm/10.26.0", version)).toEqual([1, said]);
 });
@@ -69,7 +69,7 @@ const programs = [
   ["packages/cli/src/main.ts", "reporthook needs Node 20.19 or later, not 18."],
 ] as const;
 
-test.each(programs)("%s tells an older Node which it must be", (file, said) => {
+test.each(programs)("the entry %s tells an older Node which it must be", (file, said) => {
   const url = JSON.stringify(new URL(`../../${file}`, import.meta.url));
   const args = [...fromSource, "--eval", `${as("18.20.4")} await import(${url});`];
   expect(run(process.execPath, args)).toEqual([1, expect.stringContaining(said)]);
@@ -120,7 +120,7 @@ test.each([
     "install --loglevel warn\n",
   ],
   ["one that has all", { [lock]: 1, [packages]: 2, [page]: 2 }, ""],
-])("before a script, %s is installed as it needs", (_, files, expected) => {
+])("the guard installs before a script what it needs: %s", (_, files, expected) => {
   const folder = mkdtempSync(join(tmpdir(), "reporthook-installed-"));
   for (const [name, changed] of Object.entries(files)) {
     const file = join(folder, name);

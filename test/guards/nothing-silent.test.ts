@@ -92,10 +92,10 @@ test.each(silentCases)("the default logger tells the way out when $when", async 
   expect(output.join("\n")).not.toMatch(/^reporthook: forged/m);
 });
 
-describe("the default logger tells once a minute, with the number,", () => {
+describe("repeated lines", () => {
   const seldom = documented().filter(([, level]) => level.endsWith("once a minute"));
   const often = silentCases.filter(({ says }) => seldom.some(([text]) => text.includes(says)));
-  test.each(often)("when $when", async (given) => {
+  test.each(often)("the default logger counts for a minute when $when", async (given) => {
     const { emulator, output, send, said } = await sceneOf(given);
     const turns = async (): Promise<void> => {
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -43,7 +43,7 @@ function sourcesIn(folder: string): string[] {
   }
 }
 
-test("one exported name has one meaning: it is declared in one file", () => {
+test("an exported name has one meaning: it is declared in one file", () => {
   const several = [...declarations()].filter(([, files]) => files.size > 1);
   const found = several
     .filter(([name]) => !(name in shared))

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const head = "What this package exports, for review. `pnpm generate` writes it.";
 
 test.each(readdirSync(join(root, "packages")))(
-  "%s exports what public-names.md says",
+  "the package %s exports what public-names.md says",
   async (name) => {
     const folder = join(root, "packages", name);
     const { name: title, exports: entries } = JSON.parse(

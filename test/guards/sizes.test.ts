@@ -62,18 +62,18 @@ function longFunctionsOf(file: SourceFile): string[] {
 }
 
 describe("sizes", () => {
-  it.each(packages)("functions of %s have at most 70 lines", (name) => {
+  it.each(packages)("the functions of %s have at most 70 lines", (name) => {
     const files = sources.filter((file) => nameOf(file).startsWith(`packages/${name}/`));
     expect(files).not.toEqual([]);
     expect(files.flatMap((file) => longFunctionsOf(file))).toEqual([]);
   });
 
-  it("files have at most 250 lines", () => {
+  it("the files have at most 250 lines", () => {
     const long = sources.filter(({ text }) => linesOf(text) > maxFileLines);
     expect(long.map(nameOf)).toEqual([]);
   });
 
-  it.each(Object.entries(maxLines))("%s has at most %i lines", (folder, max) => {
+  it.each(Object.entries(maxLines))("the folder %s has at most %i lines", (folder, max) => {
     const files = sources.filter((file) => nameOf(file).startsWith(`packages/${folder}/`));
     const read = files.filter((file) => !nameOf(file).startsWith("packages/core/src/testing/"));
     expect(read).not.toEqual([]);

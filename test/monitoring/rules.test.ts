@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("each alert has a case in which it fires, and one in which it does not", () => {
+test("each alert has a case in which it fires, and another in which it does not", () => {
   const idOf = ({ alert, severity }: { alert: string; severity: string }) => `${alert} ${severity}`;
   const wanted = rules.map(idOf).sort();
   for (const fires of [true, false]) {
@@ -52,7 +52,7 @@ test("the warnings have the thresholds that alerts() has by default", () => {
   expect(text).toContain(`>= ${parked}'`);
 });
 
-testWithPromtool("promtool finds nothing wrong with the rules", async () => {
+testWithPromtool("the rules have nothing wrong that promtool finds", async () => {
   const { stdout } = await run("promtool", ["check", "rules", rulesFile]);
   expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`);
 });
@@ -60,8 +60,8 @@ testWithPromtool("promtool finds nothing wrong with the rules", async () => {
 describe.each([
   { title: "minutes", stepMin: 1, cases: ruleCases.filter(({ atMin }) => atMin < dayMin) },
   { title: "days", stepMin: 30, cases: ruleCases.filter(({ atMin }) => atMin >= dayMin) },
-])("each alert fires when it should, and only then,", ({ title, stepMin, cases }) => {
-  testWithPromtool(`after ${title}`, async () => {
+])("cases", ({ title, stepMin, cases }) => {
+  testWithPromtool(`each alert fires when it should, and only then, after ${title}`, async () => {
     const tests = cases.map(({ alert, severity, when, series, atMin, fires }) => ({
       name: `${alert} ${severity}: ${when}`,
       interval: `${stepMin}m`,

@@ -129,7 +129,7 @@ async function expectHandled(url: string, output: Output): Promise<void> {
 }
 
 test.each(["express", "koa", "hono"])(
-  "%s: its test passes, it stores what comes, and ends at SIGTERM",
+  "an example with %s passes its test, stores what comes, and ends at SIGTERM",
   async (name) => {
     await pnpm(["--silent", "test"], join(folder, name));
     const command = [process.execPath, "--import", "tsx", "server.ts"];
@@ -143,7 +143,7 @@ test.each(["express", "koa", "hono"])(
   },
 );
 
-test("fastify: its parser does not come between", async () => {
+test("an example with Fastify has a parser that does not come between", async () => {
   const { url, output } = await serve("fastify", [process.execPath, "app.js"]);
   await expectStored(url + path, output);
   expect(await post(url + path, unsigned('{"status":'))).toEqual([400, "invalid_json"]);
@@ -152,7 +152,7 @@ test("fastify: its parser does not come between", async () => {
 });
 
 describe("nextjs", () => {
-  test("a route handler, and an API route behind the body parser", async () => {
+  test("an example with Next.js has a route handler, and an API route behind the body parser", async () => {
     const next = join(folder, "nextjs/node_modules/next/dist/bin/next");
     const options = { cwd: join(folder, "nextjs") };
     await promisify(execFile)(process.execPath, [next, "build"], options);
@@ -167,7 +167,7 @@ describe("nextjs", () => {
   });
 });
 
-test("lambda: the event of a function URL, with its body as text or in base64", async () => {
+test("an example with Lambda takes the event of a function URL, with its body as text or in base64", async () => {
   const loop = `import { createInterface } from "node:readline";
     import { handler } from "./handler.js";
     for await (const line of createInterface(process.stdin)) {
@@ -214,7 +214,7 @@ test("lambda: the event of a function URL, with its body as text or in base64", 
   }
 });
 
-test("cloudflare-worker", async () => {
+test("an example with Cloudflare Workers handles what comes", async () => {
   const [workerd] = runtimes.filter(({ kind }) => kind === "worker");
   if (workerd === undefined) throw new Error("There is no workerd");
   await build({
@@ -231,7 +231,7 @@ test("cloudflare-worker", async () => {
   expect((await fetch(worker.url)).status).toBe(404);
 });
 
-test("bun: Bun.serve", async () => {
+test("an example with Bun.serve stores what comes", async () => {
   const bun = runtimes.find(({ name }) => name.startsWith("Bun"))?.command ?? [];
   const { url, output } = await serve("bun", [...bun, "server.js"]);
   await expectStored(url + path, output);

@@ -25,7 +25,7 @@ async function report({ command, kind }: Runtime, suite: Suite): Promise<SuiteRe
 }
 
 describe.concurrent.each(runtimes)("$name", (runtime) => {
-  test.each(runtime.suites)("%s", async (suite) => {
+  test.each(runtime.suites)("the suite %s passes", async (suite) => {
     const { passed, skipped, failed } = await report(runtime, suite);
     expect(failed).toEqual([]);
     expect(passed).toBeGreaterThan(skipped.length * 3);

@@ -9,7 +9,7 @@ const [workerd] = runtimes.filter(({ kind }) => kind === "worker");
 describe.each([
   ["without Node's modules", []],
   ["with nodejs_compat", ["nodejs_compat"]],
-])("A Worker %s", (_name, flags) => {
+])("%s", (_name, flags) => {
   let emulator: Emulator;
   let worker: RunningWorker;
 
@@ -34,13 +34,13 @@ describe.each([
   const untilHandled = (more: Record<string, number>): Promise<void> =>
     expect.poll(handled).toEqual(more);
 
-  test("refuses a memory inbox when it is made, and says what to do", async () => {
+  test("a Worker refuses a memory inbox when it is made, and says what to do", async () => {
     const refused = await (await fetch(`${worker.url}/refused`)).text();
     expect(refused).toContain("on Cloudflare Workers");
     expect(refused).toContain("memoryInbox({ acceptLoss: true })");
   });
 
-  test("answers each request, the signed, the forged and the unsigned", async () => {
+  test("a Worker answers each request, the signed, the forged and the unsigned", async () => {
     for (const signature of ["valid", "invalid", "none"] as const) {
       const answers = ["handled", "before-ack", "stored"].map((name) => send(name, { signature }));
       const due = { valid: [200, 200, 200], invalid: [401, 401, 200], none: [401, 200, 200] };
@@ -49,14 +49,14 @@ describe.each([
     await untilHandled({ handled: 1, "before-ack": 1, stored: 1 });
   });
 
-  test("has waitUntil cover what is stored, however many come at once", async () => {
+  test("a Worker has waitUntil cover what is stored, however many come at once", async () => {
     const names = ["handled", "before-ack", "stored"].flatMap((name) => Array(40).fill(name));
     const answers = await Promise.all(names.map((name) => send(name)));
     expect(new Set(answers)).toEqual(new Set([200]));
     await untilHandled({ handled: 41, "before-ack": 41, stored: 41 });
   });
 
-  test("asks again, without another request, and answers on after the service was away", async () => {
+  test("a Worker asks again, without another request, and answers on after the service was away", async () => {
     const end = emulator.fault("authorize", { status: 503 });
     for (let count = 0; count < 6; count++) {
       expect(await send("handled")).toBe(503);

@@ -68,7 +68,7 @@ async function scene() {
   return { receiver, lines, handled, strangers, genuine, storm };
 }
 
-it("strangers who hold connections or send garbage are cut off, and keep nobody from being served", async () => {
+it("each stranger who holds connections or sends garbage is cut off, and keeps nobody from being served", async () => {
   const { receiver, lines, handled, strangers, genuine, storm } = await scene();
   await storm();
   await genuine(200);
@@ -88,7 +88,7 @@ it("strangers who hold connections or send garbage are cut off, and keep nobody 
 });
 
 if (times > 1)
-  it("others wait at most twice as long in a storm as in calm", async () => {
+  it("the others wait at most twice as long in a storm as in calm", async () => {
     const { strangers, genuine, storm } = await scene();
     const [calm, stormy]: [number[], number[]] = [[], []];
     await genuine(500);

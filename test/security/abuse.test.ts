@@ -69,8 +69,8 @@ async function scene(kind: string) {
 
 const filler = (bytes: number): object => ({ filler: "x".repeat(bytes) });
 
-describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
-  it("of unsigned tests leaves at most 100 waiting, of 10 a second", async () => {
+describe.each(["memory", "sqlite"])("the inbox in %s", (kind) => {
+  it("a flood of unsigned tests leaves at most 100 waiting, of 10 a second", async () => {
     const { flood, settled, emulator, receiver, lines } = await scene(kind);
     const seconds = 20 * times;
     let accepted = 0;
@@ -89,7 +89,7 @@ describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
     expect(others.length).toBeLessThan(5 * (1 + seconds / 60));
   });
 
-  it("of other unsigned ones leaves at most 1,000 held, of 4 KiB", async () => {
+  it("a flood of other unsigned notifications leaves at most 1,000 held, of 4 KiB", async () => {
     const { flood, settled, emulator, receiver, bytes, lines } = await scene(kind);
     const seconds = 110 * times;
     const large = await flood(20, "report", { signature: "none", body: filler(4_200) });
@@ -108,7 +108,7 @@ describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
     expect(lines.length).toBeLessThan(5 * (1 + seconds / 60));
   });
 
-  it("of forged ones leaves at most 10,000 without their bodies", async () => {
+  it("a flood of forged notifications leaves at most 10,000 without their bodies", async () => {
     const { flood, settled, emulator, receiver, bytes, lines } = await scene(kind);
     const count = 2_000 * times;
     const bodyBytes = 4_000;
@@ -140,7 +140,7 @@ describe.each(["memory", "sqlite"])("a flood, with the inbox in %s", (kind) => {
   });
 });
 
-it("with an old genuine signature and ever new bodies leaves room for others in memory", async () => {
+it("a flood with an old genuine signature and ever new bodies leaves room for others in memory", async () => {
   const inbox = memoryInbox({ maxBytes: 1_000_000 });
   const { emulator, receiver, post, send, seen, seeAll } = setUp({ inbox });
   seeAll();

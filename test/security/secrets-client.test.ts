@@ -33,8 +33,8 @@ async function callAll(client: Client, output: Output): Promise<number> {
   return answers.filter((answer) => answer instanceof Error).length;
 }
 
-describe("what a client shows when a call fails", () => {
-  it("is found where it is shown, also encoded: the search can fail", async () => {
+describe("failing calls", () => {
+  it("a secret is found where a client shows it, also encoded: the search can fail", async () => {
     const output = Output.capture();
     const [url = ""] = services.urls.values();
     await fetch(`${url}?api_key=${encodeURIComponent(apiKey)}`, { method: "POST" });
@@ -46,7 +46,7 @@ describe("what a client shows when a call fails", () => {
     tracing = startTracing();
   });
 
-  it.each(["header", "query"] as const)("holds no secret, the key in a %s", async (reportAuth) => {
+  it.each(["header", "query"] as const)("a key in a %s is never shown", async (reportAuth) => {
     const output = Output.capture();
     let failures = 0;
     for (const baseUrl of services.urls.values()) {
@@ -59,7 +59,7 @@ describe("what a client shows when a call fails", () => {
   });
 
   it.each(Object.entries(failingFetches))(
-    "holds no secret when the user's fetch %s",
+    "a client shows no secret when the user's fetch %s",
     async (_, own) => {
       const output = Output.capture();
       const options = { baseUrl: "http://service.invalid", apiKey, fetch: own, timeoutMs: 50 };
@@ -69,7 +69,7 @@ describe("what a client shows when a call fails", () => {
     },
   );
 
-  it("holds no secret when what is given is wrong", async () => {
+  it("a client shows no secret when what is given is wrong", async () => {
     const output = Output.capture();
     const baseUrl = "http://service.invalid";
     const throwing = (): never => {
@@ -108,7 +108,7 @@ describe("what a client shows when a call fails", () => {
     expect(canaries.foundIn(output.text)).toEqual([]);
   });
 
-  it("is in no span", () => {
+  it("a client shows no secret in a span", () => {
     // The calls that carry the key in a header, or none, are traced like any other.
     expect(tracing.count).toBeGreaterThan(0);
     expect(canaries.foundIn(tracing.text())).toEqual([]);

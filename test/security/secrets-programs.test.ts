@@ -50,7 +50,7 @@ function shown({ out, err, title }: Ended): string {
   return `${out}\n${err}\n${title}`;
 }
 
-describe("the command line", () => {
+describe("commands", () => {
   const to = `http://127.0.0.1:9/hook${query}`;
   const commands = [
     ["test", "--to", to],
@@ -62,14 +62,14 @@ describe("the command line", () => {
     ["request"],
   ];
 
-  it("prints no secret, nor takes one into the title of its process", async () => {
+  it("the command line prints no secret, nor takes one into the title of its process", async () => {
     const runs = commands.flatMap((args) => [cli(args), cli([...args, "--json"])]);
     const ended = await Promise.all(runs.map((run) => run.ended()));
     expect(ended.map(({ code }) => code)).toEqual([1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2]);
     for (const one of ended) expect(canaries.foundIn(shown(one)), one.out + one.err).toEqual([]);
   });
 
-  it("prints no secret whatever the service answers", async () => {
+  it("the command line prints no secret whatever the service answers", async () => {
     const wanted = [
       "401 with JSON",
       "500 with text",
@@ -87,7 +87,7 @@ describe("the command line", () => {
     }
   });
 
-  it("dev prints no secret", async () => {
+  it("reporthook dev prints no secret", async () => {
     const dev = cli(["dev", "--port", "0", "--db", join(folder, "dev.db")]);
     await dev.printed("quit");
     for (const letter of ["t", "r", "b", "t"]) dev.type(letter);

@@ -151,8 +151,8 @@ async function run(
   return output.text;
 }
 
-describe("what a receiver shows", () => {
-  it.each(Object.keys(mounts))("holds no secret when mounted in %s", async (mount) => {
+describe("output", () => {
+  it.each(Object.keys(mounts))("a receiver shows no secret when mounted in %s", async (mount) => {
     const text = await run({ store: "memory", mount });
     for (const word of ["accepted", "customer", "the handler is broken", "no use", "rejected"]) {
       expect(text).toContain(word);
@@ -171,11 +171,11 @@ describe("what a receiver shows", () => {
       signature: ({ url }) => new URL(url, "http://a").searchParams.get("s"),
       carry: (signature) => ({ query: `&s=${encodeURIComponent(signature)}&t=1` }),
     },
-  ])("holds no secret with %o", async (options) => {
+  ])("a receiver shows no secret with %o", async (options) => {
     expect(canaries.foundIn(await run(options))).toEqual([]);
   });
 
-  it("holds no secret whatever the service answers", async () => {
+  it("a receiver shows no secret whatever the service answers", async () => {
     const output = Output.capture();
     const runs = [...services.urls].map(([name, baseUrl]) => {
       const client = createClient({ baseUrl, apiKey, timeoutMs: 100 });
@@ -187,7 +187,7 @@ describe("what a receiver shows", () => {
     expect(canaries.foundIn(output.text)).toEqual([]);
   });
 
-  it("holds no secret whatever a client of the user's own throws", async () => {
+  it("a receiver shows no secret whatever a client of the user's own throws", async () => {
     const output = Output.capture();
     const runs = Object.values(failingFetches).map((fetch) => {
       const client = createClient({ baseUrl: serviceUrl, apiKey, fetch, timeoutMs: 50 });
@@ -204,7 +204,7 @@ describe("what a receiver shows", () => {
     expect(canaries.foundIn(text)).toEqual([]);
   });
 
-  it("shows the option signature no token", async () => {
+  it("a receiver shows the option signature no token", async () => {
     const urls: string[] = [];
     const text = await run({
       store: "memory",
@@ -217,7 +217,7 @@ describe("what a receiver shows", () => {
     expect(canaries.foundIn(text + urls.join())).toEqual([]);
   });
 
-  it("is in no span, the emulator's deliveries included", async () => {
+  it("a receiver shows no secret in a span, the emulator's deliveries included", async () => {
     const output = Output.capture();
     const receiver = createReceiver({
       client: createClient({ baseUrl: serviceUrl, apiKey }),

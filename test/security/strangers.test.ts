@@ -42,10 +42,10 @@ function scene(kind: string, judge: Judge) {
 }
 
 describe.each(["memory", "sqlite"])(
-  "What concerns single signatures, with the inbox in %s,",
+  "what concerns single signatures, with the inbox in %s",
   (kind) => {
     it.each([400, 401, 403, 404, 422])(
-      "such as %i for 20 of them, stops no other",
+      "a %i for 20 single signatures stops no other",
       async (status) => {
         const { post, rest, receiver, seen, lines, advanceUntil } = scene(kind, (signature) =>
           signature.startsWith("junk") ? refuse(status) : "valid",
@@ -71,7 +71,7 @@ describe.each(["memory", "sqlite"])(
       ["one a second", 1, 0],
       ["five a second", 5, 0],
       ["one a second, with a long Retry-After", 1, 3_600_000],
-    ])("such as 403 for %s, stops no rare other", async (_name, rate, retryAfterMs) => {
+    ])("a 403 for junk, %s, stops no rare other", async (_name, rate, retryAfterMs) => {
       const { post, rest, seen, advanceUntil } = scene(kind, (signature) => {
         if (!signature.startsWith("junk")) return "valid";
         throw new ServiceError("service_refused", "403", {
@@ -90,7 +90,7 @@ describe.each(["memory", "sqlite"])(
       expect(seen.length).toBeGreaterThanOrEqual(10);
     });
 
-    it("such as an error of the app's own authorize, stops no other", async () => {
+    it("an error of the app's own authorize for single signatures stops no other", async () => {
       const { post, rest, seen, receiver, advanceUntil } = scene(kind, (signature) => {
         if (signature.startsWith("junk")) throw new Error("unknown tenant");
         return "valid";
@@ -104,7 +104,7 @@ describe.each(["memory", "sqlite"])(
       expect((await receiver.health()).service).toBe("ok");
     });
 
-    it("such as 403 for ten times as many as are judged, never blames the key once one was judged", async () => {
+    it("a 403 for ten times as many as are judged never blames the key once one was judged", async () => {
       const { post, rest, seen, lines, receiver, advanceUntil } = scene(kind, (signature) =>
         signature.startsWith("junk") ? refuse(403) : "valid",
       );
@@ -127,8 +127,8 @@ describe.each(["memory", "sqlite"])(
   },
 );
 
-describe("a key that is refused", () => {
-  it("is blamed and pauses the stage also when signatures were judged before", async () => {
+describe("the key", () => {
+  it("a key that is refused is blamed and pauses the stage also when signatures were judged before", async () => {
     let isRefused = false;
     let calls = 0;
     const { post, rest, seen, lines, receiver } = scene("memory", () => {

@@ -75,7 +75,7 @@ function told(): Record<string, string[]> {
   return Object.fromEntries(kinds.map((kind) => [kind, named(kind).map(of)]));
 }
 
-test.each(Object.keys(mounts))("on %s a delivery has its three spans", async (mount) => {
+test.each(Object.keys(mounts))("a delivery has its three spans on %s", async (mount) => {
   const { receiver, send } = await scene(mount);
   receiver.on("*", () => {});
   expect(await send()).toBe(200);

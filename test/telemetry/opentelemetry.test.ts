@@ -92,7 +92,7 @@ function linked({ links }: ReadableSpan): object[] {
   return links.map(({ context: { traceId, spanId } }: Link) => ({ traceId, spanId }));
 }
 
-test("one delivery is a span to receive, one to verify and one for each attempt to handle it", async () => {
+test("a delivery is a span to receive, one to verify and one for each attempt to handle it", async () => {
   receiver = createReceiver({
     ...{ client, name: "spans", logger: false, retry: { minMs: 1, maxMs: 1 }, ...telemetryHere() },
   });
@@ -235,7 +235,7 @@ test("a span says why there is no verdict, and not the signature", async () => {
   expect(JSON.stringify(spans.getFinishedSpans().map(plain))).not.toContain(signature);
 });
 
-test("metrics say what was acknowledged, judged, handled, and what waits", async () => {
+test("the metrics say what was acknowledged, judged, handled, and what waits", async () => {
   receiver = createReceiver({
     ...{ client, name: "metrics", logger: false, retry: { attempts: 1 }, ...telemetryHere() },
     signature({ headers }) {
@@ -286,7 +286,7 @@ test("metrics say what was acknowledged, judged, handled, and what waits", async
   expect(await points("reporthook.deliveries.oldest")).toEqual({ "": 0 });
 });
 
-test("counts parked deliveries that retention deletes, by reason", async () => {
+test("the metrics count parked deliveries that retention deletes, by reason", async () => {
   const inbox = memoryInbox({ retention: { parkedMs: 2_000 } });
   const clock = manualClock();
   const given = { client, inbox, clock, name: "pruned", logger: false } as const;
@@ -303,7 +303,7 @@ test("counts parked deliveries that retention deletes, by reason", async () => {
   const deleted = await points("reporthook.deliveries.deleted", "pruned");
   expect(deleted).toEqual({ "reporthook.reason=do_not_retry": 1 });
 });
-test("what was counted before a receiver closed is exported after it", async () => {
+test("the counts from before a receiver closed are exported after it", async () => {
   receiver = createReceiver({ client, name: "closed", logger: false, ...telemetryHere() });
   receiver.on("*", () => {});
   await send();

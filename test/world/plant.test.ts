@@ -19,7 +19,7 @@ class Asker {
 }
 `;
 
-it("replaces the value of a constant, the body of a function and that of a method", () => {
+it("plant() replaces the value of a constant, the body of a function and that of a method", () => {
   expect(plant(code, { of: "many", becomes: "3" })).toContain("const many = 3;\n");
   expect(plant(code, { of: "ask", becomes: "  return;" })).toContain(
     "): Promise<void> {\n  return;\n}\n\nclass",
@@ -29,7 +29,7 @@ it("replaces the value of a constant, the body of a function and that of a metho
   );
 });
 
-it("plants nothing where the name is not that of one definition", () => {
+it("plant() plants nothing where the name is not that of one definition", () => {
   expect(() => plant(code, { of: "again", becomes: "" })).toThrow("0 functions or constants");
   const twice = `${code}const many = 4;\n`;
   expect(() => plant(twice, { of: "many", becomes: "" })).toThrow("2 functions or constants");

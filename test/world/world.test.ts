@@ -29,14 +29,14 @@ async function firstBroken(product: Product, worlds: readonly number[]): Promise
   return null;
 }
 
-describe("A simulated world", () => {
+describe("promises", () => {
   let product: Product;
   beforeAll(async () => {
     product = await buildProduct();
   });
 
   if (chosen !== undefined) {
-    test(`of seed ${chosen} breaks no promise`, { timeout: limitMs }, async () => {
+    test(`the world of seed ${chosen} breaks no promise`, { timeout: limitMs }, async () => {
       const result = await runWorld(Number(chosen), product);
       console.log(result.trace.join("\n"));
       if (result.broken.length > 0) throw new Error(failure(result));
@@ -44,7 +44,7 @@ describe("A simulated world", () => {
     return;
   }
 
-  test(`of any of ${seeds} seeds breaks no promise`, {
+  test(`the worlds of ${seeds} seeds break no promise`, {
     timeout: limitMs + seeds * 1_000,
   }, async () => {
     const startedAt = performance.now();
@@ -61,12 +61,12 @@ describe("A simulated world", () => {
     if (worst !== undefined) throw new Error([failure(worst), ...others].join("\n"));
   });
 
-  test.each(rare)("of seed %d breaks no promise", async (seed) => {
+  test.each(rare)("the world of seed %d breaks no promise", async (seed) => {
     const result = await runWorld(seed, product);
     if (result.broken.length > 0) throw new Error(failure(result));
   });
 
-  test("of one seed is always the same", { timeout: limitMs }, async () => {
+  test("the world of one seed is always the same", { timeout: limitMs }, async () => {
     for (const seed of isQuick ? [1] : [1, 2, 3]) {
       const { trace } = await runWorld(seed, product);
       expect((await runWorld(seed, product)).trace).toEqual(trace);
@@ -75,8 +75,8 @@ describe("A simulated world", () => {
 });
 
 if (chosen === undefined && !isQuick)
-  describe("A simulated world notices a receiver that", () => {
-    test.each(mutations)("$name", { timeout: limitMs }, async (mutation) => {
+  describe("faulty receivers", () => {
+    test.each(mutations)("a world sees one that $name", { timeout: limitMs }, async (mutation) => {
       const { seed } = mutation;
       const worlds = seed === undefined ? firstOnes : [seed];
       const noticed = await firstBroken(await buildProduct(mutation), worlds);

@@ -55,7 +55,7 @@ onEachServer((server) => {
     await right.end();
   });
 
-  it("what is asked while it is closed comes to an end, and opens nothing again", async () => {
+  it("a call on a closed inbox comes to an end, and opens nothing again", async () => {
     const inbox = open();
     await inbox.open();
     const id = "0".repeat(26);
@@ -71,7 +71,7 @@ onEachServer((server) => {
     }
   });
 
-  it("asking for a receiver that is none makes none known", async () => {
+  it("a call for a receiver that is none makes none known", async () => {
     const given = options();
     const { inbox, act, put, end } = fixture(bullmqInbox(given));
     const id = await put();
@@ -87,7 +87,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("what begins verified or held is told from its copies too, and stays one", async () => {
+  it("a delivery that begins verified or held is told from its copies too, and is stored once", async () => {
     const { inbox, act, put, make, add, consume, until, end } = fixture(open());
     const to = { verified: valid, held: endedAs("held", "expired", { verification: "expired" }) };
     const ids: string[] = [];
@@ -136,7 +136,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("what was being worked on when a process died is taken back, and parked as poison the sixth time", async () => {
+  it("a job that a process worked on when it died is taken back, and parked as poison the sixth time", async () => {
     const given = options({ leaseMs: 4_000 });
     const { inbox, act, put, consume, until, end } = fixture(bullmqInbox(given));
     const id = await put();
@@ -207,7 +207,7 @@ onEachServer((server) => {
     await right.end();
   });
 
-  it("keeps text that PostgreSQL's JSON refuses", async () => {
+  it("a delivery keeps text that PostgreSQL's JSON refuses", async () => {
     const { inbox, put, work, end } = fixture(open());
     const odd = "a\0b\ud800 é";
     const id = await put({ body: `{"x":"${"\0"}"}`, url: "/?a=\\u0000", context: odd });
@@ -221,7 +221,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("looks for events and reports among what is parked, and says so of the rest", async () => {
+  it("list() looks for events and reports among what is parked, and says so of the rest", async () => {
     const { inbox, put, work, end } = fixture(open());
     const id = await put();
     await work("verify", valid);
@@ -237,7 +237,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("prune() deletes what its time is over for, whatever the reason", async () => {
+  it("prune() deletes what is over its time, whatever the reason", async () => {
     const { inbox, put, work, end } = fixture(
       bullmqInbox(options({ retention: { handledMs: 1, parkedMs: 1 } })),
     );
@@ -273,7 +273,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("prune() announces parked ones 3 days before their end, oldest first, whatever their number", async () => {
+  it("prune() announces parked deliveries 3 days before their end, oldest first, whatever their number", async () => {
     const { inbox, act, put, work, end } = fixture(bullmqInbox(options()));
     const park = async (count: number): Promise<string[]> => {
       const ids: string[] = [];
@@ -302,7 +302,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("keeps the retention of the app on the server: a tool prunes by it", async () => {
+  it("bullmqInbox() keeps the app's retention on the server: a tool prunes by it", async () => {
     const given = options({ retention: { parkedMs: 90 * dayMs, handledMs: Infinity } });
     const app = fixture(bullmqInbox(given));
     await app.inbox.open();
@@ -321,7 +321,7 @@ onEachServer((server) => {
     await app.end();
   });
 
-  it("queueNames() names them for BullMQ's own tools", async () => {
+  it("queueNames() names the queues for BullMQ's own tools", async () => {
     const given = options();
     const { put, work, end } = fixture(bullmqInbox(given));
     await put();

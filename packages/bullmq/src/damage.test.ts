@@ -93,7 +93,7 @@ onEachServer((server, { kind }) => {
     }
   });
 
-  it("parks what another program puts into its queues, once, with what there is of it", async () => {
+  it("an inbox parks what another program puts into its queues, once, with what there is of it", async () => {
     const { inbox, act, clock, put, consume, until, end } = createInboxFixture(open(), patienceMs);
     const id = await put();
     await behind(server(), async (queues) => {
@@ -119,7 +119,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("goes by what this program wrote about the receivers", async () => {
+  it("an inbox goes by what this program wrote about the receivers", async () => {
     const inbox = open();
     const { put, end } = createInboxFixture(inbox, patienceMs);
     await put();
@@ -142,7 +142,7 @@ onEachServer((server, { kind }) => {
   });
 
   it.runIf(kind === "redis")(
-    "knows its receivers again when the server has lost them",
+    "an inbox knows its receivers again when the server has lost them",
     async () => {
       const inbox = open();
       const { put, end } = createInboxFixture(inbox, patienceMs);
@@ -160,7 +160,7 @@ onEachServer((server, { kind }) => {
     },
   );
 
-  it.runIf(kind === "redis")("tells which parked ones are lost when it prunes, once", async () => {
+  it.runIf(kind === "redis")("prune() tells which parked deliveries are lost, once", async () => {
     prefixes++;
     const lines: unknown[] = [];
     const warn = (fields: object): void => void lines.push(fields);
@@ -175,7 +175,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it.runIf(kind === "redis")("parks what is deleted while it is worked on", async () => {
+  it.runIf(kind === "redis")("an inbox parks what is deleted while it is worked on", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
     const { put, work, consume, until, end } = createInboxFixture(inbox, patienceMs);
@@ -192,7 +192,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it.runIf(kind === "redis")("takes what is deleted while it moves on for what it is", async () => {
+  it.runIf(kind === "redis")("a deletion while a delivery moves on is noticed", async () => {
     prefixes++;
     const inbox = bullmqInbox({ ...options(server()), leaseMs: 1_000 });
     const { put, consume, until, end } = createInboxFixture(inbox, patienceMs);

@@ -37,7 +37,7 @@ onEachServer((server) => {
     return { ...fixture, connection, queues, verify, wait, end };
   }
 
-  it("it is completed where it was verified, and its job carries no signature", async () => {
+  it("a delivery handled at once is completed where it was verified, and its job carries no signature", async () => {
     const { put, consume, wait, verify, inbox, end } = await open();
     const secret = "a-signature-of-the-service";
     const id = await put({ signature: secret });
@@ -50,7 +50,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("while it is handled for long it is listed and counted as verified", async () => {
+  it("a delivery that is handled for long is listed and counted as verified meanwhile", async () => {
     const { put, consume, wait, inbox, end } = await open();
     const door = deferred();
     const id = await put();
@@ -73,7 +73,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("what was taken over while it was handled is not settled by whoever lost it", async () => {
+  it("a delivery that was taken over while it was handled is not settled by the worker that lost it", async () => {
     const { put, consume, wait, verify, inbox, patiently, end } = await open();
     const door = deferred();
     const id = await put();
@@ -96,7 +96,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("a failed one waits for its next try among those to be handled", async () => {
+  it("a delivery that failed waits for its next try among those to be handled", async () => {
     const { act, put, consume, wait, inbox, verify, until, end } = await open();
     const id = await put();
     consume("verify", valid, { atOnce: async () => later(60_000) });
@@ -110,7 +110,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("stop() puts back the job that came with the record of the last one", async () => {
+  it("stop() puts back the job that came while the last result was recorded", async () => {
     const { inbox, clock, put, consume, until, verify, end } = await open();
     const ids = [await put(), await put()];
     const told: string[] = [];
@@ -132,7 +132,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("one that ends the process whenever it is handled is parked the sixth time, wherever it was begun", async () => {
+  it("a delivery that ends the process whenever it is handled is parked the sixth time, wherever it was begun", async () => {
     const { put, consume, wait, queues, until, inbox, connection, end } = await open();
     const verify = queues.of("verify");
     const id = await put();
@@ -153,7 +153,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("a release has it run again, and its copies are still told", async () => {
+  it("a release has a delivery run again, and its copies are still told", async () => {
     const { act, put, make, add, consume, wait, inbox, until, end } = await open();
     const parts = { signature: "s", body: "{}" };
     const id = await put(parts);
@@ -168,7 +168,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it("copies are told for 24 hours, however short handled ones are kept", async () => {
+  it("the copies of a delivery are told for 24 hours, however short handled deliveries are kept", async () => {
     const retention = { handledMs: 1, parkedMs: 1 };
     const { put, make, add, consume, wait, inbox, end } = await open({ retention });
     const parts = { signature: "s", body: "{}" };

@@ -61,7 +61,7 @@ onEachServer((server) => {
     },
   );
 
-  it("the same in the next process", async () => {
+  it("a retry that was planned by a clock ahead comes after its own delay in the next process, too", async () => {
     const prefix = `clock_${++prefixes}`;
     const before = await run(open(prefix), 1);
     setClock(8 * hourMs);

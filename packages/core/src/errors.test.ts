@@ -15,8 +15,8 @@ function revoked(): object {
   return proxy;
 }
 
-group("ReporthookError", () => {
-  it("instanceof knows the errors of another copy of the package, and those of classes that extend one", async () => {
+group("error classes", () => {
+  it("an error is instanceof its class of another copy of the package, and so is an error of a subclass", async () => {
     vi.resetModules();
     const copy = await import("./errors.ts");
     expect(copy.ReporthookError).not.toBe(ReporthookError);
@@ -44,7 +44,7 @@ group("ReporthookError", () => {
   });
 });
 
-group("ServiceError", () => {
+group("calls of the service", () => {
   it("ServiceError has only the details it was given", () => {
     const bare = new ServiceError("service_unreachable", "No answer", { retryable: true });
     expect(Object.keys(bare).sort()).toEqual(["code", "name", "retryable", "sent"]);
@@ -61,7 +61,7 @@ group("ServiceError", () => {
   });
 });
 
-group("InvalidReportRequestError", () => {
+group("report requests", () => {
   it("InvalidReportRequestError lists every problem with its field", () => {
     const problems = [
       { field: "domains[2]", message: "must not be empty" },
@@ -76,8 +76,8 @@ group("InvalidReportRequestError", () => {
   });
 });
 
-group("DoNotRetry", () => {
-  it("DoNotRetry.is() knows it, also from another copy of the package", () => {
+group("giving up", () => {
+  it("DoNotRetry.is() knows a DoNotRetry, also from another copy of the package", () => {
     const error = new DoNotRetry("deleted", { cause: "c" });
     expect(error).toMatchObject({ name: "DoNotRetry", message: "deleted", cause: "c" });
     expect(DoNotRetry.is(error)).toBe(true);
@@ -89,7 +89,7 @@ group("DoNotRetry", () => {
   });
 });
 
-group("RetryAfter", () => {
+group("trying later", () => {
   it("RetryAfter takes milliseconds or a date", () => {
     expect(new RetryAfter(60_000).message).toMatch(/in 60000 ms$/);
     const date = new Date(0);
@@ -116,14 +116,14 @@ group("RetryAfter", () => {
     expect(new RetryAfter(date).when).toBe(date);
   });
 
-  it("RetryAfter.is() knows it, also from another copy of the package", () => {
+  it("RetryAfter.is() knows a RetryAfter, also from another copy of the package", () => {
     expect(RetryAfter.is(new RetryAfter(1))).toBe(true);
     expect(RetryAfter.is({ [Symbol.for("reporthook.RetryAfter")]: true })).toBe(true);
     for (const other of [new DoNotRetry("x"), null, 5]) expect(RetryAfter.is(other)).toBe(false);
   });
 });
 
-group("describe", () => {
+group("lines of errors", () => {
   it.each<[unknown, string]>([
     [new RangeError("too far"), "RangeError: too far"],
     ["text", "text"],

@@ -12,8 +12,8 @@ import { ServiceError } from "./errors.ts";
 import { messages } from "./log-messages.ts";
 import { manualClock } from "./testing/manual-clock.ts";
 
-describe('verify: "before-ack"', () => {
-  it("refuses forged ones, and expired ones when told so, with 401", async () => {
+describe("a verdict before the answer", () => {
+  it("before-ack answers 401 to forged notifications, and to expired ones with expired: refuse", async () => {
     const { receiver, send, observed, seen, seeAll } = setUp({
       ...{ verify: "before-ack", expired: "refuse" },
     });
@@ -37,7 +37,7 @@ describe('verify: "before-ack"', () => {
     ]);
   });
 
-  it("holds an expired one", async () => {
+  it("before-ack holds an expired notification", async () => {
     const { receiver, send, observed, lines, seeAll } = setUp({ verify: "before-ack" });
     seeAll();
     const { status, body } = await send("report", { signature: "expired" });
@@ -49,7 +49,7 @@ describe('verify: "before-ack"', () => {
     expect(lines).toMatchObject([{ fields: { id: body.id, reason: "expired" } }]);
   });
 
-  it("stores and verifies later what has no verdict in time", async () => {
+  it("before-ack stores a notification without a verdict in time, and verifies it later", async () => {
     standStill();
     const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
       verify: "before-ack",
@@ -71,7 +71,7 @@ describe('verify: "before-ack"', () => {
     await receiver.idle();
   });
 
-  it("does not wait while the key is refused", async () => {
+  it("before-ack waits for no verdict while the key is refused", async () => {
     const { emulator, receiver, send, seen, seeAll, advanceUntil } = setUp({
       verify: "before-ack",
     });
@@ -84,7 +84,7 @@ describe('verify: "before-ack"', () => {
     await advanceUntil(() => seen.length === 2);
   });
 
-  it("loses no probe when the time of its request is used up", async () => {
+  it("before-ack loses no probe when the time of its request is used up", async () => {
     const hanging = gate();
     let refusing = true;
     let calls = 0;
@@ -117,7 +117,7 @@ describe('verify: "before-ack"', () => {
     expect(seen).toEqual([]);
   });
 
-  it("holds an expired one that arrives alone, also with handle-after-outage", async () => {
+  it("before-ack holds an expired notification that arrives alone, also with handle-after-outage", async () => {
     const { receiver, send, seen, seeAll } = setUp({
       ...{ verify: "before-ack", expired: "handle-after-outage" },
     });
@@ -135,7 +135,7 @@ describe('verify: "before-ack"', () => {
     ["answers too late for the request", { delayMs: 60_000 }, "held"],
     ["refuses the key", { status: 401 }, "held"],
   ] as const)(
-    "remembers until it works what the call in the request came to: the service %s",
+    "before-ack remembers what the call in the request came to until the service works: it %s",
     async (_, fault, state) => {
       standStill();
       const { emulator, receiver, send, observed, seeAll, advanceUntil } = setUp({
@@ -160,7 +160,7 @@ describe('verify: "before-ack"', () => {
     ["what ackMs leaves beside a second to store", { ackMs: 3_000 }, 0, 2_000],
     ["half of a short ackMs", { ackMs: 1_000 }, 0, 500],
     ["what a slow body has left", {}, 1_900, 1_100],
-  ])("waits for a verdict as long as %s", async (_, limits, bodyMs, budgetMs) => {
+  ])("before-ack waits for a verdict as long as %s", async (_, limits, bodyMs, budgetMs) => {
     const clock = manualClock();
     const hanging = gate();
     const client: Authorizer = { authorize: () => hanging.opened.then(() => "valid") };
@@ -190,7 +190,7 @@ describe('verify: "before-ack"', () => {
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 1 });
   });
 
-  it("makes no more calls at once than concurrency.verify, the worker's included", async () => {
+  it("before-ack makes no more calls at once than concurrency.verify, the worker's included", async () => {
     standStill();
     let [now, most, calls] = [0, 0, 0];
     const client: Authorizer = {
@@ -218,7 +218,7 @@ describe('verify: "before-ack"', () => {
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 40 });
   });
 
-  it("stores at once, and asks nobody, while the service is known to be silent", async () => {
+  it("before-ack stores at once, and asks nobody, while the service is known to be silent", async () => {
     let calls = 0;
     let silent = true;
     const client: Authorizer = {

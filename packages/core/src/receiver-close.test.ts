@@ -24,8 +24,8 @@ const durableInbox = () =>
     guarantees: { ...memoryInbox().guarantees, durability: "fsync" as const },
   });
 
-describe("close()", () => {
-  it("counts the deliveries that are lost with a memory inbox, where a durable inbox keeps them", async () => {
+describe("closing", () => {
+  it("close() counts the deliveries that are lost with a memory inbox, and none with a durable one", async () => {
     for (const [inbox, said] of [
       [memoryInbox(), [{ level: "error", fields: { receiver: "reports", waiting: 2 } }]],
       [durableInbox(), []],
@@ -42,7 +42,7 @@ describe("close()", () => {
   it.each([
     ["a memory inbox, whose deliveries it also handles", memoryInbox, 2],
     ["a durable inbox, whose deliveries another process handles", durableInbox, 1],
-  ])("goes on storing until the handlers are done with %s", async (_, makeInbox, runs) => {
+  ])("close() lets a receiver store until the handlers end: %s", async (_, makeInbox, runs) => {
     const finish = gate();
     const { receiver, send } = setUp({ inbox: makeInbox() });
     const started: EventOf[] = [];
@@ -69,7 +69,7 @@ describe("close()", () => {
     expect(refused.headers.get("connection")).toBe("close");
   });
 
-  it("works off what a memory inbox has acknowledged", async () => {
+  it("close() has all handled that a memory inbox has acknowledged", async () => {
     const { receiver, send, lines } = setUp({ concurrency: { handle: 2 } });
     let handled = 0;
     receiver.on("*", async () => {
@@ -82,7 +82,7 @@ describe("close()", () => {
     expect([handled, lines]).toEqual([40, []]);
   });
 
-  it("tries what waits in memory for another attempt once more, at once, and counts what fails again", async () => {
+  it("close() tries what waits in memory once more, at once, and counts what fails again", async () => {
     const { receiver, send, lines, observed } = setUp();
     const attempts: Record<string, number> = {};
     receiver.on("report.complete", ({ id }) => {
@@ -103,7 +103,7 @@ describe("close()", () => {
     ]);
   });
 
-  it("tries what fails while it closes once more, too", async () => {
+  it("close() tries what fails while it runs once more, too", async () => {
     const fail = gate();
     const { receiver, send, lines } = setUp();
     let attempts = 0;
@@ -121,7 +121,7 @@ describe("close()", () => {
     expect([attempts, lines.filter(({ level }) => level === "error")]).toEqual([2, []]);
   });
 
-  it("keeps waitUntil no longer than storing for what comes while it closes", async () => {
+  it("close() keeps waitUntil of a request that comes meanwhile no longer than storing it", async () => {
     const finish = gate();
     const { receiver, send, emulator, seen } = setUp({ inbox: durableInbox() });
     receiver.on("*", (event) => {
@@ -151,7 +151,7 @@ describe("close()", () => {
     ["is stored and handled with a memory inbox", {}],
     ["is stored with a durable inbox", { inbox: durableInbox() }],
     ['is handled with ack: "handled"', { ack: "handled" }],
-  ] as const)("a request whose body arrives after it %s", async (name, options) => {
+  ] as const)("a request whose body arrives after close() %s", async (name, options) => {
     const { receiver, observed, seen, seeAll } = setUp({ ...options, client: genuine });
     seeAll();
     const arrival = gate();
@@ -166,7 +166,7 @@ describe("close()", () => {
     expect(seen).toHaveLength(name.includes("handled") ? 1 : 0);
   });
 
-  it("aborts the signal at the timeout, and does not count that attempt", async () => {
+  it("close() aborts the signal at the timeout, and does not count that attempt", async () => {
     standStill();
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close").mockResolvedValue();
@@ -197,14 +197,14 @@ describe("close()", () => {
     expect(attempts).toEqual([1]);
   });
 
-  it("resolves in time when the inbox never opens", async () => {
+  it("close() resolves in time when the inbox never opens", async () => {
     const inbox = Object.assign(memoryInbox(), { open: never });
     const { receiver } = setUp({ inbox });
     void receiver.start();
     await receiver.close({ timeoutMs: 1 });
   });
 
-  it.each([Number.NaN, -1, "5", null])("refuses a time of %j, as idle() does", async (given) => {
+  it.each([Number.NaN, -1, "5", null])("close() and idle() reject a time of %j", async (given) => {
     const { receiver } = setUp();
     const timeoutMs = given as number;
     for (const call of ["close", "idle"] as const) {
@@ -214,7 +214,7 @@ describe("close()", () => {
     expect((await receiver.health()).ready).toBe(true);
   });
 
-  it("goes on without an inbox that gives no answer, and says so", async () => {
+  it("close() goes on without an inbox that gives no answer, and says so", async () => {
     const closed = gate();
     const inbox = Object.assign(memoryInbox(), {
       consume: () => ({ stop: never, abort: never, running: 1 }),
@@ -234,7 +234,7 @@ describe("close()", () => {
     expect(setUp({ inbox }).receiver.name).toBe("reports");
   });
 
-  it("gives an inbox that is slow to close what is left of its time", async () => {
+  it("close() gives an inbox that is slow to close what is left of its time", async () => {
     const closed = gate();
     const inbox = Object.assign(memoryInbox(), { close: () => closed.opened });
     const clock = manualClock();
@@ -248,7 +248,7 @@ describe("close()", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("closes the inbox with the last receiver on it; from then on the inbox is asked no more", async () => {
+  it("close() of the last receiver closes the inbox; from then on the inbox is asked no more", async () => {
     const inbox = memoryInbox();
     const close = vi.spyOn(inbox, "close");
     const [first, second] = [setUp({ inbox, name: "a" }), setUp({ inbox, name: "b" })];
@@ -264,7 +264,7 @@ describe("close()", () => {
     expect(close).toHaveBeenCalledTimes(1);
   });
 
-  it("lets none that wait for the key's probe hold it up", async () => {
+  it("close() waits for no delivery that waits for the key's probe", async () => {
     const { receiver, send, emulator } = setUp();
     emulator.fault("authorize", { status: 401 });
     for (let sent = 0; sent < 20; sent++) await send("report");
@@ -274,7 +274,7 @@ describe("close()", () => {
     await receiver.close();
   });
 
-  it("waits as long as it is told, even for ever", async () => {
+  it("close() waits as long as it is told, even for ever", async () => {
     const finish = gate();
     const { receiver, send } = setUp();
     let running = false;
@@ -290,7 +290,7 @@ describe("close()", () => {
     await closing;
   });
 
-  it("gives the name back although telemetry fails to end", async () => {
+  it("close() gives the name back although telemetry fails to end", async () => {
     const failing = {
       receive: (incoming: Incoming, _: string, run: (given: Incoming) => Promise<ReceiveResult>) =>
         run(incoming),

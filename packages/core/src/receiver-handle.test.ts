@@ -5,7 +5,7 @@ import { DoNotRetry, ReporthookError, RetryAfter } from "./errors.ts";
 import type { EventOf, HandlerContext } from "./events/events.ts";
 
 describe("handlers", () => {
-  it("run again with growing delays and one id until they succeed", async () => {
+  it("the handlers run again with growing delays and one id until they succeed", async () => {
     standStill();
     const { receiver, send, emulator, advanceUntil, lines } = setUp();
     const runs: { id: string; attempt: number; at: number }[] = [];
@@ -28,7 +28,7 @@ describe("handlers", () => {
     );
   });
 
-  it("run once more, and no more, when the hook that is told of the failure releases the delivery", async () => {
+  it("the handlers run once more, and no more, when the hook that is told of their failure releases the delivery", async () => {
     const releases: Promise<number>[] = [];
     const { receiver, send } = setUp({
       observe: { parked: ({ id }) => void releases.push(receiver.inbox.release(id)) },
@@ -47,7 +47,7 @@ describe("handlers", () => {
     expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled" });
   });
 
-  it("wait for a free slot, not for the slowest of those that run", async () => {
+  it("a handler waits for a free slot, not for the slowest of those that run", async () => {
     const { receiver, send } = setUp({ concurrency: { handle: 2 } });
     const doors = new Map<string, () => void>();
     receiver.on("report", ({ id }) => new Promise<void>((open) => doors.set(id, open)));
@@ -64,7 +64,7 @@ describe("handlers", () => {
     await receiver.idle();
   });
 
-  it("park at once with DoNotRetry, and run with attempts from zero after a release", async () => {
+  it("a delivery parks at once with DoNotRetry, and has attempts from zero after a release", async () => {
     const { receiver, send, lines } = setUp();
     const attempts: number[] = [];
     receiver.on("report", (_, { attempt }) => {
@@ -86,7 +86,7 @@ describe("handlers", () => {
     expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "handled", reason: null });
   });
 
-  it("run again when RetryAfter says so", async () => {
+  it("the handlers run again when RetryAfter says so", async () => {
     standStill();
     for (const when of ["ms", "date", "past", "never"] as const) {
       const { receiver, send, emulator, advanceUntil } = setUp();
@@ -113,7 +113,7 @@ describe("handlers", () => {
     }
   });
 
-  it("are dead when all attempts are used up", async () => {
+  it("a delivery is dead when all its attempts are used up", async () => {
     const { receiver, send, advanceUntil, observed } = setUp({ retry: { attempts: 3 } });
     let runs = 0;
     receiver.on("*", () => {
@@ -132,7 +132,7 @@ describe("handlers", () => {
     ]);
   });
 
-  it("fail and see their signal aborted after handlerTimeoutMs", async () => {
+  it("a handler fails and sees its signal aborted after handlerTimeoutMs", async () => {
     const { receiver, send, emulator, advanceUntil } = setUp({ handlerTimeoutMs: 5_000 });
     const contexts: HandlerContext[] = [];
     receiver.on("*", (_, context) => {
@@ -154,7 +154,7 @@ describe("handlers", () => {
     ]);
   });
 
-  it("all run in order of registration, and their failures are joined", async () => {
+  it("all handlers run in order of registration, and their failures are joined", async () => {
     const { receiver, send } = setUp({ retry: { attempts: 1 } });
     const calls: number[] = [];
     const failing = (number: number) => async () => {
@@ -169,7 +169,7 @@ describe("handlers", () => {
     expect((await receiver.inbox.get(body.id))?.lastError).toMatch(/failure 1.*failure 3/);
   });
 
-  it("are not held up for ever by a schema that never answers", async () => {
+  it("a schema that never answers holds up the handlers no longer than handlerTimeoutMs", async () => {
     const { receiver, send, emulator } = setUp({
       handlerTimeoutMs: 1_000,
       schemas: {
@@ -187,7 +187,7 @@ describe("handlers", () => {
     });
   });
 
-  it("are reached by no unsigned delivery but test_webhook_endpoint and *, whatever it says", async () => {
+  it("an unsigned delivery reaches no handler but those of test_webhook_endpoint and *, whatever it says", async () => {
     const event = fc.constantFrom("test_webhook_endpoint", "report_status_changed", "", 1, null);
     const status = fc.constantFrom("processing", "complete", "internal_error", "odd");
     const payload = fc.oneof(status, fc.record({ status, report_id: fc.string() }), fc.integer());
@@ -229,7 +229,7 @@ describe("handlers", () => {
     );
   });
 
-  it("handle an unsigned delivery once it is released", async () => {
+  it("an unsigned delivery is handled once it is released", async () => {
     const { receiver, send, seen, seeAll, observed } = setUp();
     receiver.on("report.complete", (event) => void seen.push(event));
     seeAll();
@@ -245,8 +245,8 @@ describe("handlers", () => {
   });
 });
 
-describe('ack: "handled"', () => {
-  it("answers 200 only after the handlers have succeeded, and keeps nothing", async () => {
+describe("the answer after the handlers", () => {
+  it('ack: "handled" answers 200 only after the handlers have succeeded, and keeps nothing', async () => {
     const { receiver, send, observed } = setUp({ ack: "handled" });
     const finish = gate();
     let answered = false;
@@ -262,7 +262,7 @@ describe('ack: "handled"', () => {
     expect(observed.map(([name]) => name)).toEqual(["verified", "handled"]);
   });
 
-  it("answers 503 not_handled when a handler fails, there is none, or there is no verdict", async () => {
+  it('ack: "handled" answers 503 not_handled when a handler fails, there is none, or there is no verdict', async () => {
     const { receiver, send, emulator, lines, observed } = setUp({ ack: "handled" });
     receiver.on("report.complete", () => {
       throw new DoNotRetry("no");
@@ -280,7 +280,7 @@ describe('ack: "handled"', () => {
     expect(observed.map(([name]) => name)).not.toContain("parked");
   });
 
-  it("asks for no verdict while the service refuses the key: nobody waits inside a request", async () => {
+  it('ack: "handled" asks for no verdict while the service refuses the key', async () => {
     let asked = 0;
     const authorize = async (): Promise<never> => {
       asked++;
@@ -293,7 +293,7 @@ describe('ack: "handled"', () => {
     expect(asked).toBe(1);
   });
 
-  it("answers 401 to forged, expired and unsigned ones, and handles an unsigned test", async () => {
+  it('ack: "handled" answers 401 to forged, expired and unsigned notifications, and handles an unsigned test', async () => {
     const { send, seen, seeAll } = setUp({ ack: "handled" });
     seeAll();
     for (const [signature, code] of [
@@ -309,7 +309,7 @@ describe('ack: "handled"', () => {
     expect(seen).toMatchObject([{ type: "test_webhook_endpoint", verification: "unsigned" }]);
   });
 
-  it("gives a notification that is sent again the same id, and others one of their own", async () => {
+  it('ack: "handled" gives a notification that is sent again the same id, and others one of their own', async () => {
     const { receiver, post, emulator, lines } = setUp({ ack: "handled" });
     const ids: string[] = [];
     receiver.on("report.complete", ({ id }) => {
@@ -327,7 +327,7 @@ describe('ack: "handled"', () => {
     expect(other).not.toBe(first);
   });
 
-  it("handles as many at once as concurrency says", async () => {
+  it('ack: "handled" handles as many at once as concurrency says', async () => {
     const { receiver, send } = setUp({ ack: "handled", concurrency: { handle: 2 } });
     const finish = gate();
     let [running, most] = [0, 0];
@@ -344,7 +344,7 @@ describe('ack: "handled"', () => {
     expect(most).toBe(2);
   });
 
-  it("answers 503 to who waits for a handler's place in vain", async () => {
+  it('ack: "handled" answers 503 to a request that waits for a free handler in vain', async () => {
     const { receiver, send, emulator } = setUp({ ack: "handled", concurrency: { handle: 1 } });
     let runs = 0;
     receiver.on("report.complete", () => {
@@ -359,7 +359,7 @@ describe('ack: "handled"', () => {
     expect(runs).toBe(1);
   });
 
-  it("answers within ackMs and aborts the handler's signal", async () => {
+  it('ack: "handled" answers within ackMs and aborts the signal of the handler', async () => {
     const { receiver, send, emulator } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
     let signal: AbortSignal | undefined;
     receiver.on("*", (_, context) => {
@@ -373,7 +373,7 @@ describe('ack: "handled"', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it("aborts what runs when close() is out of time", async () => {
+  it('ack: "handled" has close() abort what runs when the time is over', async () => {
     const { receiver, send } = setUp({ ack: "handled" });
     let signal: AbortSignal | undefined;
     receiver.on("*", (_, context) => {
@@ -388,7 +388,7 @@ describe('ack: "handled"', () => {
     expect(await send("report")).toMatchObject({ status: 503, body: { code: "closing" } });
   });
 
-  it("refuses an inbox", () => {
+  it('createReceiver() throws a TypeError when ack: "handled" comes with an inbox', () => {
     expect(() => setUp({ ack: "handled", inbox: {} as never })).toThrow(TypeError);
   });
 });

@@ -14,7 +14,7 @@ import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 const never = (): Promise<never> => new Promise(() => {});
 const json = { "content-type": "application/json" };
 
-describe("the answer", () => {
+describe("answers", () => {
   it.each([
     ["hangs", never],
     ["rejects", () => Promise.reject(new Error("disk full"))],
@@ -24,7 +24,7 @@ describe("the answer", () => {
         throw new Error("disk full");
       },
     ],
-  ])("is 503 within ackMs when the inbox %s", async (_, add) => {
+  ])("the answer is 503 within ackMs when the inbox %s", async (_, add) => {
     const inbox = Object.assign(memoryInbox(), { add });
     const { emulator, send, lines, seeAll } = setUp({ inbox, limits: { ackMs: 1_500 } });
     seeAll();
@@ -41,7 +41,7 @@ describe("the answer", () => {
   it.each([
     ["bodyMs", { bodyMs: 700 }, 700],
     ["a smaller ackMs", { ackMs: 300 }, 300],
-  ])("is 408 when the body does not arrive within %s", async (_, limits, ms) => {
+  ])("the answer is 408 when the body does not arrive within %s", async (_, limits, ms) => {
     standStill();
     const { emulator, receiver } = setUp({ limits });
     let answered = false;
@@ -58,7 +58,7 @@ describe("the answer", () => {
     expect(await response.json()).toMatchObject({ code: "body_timeout" });
   });
 
-  it("leaves the inbox what the body has left of ackMs", async () => {
+  it("the inbox has what the body has left of ackMs", async () => {
     standStill();
     const inbox = Object.assign(memoryInbox(), { add: never });
     const { emulator, receiver } = setUp({ inbox, limits: { bodyMs: 900, ackMs: 1_000 } });
@@ -72,7 +72,7 @@ describe("the answer", () => {
     expect((await answer).status).toBe(503);
   });
 
-  it("is 503 when the option signature throws, and the log says so once a minute", async () => {
+  it("the answer is 503 when the option signature throws, and the log says so once a minute", async () => {
     const { send, lines, seeAll } = setUp({
       signature() {
         throw new Error("my bug");
@@ -86,7 +86,7 @@ describe("the answer", () => {
     ]);
   });
 
-  it("comes in the documented order of checks", async () => {
+  it("the checks of a request come in the documented order", async () => {
     const { post, receiver, send } = setUp({ limits: { bodyBytes: 100 } });
     const signed = { "X-svc-authorization": "s" };
     const cases: [object, number, string][] = [
@@ -112,7 +112,7 @@ describe("the answer", () => {
     expect(await send("report")).toMatchObject({ status: 503, body: { code: "closing" } });
   });
 
-  it("is 500 body_unavailable when something ahead has consumed or locked the body", async () => {
+  it("the answer is 500 body_unavailable when something ahead has consumed or locked the body", async () => {
     const { receiver, lines, seeAll } = setUp();
     seeAll();
     const consumed = new Request("http://localhost/", { method: "POST", body: "{}" });
@@ -127,7 +127,7 @@ describe("the answer", () => {
     expect(lines).toHaveLength(1);
   });
 
-  it("comes over node:http too, with the exact url and the mount's registrations", async () => {
+  it("the answer over node:http is that over fetch()", async () => {
     const { receiver, emulator, seen, seeAll } = setUp();
     const server = createServer(nodeHandler(receiver));
     seeAll();
@@ -152,7 +152,7 @@ describe("the answer", () => {
 });
 
 describe("limits", () => {
-  it("refuse with overloaded what is over unverified or waiting, exactly, and log it", async () => {
+  it("limits.unverified and limits.waiting refuse what is over them as overloaded, exactly, and log it", async () => {
     for (const limit of ["unverified", "waiting"] as const) {
       const { send, receiver, lines } = setUp({
         ...{ client: { authorize: never }, limits: { [limit]: 5 } },
@@ -167,12 +167,12 @@ describe("limits", () => {
     }
   });
 
-  it("refuse with overloaded what the inbox has no room for", async () => {
+  it("a receiver answers overloaded when the inbox has no room", async () => {
     const { send } = setUp({ inbox: memoryInbox({ maxBytes: 10 }) });
     expect(await send("report")).toMatchObject({ status: 503, body: { code: "overloaded" } });
   });
 
-  it("keep a flood of unsigned tests to 10 a second and 100 waiting", async () => {
+  it("a receiver keeps a flood of unsigned tests to 10 a second and 100 waiting", async () => {
     standStill();
     const { send, emulator, receiver, lines } = setUp({ autostart: false });
     const flood = async (): Promise<number> => {
@@ -199,7 +199,7 @@ describe("limits", () => {
     expect(await send("report.complete")).toMatchObject({ status: 200 });
   });
 
-  it("keep a flood of unsigned others to 1,000 held and 4 KiB each", async () => {
+  it("a receiver keeps a flood of other unsigned notifications to 1,000 held and 4 KiB each", async () => {
     const { send, emulator, receiver } = setUp();
     const large = { filler: "x".repeat(4_100) };
     expect(await send("report", { signature: "none", body: large })).toMatchObject({
@@ -219,7 +219,7 @@ describe("limits", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 1 });
   });
 
-  it("name the headers of unsigned ones in the log, once a minute with a count", async () => {
+  it("a receiver names the headers of unsigned notifications in the log, once a minute with a count", async () => {
     const { post, emulator, lines, seeAll } = setUp();
     seeAll();
     const headers = { ...json, "x-maybe-signature": "the-secret-value" };
@@ -233,7 +233,7 @@ describe("limits", () => {
     expect(JSON.stringify(lines)).not.toContain("the-secret-value");
   });
 
-  it("take the signature from where the option says", async () => {
+  it("a receiver takes the signature from where the option signature says", async () => {
     const named = setUp({ signature: "X-Other" });
     named.seeAll();
     const genuine = named.emulator.notification("report.complete");

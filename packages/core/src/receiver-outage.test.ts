@@ -78,9 +78,9 @@ function stress(options: Partial<ReceiverOptions> = {}, everyMs = 100): Stressed
   return stressed;
 }
 
-describe("an outage of the service", () => {
+describe("outages", () => {
   it.each(["gone", "hangs", 503] as const)(
-    "of 4 minutes (%s) at 10 deliveries a second costs no verdict, and few calls",
+    "an outage of 4 minutes (%s) at 10 deliveries a second costs no verdict, and few calls",
     async (trouble) => {
       const service = stress();
       await service.run(10 * second);
@@ -102,7 +102,7 @@ describe("an outage of the service", () => {
   );
 
   it.each(["hold", "handle-after-outage"] as const)(
-    "of 10 minutes: with %s what is too late is held for a reason, or handled",
+    "an outage of 10 minutes with expired: %s has what is too late held for a reason, or handled",
     async (expired) => {
       const service = stress({ expired }, 250);
       await service.run(5 * second);
@@ -136,7 +136,7 @@ describe("an outage of the service", () => {
     },
   );
 
-  it("leaves no delivery without a verdict for longer than an hour", async () => {
+  it("an outage leaves no delivery without a verdict for longer than an hour", async () => {
     const service = stress();
     service.trouble = "gone";
     await service.run(30 * second);
@@ -151,7 +151,7 @@ describe("an outage of the service", () => {
     expect(first?.reason).toMatchObject({ code: "not_verified" });
   });
 
-  it("is bounded by limits.unverified, those that gave way not counted; what was acknowledged is handled", async () => {
+  it("an outage stores as many unverified deliveries as limits.unverified says, and handles them after it", async () => {
     const { emulator, send, seen, seeAll, advanceUntil } = setUp({ limits: { unverified: 10 } });
     seeAll();
     const end = emulator.fault("authorize", { status: 503 });
@@ -169,7 +169,7 @@ describe("an outage of the service", () => {
     expect((await send("report.complete")).status).toBe(200);
   });
 
-  it("that only some signatures meet keeps no other waiting for long", async () => {
+  it("a failure that only some signatures meet keeps no other waiting for long", async () => {
     const poison = { body: "{}", headers: { "X-svc-authorization": "poison" } };
     const client: Authorizer = {
       async authorize(signature) {
@@ -189,7 +189,7 @@ describe("an outage of the service", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("uses up no attempts while nobody is asked", async () => {
+  it("an outage uses up no attempts while nobody is asked", async () => {
     const service = stress();
     service.trouble = "gone";
     await service.run(30 * second);
@@ -205,7 +205,7 @@ describe("an outage of the service", () => {
     });
   });
 
-  it("ends with the newest first, and with those past their 5 minutes last", async () => {
+  it("an outage ends with the newest deliveries first, and with those past their 5 minutes last", async () => {
     const service = stress({ concurrency: { verify: 4 } });
     service.trouble = "gone";
     await service.run(6 * minute);
@@ -229,7 +229,7 @@ describe("an outage of the service", () => {
       );
   });
 
-  it("pauses for a wrong key, with one loud line a minute, and loses nothing", async () => {
+  it("a wrong key pauses the receiver, with one loud line a minute, and loses nothing", async () => {
     const service = stress();
     service.trouble = 401;
     await service.run(6 * minute);

@@ -11,8 +11,8 @@ import { manualClock } from "./testing/manual-clock.ts";
 const never = (): Promise<never> => new Promise(() => {});
 const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
-describe("start()", () => {
-  it("leaves no timer but the one that tells whether the clock was set, once all is done", async () => {
+describe("starting", () => {
+  it("a receiver leaves one timer once all is done, which tells whether the clock was set", async () => {
     const timers = new Set<unknown>();
     const clock = {
       now: Date.now,
@@ -36,7 +36,7 @@ describe("start()", () => {
     expect(timers.size).toBe(0);
   });
 
-  it("lets handlers register in the turn of mounting, before and after it", async () => {
+  it("mount() lets handlers register in its turn, before and after it", async () => {
     const { receiver, send } = setUp();
     const calls: string[] = [];
     receiver.on("report", () => void calls.push("before"));
@@ -52,7 +52,7 @@ describe("start()", () => {
     expect(calls).toEqual(["before", "after"]);
   });
 
-  it("is done by the first request when nothing is mounted", async () => {
+  it("the first request starts the receiver when nothing is mounted", async () => {
     const { receiver, send, seen, seeAll } = setUp();
     seeAll();
     await send("report");
@@ -61,7 +61,7 @@ describe("start()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is left to the caller when autostart is false", async () => {
+  it("start() is left to the caller when autostart is false", async () => {
     const { receiver, send, seen } = setUp({ autostart: false });
     receiver.mount();
     await nextTurn();
@@ -77,7 +77,7 @@ describe("start()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is warned of once when autostart is false and something is stored before it", async () => {
+  it("a receiver warns once when autostart is false and something is stored before start()", async () => {
     const { receiver, send, lines, seeAll } = setUp({ autostart: false });
     seeAll();
     const { body } = await send("report");
@@ -91,7 +91,7 @@ describe("start()", () => {
     expect(lines).toHaveLength(1);
   });
 
-  it("rejects by hand, and may be called again", async () => {
+  it("start() by hand rejects when the inbox fails to open, and may be called again", async () => {
     const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
     const { receiver, send, seen, seeAll } = setUp({
       ...{ autostart: false, inbox: Object.assign(memoryInbox(), { open }) },
@@ -104,7 +104,7 @@ describe("start()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is tried again, with a line each time, when it was automatic", async () => {
+  it("the automatic start is tried again, with a line each time", async () => {
     const open = vi.fn().mockRejectedValue(new Error("locked"));
     const clock = manualClock();
     const { receiver, send, seen, seeAll, lines } = setUp({
@@ -131,7 +131,7 @@ describe("start()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is still automatic after a start by hand that failed", async () => {
+  it("the automatic start still comes after a start by hand that failed", async () => {
     const open = vi.fn().mockRejectedValueOnce(new Error("locked")).mockResolvedValue(undefined);
     const { receiver, send, seen, seeAll } = setUp({
       inbox: Object.assign(memoryInbox(), { open }),
@@ -143,13 +143,13 @@ describe("start()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("rejects once the receiver is closed", async () => {
+  it("start() rejects once the receiver is closed", async () => {
     const { receiver } = setUp();
     await receiver.close();
     await expect(receiver.start()).rejects.toMatchObject({ code: "closed" });
   });
 
-  it("uses no timer, network or randomness when a receiver is made and handlers registered", () => {
+  it("createReceiver() and on() use no timer, network or randomness", () => {
     const used = [
       ...[vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "setInterval")],
       ...[vi.spyOn(globalThis, "fetch"), vi.spyOn(Math, "random")],
@@ -161,7 +161,7 @@ describe("start()", () => {
     vi.restoreAllMocks();
   });
 
-  it("says once that a crash loses what was acknowledged when no inbox is given", () => {
+  it("a receiver without an inbox says once that a crash loses what was acknowledged", () => {
     const warn = vi.fn();
     createReceiver({ client: { authorize: never }, logger: { warn } });
     createReceiver({ client: { authorize: never }, logger: { warn }, ack: "handled" });
@@ -170,8 +170,8 @@ describe("start()", () => {
   });
 });
 
-describe("on()", () => {
-  it("throws for unknown names, none, and no function", () => {
+describe("handlers", () => {
+  it("on() throws for unknown names, none, and no function", () => {
     const { receiver } = setUp();
     const on = receiver.on as unknown as (names: unknown, handler: unknown) => void;
     for (const name of ["report.done", "", 7, null, ["report", "nope"]]) {
@@ -188,7 +188,7 @@ describe("on()", () => {
   });
 });
 
-describe("a process", () => {
+describe("processes", () => {
   const root = fileURLToPath(new URL("../../..", import.meta.url));
   const run = async (code: string): Promise<string> => {
     const program = `
@@ -207,11 +207,11 @@ describe("a process", () => {
   };
   const post = `await receiver.fetch(new Request("http://localhost/", { method: "POST", body: "{}", headers: { "X-svc-authorization": "s" } }))`;
 
-  it("ends when its script does, started automatically and with a delivery waiting", async () => {
+  it("a process ends when its script does, with a receiver started automatically and a delivery waiting", async () => {
     expect(await run(`receiver.mount(); console.log((${post}).status);`)).toBe("200\n");
   });
 
-  it("is kept alive by start() by hand, until close()", async () => {
+  it("a process is kept alive by start() by hand, until close()", async () => {
     // Without being kept alive it would end with code 13: its top-level await would be left unsettled.
     const code = `
       await receiver.start();

@@ -6,7 +6,7 @@ import { ServiceError } from "./errors.ts";
 const minute = 60_000;
 
 describe("verification", () => {
-  it("rejects a forged notification and runs no handler", async () => {
+  it("a receiver rejects a forged notification and runs no handler", async () => {
     const { receiver, send, seen, seeAll, observed } = setUp();
     seeAll();
     const { status, body } = await send("report.complete", { signature: "invalid" });
@@ -19,7 +19,7 @@ describe("verification", () => {
     expect(observed.map(([name]) => name)).toEqual(["acknowledged", "verified"]);
   });
 
-  it("holds an expired one, and a release has it handled as expired", async () => {
+  it("a receiver holds an expired notification, and handles it as expired after a release", async () => {
     const { receiver, send, seen, seeAll, lines } = setUp();
     seeAll();
     const { body } = await send("report.complete", { signature: "expired" });
@@ -40,7 +40,7 @@ describe("verification", () => {
     expect(seen).toMatchObject([{ id: body.id, verification: "expired" }]);
   });
 
-  it("rejects an expired one when expired is refuse", async () => {
+  it("a receiver rejects an expired notification when expired is refuse", async () => {
     const { receiver, send, seen, seeAll } = setUp({ expired: "refuse" });
     seeAll();
     const { body } = await send("report.complete", { signature: "expired" });
@@ -55,7 +55,7 @@ describe("verification", () => {
     expect(seen).toEqual([]);
   });
 
-  it("handles after an outage only what authorize was asked about promptly", async () => {
+  it("a receiver handles after an outage only what authorize was asked about promptly", async () => {
     const outage = setUp({ expired: "handle-after-outage" });
     outage.seeAll();
     const end = outage.emulator.fault("authorize", { status: 503 });
@@ -78,7 +78,7 @@ describe("verification", () => {
     ["a status that the document does not list", { status: 204 }],
     ["a redirect", { status: 302 }],
     ["no connection", { drop: true }],
-  ])("goes on asking when the answer is %s, and succeeds later", async (_, fault) => {
+  ])("a receiver goes on asking when the answer is %s, and succeeds later", async (_, fault) => {
     const { receiver, emulator, send, seen, seeAll, advanceUntil } = setUp();
     seeAll();
     const end = emulator.fault("authorize", fault);
@@ -94,7 +94,7 @@ describe("verification", () => {
     expect(seen).toMatchObject([{ id: body.id, verification: "valid" }]);
   });
 
-  it("goes on asking when authorize never answers or gives garbage", async () => {
+  it("a receiver goes on asking when authorize never answers or gives garbage", async () => {
     const answers = [() => new Promise(() => {}), async () => "perhaps", async () => "valid"];
     const client = { authorize: () => answers.shift()?.() } as unknown as Authorizer;
     const { send, seen, seeAll, advanceUntil, receiver } = setUp({ client });
@@ -111,7 +111,7 @@ describe("verification", () => {
     });
   });
 
-  it("waits 1 s doubling to 10 s, then up to 5 minutes, and holds it after an hour", async () => {
+  it("a receiver waits 1 s doubling to 10 s, then up to 5 minutes, and holds the delivery after an hour", async () => {
     standStill();
     const asked: number[] = [];
     const client: Authorizer = {
@@ -142,7 +142,7 @@ describe("verification", () => {
     expect(parkedAt - start).toBeLessThan(66 * minute);
   });
 
-  it("pauses the whole stage at 401, with one line a minute and no attempts, and recovers", async () => {
+  it("a receiver pauses all verification at 401, with one line a minute and no attempts, and recovers", async () => {
     let refusing = true;
     let calls = 0;
     const client: Authorizer = {
@@ -179,7 +179,7 @@ describe("verification", () => {
     expect((await receiver.health()).service).toBe("ok");
   });
 
-  it("holds one that is answered 400 three times while others are answered", async () => {
+  it("a receiver holds a delivery that is answered 400 three times while others are answered", async () => {
     const client: Authorizer = {
       async authorize(signature) {
         if (!signature.startsWith("junk")) return "valid";
@@ -199,7 +199,7 @@ describe("verification", () => {
     });
   });
 
-  it.each([400, 422, 500])("is not crowded out by junk that is answered %i", async (status) => {
+  it.each([400, 422, 500])("no junk answered %i keeps a delivery waiting", async (status) => {
     let atAcknowledgement = 0;
     const answered: string[] = [];
     const client: Authorizer = {
@@ -243,7 +243,7 @@ describe("verification", () => {
     expect(received + held).toBeLessThanOrEqual(400);
   });
 
-  it("is never delayed by slow handlers", async () => {
+  it("the verification is never delayed by slow handlers", async () => {
     standStill();
     const { receiver, send, observed, emulator } = setUp({ concurrency: { handle: 1 } });
     const { clock } = emulator;
@@ -260,7 +260,7 @@ describe("verification", () => {
     }
   });
 
-  it("warns of a signature that comes again with other bytes, or holds it", async () => {
+  it("a receiver warns of a signature that comes again with other bytes, or holds it", async () => {
     for (const reusedSignature of ["accept", "hold"] as const) {
       for (const verify of ["after-ack", "before-ack"] as const) {
         const { emulator, post, receiver, lines, seen, seeAll, observed } = setUp({
@@ -289,8 +289,8 @@ describe("verification", () => {
   });
 });
 
-describe("what the verdict leaves behind", () => {
-  it("shows type and report of one whose signature has expired", async () => {
+describe("after the verdict", () => {
+  it("the entry of a delivery whose signature has expired shows type and report", async () => {
     for (const verify of ["after-ack", "before-ack"] as const) {
       const { receiver, send } = setUp({ verify });
       const { body } = await send("report.complete", { signature: "expired", reportId: "r-1" });
@@ -300,7 +300,7 @@ describe("what the verdict leaves behind", () => {
     }
   });
 
-  it("answers a rejected one that comes again as the duplicate it is", async () => {
+  it("a rejected notification that comes again is answered as a duplicate", async () => {
     const { receiver, emulator, post } = setUp();
     const forged = emulator.notification("report.complete", { signature: "invalid" });
     const { body } = await post(forged);
@@ -309,7 +309,7 @@ describe("what the verdict leaves behind", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ rejected: 1, received: 0 });
   });
 
-  it("takes a 401 of anybody's client for a refused key", async () => {
+  it("a receiver takes a 401 of any client for a refused key", async () => {
     const client: Authorizer = {
       async authorize() {
         throw Object.assign(new Error("no"), { status: 401 });
@@ -322,7 +322,7 @@ describe("what the verdict leaves behind", () => {
     expect(await receiver.inbox.get(body.id)).toMatchObject({ state: "received", attempts: 0 });
   });
 
-  it("asks about a released one for another hour before it is held again", async () => {
+  it("a receiver asks about a released delivery for another hour before it is held again", async () => {
     let away = true;
     const client: Authorizer = {
       async authorize() {

@@ -1,8 +1,8 @@
 import { gate, setUp, standStill, turns, turnUntil } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 
-describe("waitUntil", () => {
-  it("lasts until the outcome is recorded", async () => {
+describe("serverless requests", () => {
+  it("waitUntil() lasts until the outcome is recorded", async () => {
     const { receiver, emulator, seeAll } = setUp();
     seeAll();
     const waiting: Promise<unknown>[] = [];
@@ -13,7 +13,7 @@ describe("waitUntil", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 1, verified: 0 });
   });
 
-  it("is found where the bindings come second, as in a Workers module", async () => {
+  it("waitUntil() is found where the bindings come second, as in a Workers module", async () => {
     const { receiver, emulator, seeAll } = setUp();
     seeAll();
     const waiting: Promise<unknown>[] = [];
@@ -33,7 +33,7 @@ describe("waitUntil", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ handled: 3 });
   });
 
-  it("is given a promise of the first attempt, and may fail", async () => {
+  it("waitUntil() is given a promise of the first attempt, and may fail", async () => {
     const finish = gate();
     const { receiver, emulator, seen } = setUp();
     receiver.on("*", (event) => {
@@ -70,7 +70,7 @@ describe("waitUntil", () => {
     ["is held", {}, { body: "{}", headers: { "content-type": "application/json" } }],
     ["is not worked on here", { autostart: false }, { headers: { "X-svc-authorization": "s" } }],
     ["is forged", {}, { headers: { "X-svc-authorization": "s" } }],
-  ])("is not kept waiting by a delivery that %s", async (_, options, init) => {
+  ])("waitUntil() is not kept waiting by a delivery that %s", async (_, options, init) => {
     const { receiver } = setUp(options);
     const waiting: Promise<unknown>[] = [];
     await receiver.fetch(new Request("http://localhost", { method: "POST", ...init }), {
@@ -80,7 +80,7 @@ describe("waitUntil", () => {
     await Promise.all(waiting);
   });
 
-  it("lasts until the attempt when the first authorize call gives no verdict", async () => {
+  it("waitUntil() lasts until the attempt when the first authorize call gives no verdict", async () => {
     standStill();
     const { receiver, emulator, seen, seeAll, advanceUntil } = setUp();
     seeAll();
@@ -96,7 +96,7 @@ describe("waitUntil", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("sees the end of work that is done before the answer", async () => {
+  it("waitUntil() sees the end of work that is done before the answer", async () => {
     const { receiver } = setUp({ client: { authorize: async () => "valid" } });
     const waiting: Promise<unknown>[] = [];
     const headers = { "X-svc-authorization": "s" };

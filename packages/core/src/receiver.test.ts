@@ -4,8 +4,8 @@ import type { Authorizer } from "./client/authorizer.ts";
 import { memoryInbox } from "./inbox/memory/memory-inbox.ts";
 import { messages } from "./log-messages.ts";
 
-describe("createReceiver()", () => {
-  it("acknowledges before authorize has answered, and handles after it, once", async () => {
+describe("receiver", () => {
+  it("a receiver acknowledges before authorize has answered, and handles after it, once", async () => {
     const verdict = gate();
     const asked: string[] = [];
     const client: Authorizer = {
@@ -39,7 +39,7 @@ describe("createReceiver()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("gives each name its events when handlers are registered under several", async () => {
+  it("on() gives the handlers of each name their events when several are registered", async () => {
     const { receiver, send } = setUp();
     const calls: string[] = [];
     receiver.on(["report.complete", "report"], (event) => void calls.push(`report ${event.type}`));
@@ -60,7 +60,7 @@ describe("createReceiver()", () => {
     ]);
   });
 
-  it("marks a known event handled and holds an unknown one when there is no handler", async () => {
+  it("a receiver marks known events handled and holds unknown ones when there is no handler", async () => {
     const { receiver, send, lines, seen } = setUp();
     const known = [await send("test_webhook_endpoint"), await send("report.complete")];
     const unknown = await send("unknown", { body: { odd_key: 1, other: { deep: 2 } } });
@@ -99,7 +99,7 @@ describe("createReceiver()", () => {
     expect(seen).toEqual([]);
   });
 
-  it("says once a minute for each type that no handler ran, with the number", async () => {
+  it("a receiver says once a minute for each type that no handler ran, with the number", async () => {
     const { receiver, emulator, send, lines } = setUp();
     receiver.on("report.complete", () => {});
     const said = () => lines.splice(0).map(({ fields }) => [fields["type"], fields["count"]]);
@@ -116,7 +116,7 @@ describe("createReceiver()", () => {
     expect(said()).toEqual([["report.processing", 2]]);
   });
 
-  it("parks bytes that are no JSON object as dead once they are verified", async () => {
+  it("a receiver parks bytes that are no JSON object as dead once they are verified", async () => {
     const { receiver, send, seen, seeAll, lines } = setUp();
     seeAll();
     const genuine = await send("report", { body: "[1, 2]" });
@@ -138,7 +138,7 @@ describe("createReceiver()", () => {
     expect(seen).toEqual([]);
   });
 
-  it("asks parse before the table, and parks what it throws on", async () => {
+  it("a receiver asks parse before the table, and parks what parse throws on", async () => {
     const { receiver, send, seen, seeAll } = setUp({
       parse({ body }) {
         if (body["boom"] === true) throw new RangeError("no such shape");
@@ -162,7 +162,7 @@ describe("createReceiver()", () => {
     expect(await receiver.inbox.get(unsigned.body.id)).toMatchObject({ state: "held" });
   });
 
-  it("validates by schemas: their output is the body, a mismatch is dead with its issues", async () => {
+  it("a receiver validates by schemas: their output is the body, a mismatch is dead with its issues", async () => {
     const { receiver, send, seen, seeAll } = setUp({
       schemas: {
         "report.complete": {
@@ -189,7 +189,7 @@ describe("createReceiver()", () => {
     });
   });
 
-  it("reads, verifies and handles where an app has put a Promise of its own in the place of the runtime's", async () => {
+  it("a receiver works where an app has put its own Promise in the place of the runtime's", async () => {
     onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubGlobal("Promise", class extends Promise<unknown> {});
     const { receiver, send, seen, seeAll } = setUp({
@@ -206,7 +206,7 @@ describe("createReceiver()", () => {
     expect(seen).toMatchObject([{ id: body.id, body: "output" }]);
   });
 
-  it("tells the hooks of observe each with the entry, and outlives those that throw", async () => {
+  it("a receiver tells each hook of observe with the entry, and outlives hooks that throw", async () => {
     const { receiver, send, observed } = setUp();
     let fails = 1;
     receiver.on("report", () => {
@@ -235,7 +235,7 @@ describe("createReceiver()", () => {
     expect(observed.filter(([name]) => name === "failed")).toHaveLength(1);
   });
 
-  it("goes on when hooks of observe and the logger throw or reject", async () => {
+  it("a receiver goes on when hooks of observe and the logger throw or reject", async () => {
     const fail = (): never => {
       throw new Error("hook");
     };
@@ -254,7 +254,7 @@ describe("createReceiver()", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("names the option that is wrong, with a TypeError", () => {
+  it("createReceiver() throws a TypeError that names the wrong option", () => {
     const wrong: [string, object][] = [
       ["client", { client: {} }],
       ["inbox", { inbox: {} }],
@@ -291,7 +291,7 @@ describe("createReceiver()", () => {
     }
   });
 
-  it("throws when a name is given twice, and not once it is given back", async () => {
+  it("createReceiver() throws when a name is given twice, and not once it is given back", async () => {
     const inbox = memoryInbox();
     const first = setUp({ name: "twice", inbox });
     expect(() => setUp({ name: "twice", inbox })).toThrow(TypeError);
@@ -301,14 +301,14 @@ describe("createReceiver()", () => {
     expect(setUp({ name: "twice", inbox }).receiver.name).toBe("twice");
   });
 
-  it("throws for a second one without a name on the same inbox, not on its own", () => {
+  it("createReceiver() throws for a second receiver without a name on the same inbox, not on its own", () => {
     const inbox = memoryInbox();
     setUp({ inbox });
     expect(() => setUp({ inbox })).toThrow(/"reports" is taken/);
     expect(setUp({}).receiver.name).toBe("reports");
   });
 
-  it("never lets one receiver see what another has on the same inbox", async () => {
+  it("two receivers on one inbox never see what the other has", async () => {
     const inbox = memoryInbox();
     const one = setUp({ name: "one", inbox });
     const two = setUp({ name: "two", inbox });
@@ -321,8 +321,8 @@ describe("createReceiver()", () => {
   });
 });
 
-describe("Receiver.inbox", () => {
-  it("lists, counts, releases and discards, and says why it can't", async () => {
+describe("inbox of a receiver", () => {
+  it("receiver.inbox lists, counts, releases and discards, and says why it can't", async () => {
     const { receiver, send, seen } = setUp();
     receiver.on("report", (event) => void seen.push(event));
     const held = (await send("unknown")).body.id;
@@ -347,15 +347,15 @@ describe("Receiver.inbox", () => {
     expect(await receiver.inbox.get(held)).toBeNull();
   });
 
-  it("release() rejects not_releasable when the delivery is unfinished", async () => {
+  it("receiver.inbox.release() rejects not_releasable when the delivery is unfinished", async () => {
     const { receiver, send } = setUp({ autostart: false });
     const { body } = await send("report");
     await expect(receiver.inbox.release(body.id)).rejects.toMatchObject({ code: "not_releasable" });
   });
 });
 
-describe("health()", () => {
-  it("is ready while the service is away, and tells how it is doing", async () => {
+describe("health", () => {
+  it("health() is ready while the service is away, and tells how it is doing", async () => {
     const { receiver, send, emulator } = setUp();
     expect(await receiver.health()).toMatchObject({
       ...{ ready: true, service: "unknown", inbox: { ok: true }, oldestWaitingMs: null },
@@ -371,7 +371,7 @@ describe("health()", () => {
     expect(await receiver.health()).toMatchObject({ ready: false });
   });
 
-  it("is not ready when the inbox fails, in whatever way", async () => {
+  it("health() is not ready when the inbox fails, in whatever way", async () => {
     for (const health of [
       async () => ({ ok: false, error: "disk full" }),
       () => Promise.reject(new Error("disk full")),

@@ -15,8 +15,8 @@ function shown(
   return dashboard(ofInbox(inbox), options as DashboardOptions);
 }
 
-describe("authorize", () => {
-  it.each([null, undefined, false, 0, ""])("refuses with %j", async (nobody) => {
+describe("people", () => {
+  it.each([null, undefined, false, 0, ""])("a visitor is refused with %j", async (nobody) => {
     const error = vi.fn();
     const page = shown({ authorize: () => nobody, logger: { error } });
     expect((await page(overview())).status).toBe(403);
@@ -24,7 +24,7 @@ describe("authorize", () => {
   });
 
   it.each([true, {}, "ada", { name: 7 }, () => {}])(
-    "fails with %j, and the log says what to return",
+    "a request fails when authorize gives %j, and the log says what to return",
     async (odd) => {
       const error = vi.fn();
       const page = shown({ authorize: async () => odd, logger: { error } });
@@ -36,7 +36,7 @@ describe("authorize", () => {
     },
   );
 
-  it("is answered 503 when it throws what has no text", async () => {
+  it("a request is answered 503 when authorize throws what has no text", async () => {
     const error = vi.fn();
     const authorize = () => Promise.reject(Object.create(null));
     const page = shown({ authorize, logger: { error } });
@@ -46,7 +46,7 @@ describe("authorize", () => {
   });
 });
 
-describe("a logger", () => {
+describe("the logger", () => {
   it.each([
     [
       "throws",
@@ -55,7 +55,7 @@ describe("a logger", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("ENOSPC: no space left on device"))],
-  ])("that %s changes no answer", async (_, fail) => {
+  ])("a logger that %s changes no answer", async (_, fail) => {
     const told: string[] = [];
     // A spy would handle the rejection.
     const write = (_fields: unknown, message: string): unknown => {

@@ -33,7 +33,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("ends a live answer when the receiver closes, and asks its inbox nothing then", async () => {
+it("a live answer ends when the receiver closes, and its inbox is asked nothing then", async () => {
   const { inbox, receiver, page } = setUp();
   const response = await page(live());
   expect(response.headers.get("connection")).toBe("close");
@@ -51,7 +51,7 @@ it("ends a live answer when the receiver closes, and asks its inbox nothing then
   for (const spy of asked) expect(spy).not.toHaveBeenCalled();
 });
 
-it("ends a live answer when the inbox hangs: the page must not call it live", async () => {
+it("a live answer ends when the inbox hangs: the page must not call it live", async () => {
   const { inbox, page } = setUp();
   const response = await page(live());
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -62,7 +62,7 @@ it("ends a live answer when the inbox hangs: the page must not call it live", as
   expect(await text).toBe("retry: 1000\n\n");
 });
 
-it("looks once a second at a delivery that ten pages show, and lays its body out once, in part", async () => {
+it("the dashboard looks once a second at a delivery that ten pages show, and lays its body out once, in part", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   const { inbox, page } = setUp();
   const id = "0".repeat(26);
@@ -109,7 +109,7 @@ it("looks once a second at a delivery that ten pages show, and lays its body out
   }
 });
 
-it("sends a page with no news an event every 15 s: a comment would not reach it", async () => {
+it("a page with no news is sent an event every 15 s: a comment would not reach it", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   const { page } = setUp();
   const events = eventsOf(await page(live()));
@@ -118,7 +118,7 @@ it("sends a page with no news an event every 15 s: a comment would not reach it"
   expect(events.slice(1)).toEqual([expect.stringMatching(/^data: /), heard, heard]);
 });
 
-it("has all of a body that is shown in part, without its secrets", async () => {
+it("a request for the body has all of what is shown in part, without its secrets", async () => {
   const { inbox, page } = setUp();
   const id = "0".repeat(26);
   const long = { rows: Array(60_000).fill(7), token: "hush" };
@@ -144,7 +144,7 @@ it("has all of a body that is shown in part, without its secrets", async () => {
   expect(none.status).toBe(404);
 });
 
-it("leaves an answer alone that somebody else has given meanwhile", async () => {
+it("the dashboard leaves an answer alone that somebody else has given meanwhile", async () => {
   let served: Promise<void> | undefined;
   const server = createServer((req, res) => {
     served = onNode(async () => {

@@ -92,8 +92,8 @@ async function hanging({ inbox, put, consume, until }: InboxFixture) {
   return { jobs, goOn: () => opened.resolve() };
 }
 
-describe.concurrent("sqliteInbox", () => {
-  it("refuses wrong options and paths", () => {
+describe.concurrent("files", () => {
+  it("sqliteInbox() refuses wrong options and paths", () => {
     const refused = (path: unknown, options?: unknown) => (message: RegExp) =>
       expect(() => sqliteInbox(path as string, options as SqliteInboxOptions)).toThrow(message);
     refused("")(/must name a file/);
@@ -139,7 +139,7 @@ describe.concurrent("sqliteInbox", () => {
     refused("a.db", { driver: "no-such-driver" })(/"no-such-driver" is found from none of /);
   });
 
-  it("makes no file with migrate: false, and says what to do", async () => {
+  it("sqliteInbox() makes no file with migrate: false, and says what to do", async () => {
     const path = join(folder, "missing.db");
     const inbox = sqliteInbox(path, { migrate: false });
     await expect(inbox.open()).rejects.toMatchObject({ code: "inbox_failed" });
@@ -148,7 +148,7 @@ describe.concurrent("sqliteInbox", () => {
     await inbox.close();
   });
 
-  it("says what to do about a file that can't be looked at", async () => {
+  it("sqliteInbox() says what to do about a file that can't be looked at", async () => {
     const path = join(folder, "loop.db");
     symlinkSync("loop.db", path);
     const inbox = sqliteInbox(path);
@@ -168,7 +168,7 @@ describe.concurrent("sqliteInbox", () => {
     await inbox.close();
   });
 
-  it("makes a file that only its owner can read", async () => {
+  it("sqliteInbox() makes a file that only its owner can read", async () => {
     const path = join(folder, "private.db");
     const inbox = sqliteInbox(path);
     await inbox.open();
@@ -176,7 +176,7 @@ describe.concurrent("sqliteInbox", () => {
     await inbox.close();
   });
 
-  it("two on one file see each other's deliveries, and store a copy once", async () => {
+  it("two inboxes on one file see each other's deliveries, and store a copy once", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(one), fixture(other)];
     const parts = { signature: "s", body: "{}" };
@@ -195,7 +195,7 @@ describe.concurrent("sqliteInbox", () => {
     await right.end();
   });
 
-  it("gives no number twice, so that no copy is taken for one that is gone", async () => {
+  it("sqliteInbox() gives no number twice, so that no copy is taken for a delivery that is gone", async () => {
     const [app, tool] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(app), fixture(tool)];
     const held = { signature: null, arrival: arrivals["held"] as Arrival };
@@ -211,7 +211,7 @@ describe.concurrent("sqliteInbox", () => {
     }
   });
 
-  it("a release on one file is noticed by whoever else works on it", async () => {
+  it("a release on one file is noticed by another inbox that works on it", async () => {
     const [app, tool] = several(2) as [Inbox, Inbox];
     const [working, looking] = [fixture(app), fixture(tool)];
     const id = await working.put();
@@ -259,7 +259,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("a release in the turn in which it is stored finds it, and hands it out as it is then", async () => {
+  it("a release in the turn in which a delivery is stored finds it, and hands it out as it is then", async () => {
     const { inbox, act, make, consume, until, end } = fixture(open());
     const { jobs } = consume("handle", handled);
     const adding = inbox.add(await make({ signature: null }), arrivals["held"] as Arrival);
@@ -271,7 +271,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("stores all deliveries of one turn but the one that fails", async () => {
+  it("add() stores all deliveries of one turn but the one that fails", async () => {
     const { inbox, path, add, make, end } = await opened();
     const deliveries = await Promise.all([make(), make(), make()]);
     change(
@@ -288,7 +288,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("undoes what a failing transaction has counted, handed out and remembered", async () => {
+  it("a failing transaction undoes what it has counted, handed out and remembered", async () => {
     const { inbox, path, put, consume, until, end } = await opened();
     const ids = [await put()];
     change(
@@ -311,7 +311,7 @@ describe.concurrent("sqliteInbox", () => {
     ["is gone", () => {}],
     ["has a file in its place", (own: string) => writeFileSync(own, "")],
     ["is a link to itself", (own: string) => symlinkSync(own, own)],
-  ])("stores nothing that it refuses, when its folder %s", async (_what, replace) => {
+  ])("add() stores nothing that it refuses, when its folder %s", async (_what, replace) => {
     const own = mkdtempSync(join(folder, "own-"));
     const { inbox, put, end } = fixture(sqliteInbox(join(own, "inbox.db")));
     const ids = [await put()];
@@ -342,7 +342,7 @@ describe.concurrent("sqliteInbox", () => {
     await other.end();
   });
 
-  it("works on nothing once it is closed, although it could not be opened then", async () => {
+  it("a closed inbox works on nothing, although it could not be opened then", async () => {
     const late = join(folder, "late");
     const path = join(late, "inbox.db");
     const closed = fixture(sqliteInbox(path));
@@ -378,7 +378,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("opens no file again for a result that nobody waits for", async () => {
+  it("abort() opens no file again for a result that nobody waits for", async () => {
     const path = join(folder, `${++files}.db`);
     const { inbox, put, consume, until } = fixture(sqliteInbox(path));
     await put();
@@ -403,7 +403,7 @@ describe.concurrent("sqliteInbox", () => {
     await expect(opening).rejects.toThrow(/is not there: create it/);
   });
 
-  it("works on the stage of one receiver, and says what it parks as poison for another", async () => {
+  it("consume() works on the stage of one receiver, and says what it parks as poison for another", async () => {
     const path = join(folder, `${++files}.db`);
     const { inbox, clock, put, until, end } = fixture(sqliteInbox(path));
     const id = await put();
@@ -422,7 +422,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("works on the next one, although what was told of a result throws", async () => {
+  it("consume() works on the next delivery, although the hook that is told of a result throws", async () => {
     const { inbox, clock, put, until, end } = fixture(open());
     const uncaught = vi.fn();
     process.once("uncaughtException", uncaught);
@@ -442,7 +442,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("works on what it leases in the turn in which it learns that its leases are lost", async () => {
+  it("consume() works on what it leases in the turn in which it learns that its leases are lost", async () => {
     const path = join(folder, `${++files}.db`);
     const { inbox, put, consume, until, end } = fixture(sqliteInbox(path));
     let blocked = false;
@@ -473,7 +473,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("leaves to others what it leased ahead, once its work takes long", async () => {
+  it("consume() leaves to others what it leased ahead, once its work takes long", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(one), fixture(other)];
     const { jobs, goOn } = await hanging(left);
@@ -487,7 +487,7 @@ describe.concurrent("sqliteInbox", () => {
     await left.end();
   });
 
-  it("does not lease again what it gave back while its work hangs", async () => {
+  it("consume() does not lease again what it gave back while its work hangs", async () => {
     const [one, other] = several(2) as [Inbox, Inbox];
     const [left, right] = [fixture(one), fixture(other)];
     const { goOn } = await hanging(left);
@@ -501,7 +501,7 @@ describe.concurrent("sqliteInbox", () => {
     await left.end();
   });
 
-  it("hands out all there is where a consumer has no limit", async () => {
+  it("consume() hands out all there is without a limit", async () => {
     const { inbox, clock, put, until, end } = fixture(open());
     const opened = deferred();
     const putMany = () => Promise.all(Array.from({ length: 300 }, () => put()));
@@ -520,7 +520,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("who works on the stage that ended the process is told what is parked as poison", async () => {
+  it("the worker on the stage that ended the process is told what is parked as poison", async () => {
     const path = join(folder, `${++files}.db`);
     const { inbox, clock, put, work, until, end } = fixture(sqliteInbox(path));
     const id = await put();
@@ -545,7 +545,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("lets go of a consumer that has stopped, while others work on", async () => {
+  it("a stopped consumer is let go of, while others work on", async () => {
     const { gc: collect } = globalThis;
     if (collect === undefined) throw new Error("Node has to be started with --expose-gc");
     const { inbox, clock, put, consume, until, end } = fixture(open());
@@ -567,7 +567,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("refuses a question that can't be asked of its thread, and keeps nothing else from it", async () => {
+  it("an inbox refuses a question that can't be asked of its thread, and keeps nothing else from it", async () => {
     const { inbox, put, end } = fixture(open());
     await inbox.open();
     const from = { getTime: () => 0 } as Date;
@@ -580,7 +580,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("takes no answer for another's when something can't be sent, and goes on", async () => {
+  it("an inbox takes no answer for another's when something can't be sent, and goes on", async () => {
     const { inbox, make, add, put, consume, clock, until, end } = fixture(open());
     const { consumer, errors } = consume("verify", valid);
     const first = await put();
@@ -605,7 +605,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("answers and closes when something can't be sent, although nothing else keeps the process alive", async () => {
+  it("an inbox answers and closes when something can't be sent, although nothing else keeps the process alive", async () => {
     const path = JSON.stringify(join(folder, `${++files}.db`));
     const program = `
       import { sqliteInbox } from "@reporthook/sqlite";
@@ -625,7 +625,7 @@ describe.concurrent("sqliteInbox", () => {
     expect(stdout).toBe("inbox_failed\nclosed\n");
   });
 
-  it("keeps neither path nor signature of what is rejected", async () => {
+  it("a rejected delivery keeps neither path nor signature", async () => {
     const { inbox, put, work, end } = fixture(open());
     await put({ url: "/hook?rejected" });
     await work("verify", endedAs("rejected", "invalid_signature"));
@@ -641,7 +641,7 @@ describe.concurrent("sqliteInbox", () => {
     ]);
   });
 
-  it("keeps the retention of the app in the file: a tool prunes by it, whatever it is told", async () => {
+  it("sqliteInbox() keeps the app's retention in the file: a tool prunes by it, whatever it is told", async () => {
     const path = join(folder, `${++files}.db`);
     const app = fixture(sqliteInbox(path, { retention: { parkedMs: 90 * dayMs } }));
     await app.put();
@@ -659,7 +659,7 @@ describe.concurrent("sqliteInbox", () => {
     await again.close();
   });
 
-  it("keeps to the defaults in a file for which no app has said otherwise", async () => {
+  it("sqliteInbox() keeps to the default retention in a file for which no app has said otherwise", async () => {
     const { inbox, clock, put, work, end } = fixture(open());
     await put();
     await work("verify", valid);
@@ -675,7 +675,7 @@ describe.concurrent("sqliteInbox", () => {
     await tool.close();
   });
 
-  it("takes a retention without an end", async () => {
+  it("sqliteInbox() takes a retention without an end", async () => {
     const retention = { handledMs: Number.POSITIVE_INFINITY, parkedMs: Number.POSITIVE_INFINITY };
     const { inbox, clock, put, work, end } = fixture(
       sqliteInbox(join(folder, `${++files}.db`), { retention }),
@@ -692,7 +692,7 @@ describe.concurrent("sqliteInbox", () => {
     await end();
   });
 
-  it("counts what is there, whatever was done before", async () => {
+  it("counts() counts what is there, whatever was done before", async () => {
     const outcomes: readonly Outcome[] = [
       ...[valid, handled, later(0), later(0, { lowPriority: true }), later(60_000)],
       ...[endedAs("held", "expired", { verification: "expired" }), endedAs("dead", "do_not_retry")],

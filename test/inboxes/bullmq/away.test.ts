@@ -14,7 +14,7 @@ const ackMs = 1_500;
 const patienceMs = 60_000;
 
 onEachServer((server, { kind }) => {
-  it("while the server is away each is answered 503 in time; afterwards all goes on by itself", async () => {
+  it("a request while the server is away is answered 503 in time; afterwards all goes on by itself", async () => {
     const emulator = createEmulator();
     const lines: string[] = [];
     const receiver = createReceiver({
@@ -131,7 +131,7 @@ onEachServer((server, { kind }) => {
     await inbox.close();
   });
 
-  it("without a server start() rejects, says where it looked, and close() ends", async () => {
+  it("start() without a server rejects, says where it looked, and close() ends", async () => {
     await server().kill();
     const inbox = bullmqInbox({ connection: server().url, logger: false });
     await expect(inbox.open()).rejects.toMatchObject({

@@ -13,7 +13,7 @@ onEachServer((server, { start }) => {
       ...{ connection, prefix: `hang_${++prefixes}`, logger: false, leaseMs: 2_000 },
     });
 
-  it.concurrent("work that is asked for while the server is away begins when it is back", async () => {
+  it.concurrent("the work that is asked for while the server is away begins when it is back", async () => {
     const own = await start();
     const { inbox, put, consume, until, end } = createInboxFixture(open(own.url), patienceMs);
     await put();
@@ -48,7 +48,7 @@ onEachServer((server, { start }) => {
     gate.close();
   });
 
-  it.concurrent("connections that went dead without a word are made anew", async () => {
+  it.concurrent("the connections that went dead without a word are made anew", async () => {
     const gate = await openGate(server().url);
     const { inbox, put, consume, until, end } = createInboxFixture(open(gate.url), 45_000);
     const { jobs } = consume("verify", valid);

@@ -50,7 +50,7 @@ onEachServer((server, { kind }) => {
     };
   }
 
-  it("what is killed while it handles for long is handled again, and not asked about again", async () => {
+  it("a delivery whose worker is killed while it handles for long is handled again, and not asked about again", async () => {
     const { inbox, id, start, kill, wait, told, end } = await open("long");
     const first = start("hangs");
     await wait("verified");
@@ -65,7 +65,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("what is killed as soon as it handles is asked about again, and lost never", async () => {
+  it("a delivery whose worker is killed as soon as it handles is asked about again, and never lost", async () => {
     const { inbox, start, kill, wait, told, end } = await open("soon");
     await once(start("dies"), "exit");
     const second = start("returns");

@@ -45,7 +45,7 @@ onEachServer((server, { kind, start }) => {
     await end();
   });
 
-  it.concurrent("what was recorded is told, although the answer was lost", async () => {
+  it.concurrent("a result that was recorded is told, although the answer was lost", async () => {
     const { gate, behind, direct, reaches, end } = await two();
     const id = await direct.put();
     const { recorded } = behind.consume("verify", () => {
@@ -65,7 +65,7 @@ onEachServer((server, { kind, start }) => {
     await end();
   });
 
-  it.concurrent("what has gone on is not put back by a second try", async () => {
+  it.concurrent("a job that has gone on is not put back by a second try", async () => {
     const { gate, behind, direct, reaches, end } = await two();
     const id = await direct.put();
     const { recorded } = behind.consume("verify", () => {

@@ -23,7 +23,7 @@ const engines = [
 
 describe("3 web processes and 3 workers", () => {
   for (const { kind, start, missing } of engines) {
-    const name = `on ${kind}: ${kills} kills and a restart of the server lose nothing and handle nothing again (CLUSTER_SEED=${seed})`;
+    const name = `a cluster on ${kind} loses nothing and handles nothing again in ${kills} kills and a restart of the server (CLUSTER_SEED=${seed})`;
     testWith(missing)(
       name,
       async () => {

@@ -10,7 +10,7 @@ const nothingLeased =
 
 /** What an app that is told to end promises, as tests. */
 export function closing(): void {
-  test("gives back what it has not handled", { timeout: limit }, () =>
+  test("an app that is told to end gives back what it has not handled", { timeout: limit }, () =>
     inScene(async (scene) => {
       const { sender } = scene;
       const app = scene.start({ closeMs: 200 });
@@ -37,7 +37,7 @@ export function closing(): void {
     }),
   );
 
-  test("lets handlers finish", { timeout: limit }, () =>
+  test("an app that is told to end lets handlers finish", { timeout: limit }, () =>
     inScene(async (scene) => {
       const { sender } = scene;
       const app = scene.start({ closeMs: 100_000 });

@@ -16,14 +16,14 @@ const long = process.env["CRASH_KILLS"] !== undefined;
 const killsOfRound = 25;
 const limit = 300_000;
 
-describe.concurrent("An app that is killed", () => {
-  test.each(points)("%s, for the third time breaks no promise", { timeout: limit }, (point) =>
+describe.concurrent("killed", () => {
+  test.each(points)("an app killed at its 3rd %s breaks no promise", { timeout: limit }, (point) =>
     diesAt(point),
   );
   if (isQuick) return;
 
   const rounds = Math.ceil(kills / killsOfRound);
-  test(`at random moments, ${kills} times, breaks no promise (CRASH_SEED=${seed})`, {
+  test(`an app that is killed at random moments, ${kills} times, breaks no promise (CRASH_SEED=${seed})`, {
     timeout: limit * rounds,
   }, async () => {
     const chance = { random: new Random(seed), long };
@@ -41,19 +41,19 @@ describe.concurrent("An app that is killed", () => {
   });
 
   // With a clock that is ahead nothing has to wait for its next start.
-  test("5 times by one delivery has parked it", { timeout: limit }, () =>
+  test("a delivery that has killed the app 5 times is parked", { timeout: limit }, () =>
     inScene((scene) => poisoned(scene, "quick-5", 100_000)),
   );
 
   if (!long) return;
-  test("by one delivery handles those that run beside it", { timeout: limit }, () =>
+  test("a delivery that kills the app lets others beside it be handled", { timeout: limit }, () =>
     inScene((scene) => poisoned(scene, "quick-100", 0)),
   );
 });
 
 if (!isQuick) {
-  describe.concurrent("Two apps on one file", () => sharing(long));
-  describe.concurrent("An app that is told to end", closing);
+  describe.concurrent("two apps on one file", () => sharing(long));
+  describe.concurrent("told to end", closing);
 }
 
 /** Ends an app at a point, and looks at what is left after the next one has worked. */

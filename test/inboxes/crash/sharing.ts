@@ -57,7 +57,7 @@ function whileHandling(report: string, run: (handling: Handling) => Promise<void
 
 /** What two apps on one file promise, as tests. */
 export function sharing(long: boolean): void {
-  test("handle each delivery once", { timeout: limit }, () =>
+  test("two apps on one file handle each delivery once", { timeout: limit }, () =>
     inScene(async (scene) => {
       const { sender } = scene;
       const apps = [scene.start(), scene.start()] as const;
@@ -83,7 +83,7 @@ export function sharing(long: boolean): void {
     }),
   );
 
-  test("what a killed app was handling, another one handles", { timeout: limit }, () =>
+  test("the other app handles what a killed app was handling", { timeout: limit }, () =>
     whileHandling("gated", async ({ scene, id, first, other }) => {
       await first.kill();
       await until("the other one begins", () => ran(scene, "start", other.pid).includes(id));

@@ -18,7 +18,7 @@ const acts: Readonly<Record<string, string>> = {
   "an index of theirs": "CREATE INDEX theirs ON delivery (arrived_at)",
 };
 
-test.each([1, 2])("what somebody does with SQLite is no damage: %i on the file", async (number) => {
+test.each([1, 2])("a person's work on the file with SQLite is no damage: %i", async (number) => {
   const path = join(makeFolder(), "inbox.db");
   const processes = [await start(path, true)];
   if (number > 1) processes.push(await start(path, true));

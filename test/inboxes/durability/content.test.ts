@@ -153,7 +153,7 @@ test("a file that was cut off: 503", async () => {
   await expectUnavailable(await serveFile(path), damaged);
 });
 
-test("pages that are overwritten while the file is open: 503 for good, and a restart refuses the file", async () => {
+test("a file whose pages are overwritten while it is open: 503 for good, and a restart refuses it", async () => {
   const path = await filledInbox();
   const { receiver, url, close } = await serveFile(path);
   await postUntil(url, 200);

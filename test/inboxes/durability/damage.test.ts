@@ -99,8 +99,8 @@ const cases = Object.entries(damages).flatMap(([what, damage], number) =>
 // Each takes seconds: three processes start one after the other.
 const chosen = isQuick ? cases.filter((_, index) => index % 5 === 0) : cases;
 
-describe("what is acknowledged by two processes is handled, before or after a restart, once", () => {
-  test.each(chosen)("$name $what, worked on meanwhile: $works", async (one) => {
+describe("two processes", () => {
+  test.each(chosen)("each delivery is handled once: $name $what, busy: $works", async (one) => {
     const { path, files, processes, kept } = await scene(one.works);
     one.damage(files[one.index] ?? "", kept, one.index);
     const ids = await sendAll(processes, 20);

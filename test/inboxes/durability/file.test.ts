@@ -31,7 +31,7 @@ for (const [what, files] of [
   ["the log beside the file", ["inbox.db-wal"]],
   ["the file with all beside it", ["inbox.db", "inbox.db-wal", "inbox.db-shm"]],
 ] as const) {
-  test(`${what} is moved away while it is open: 503 until it is put back, without a restart`, async () => {
+  test(`an inbox answers 503 while ${what} is moved away, and goes on without a restart when it is put back`, async () => {
     const folder = makeFolder();
     const path = join(folder, "inbox.db");
     const served = await serveFile(path);
@@ -65,7 +65,7 @@ test("the file is deleted while it is open: 503, and after a restart the inbox b
   expect([...stored(path).keys()]).toEqual([id]);
 });
 
-test("another file is moved over it while it is open: 503, and after a restart the other one is used", async () => {
+test("the file is replaced by another while it is open: 503, and after a restart the other one is used", async () => {
   const folder = makeFolder();
   const [path, other] = [join(folder, "inbox.db"), join(folder, "other.db")];
   const before = await serveFile(other);

@@ -76,7 +76,7 @@ test("nothing is acknowledged while the sync lasts; a hundred that wait share th
   expect(stored(site.path).size).toBe(101);
 });
 
-test("one by one, each waits for a sync of its own as long as that takes", async () => {
+test("each request of those one by one waits for a sync of its own as long as that takes", async () => {
   const site = new Site(root, "slow");
   const { url } = await site.start(patient);
   expect((await post(url)).status).toBe(200);
@@ -95,7 +95,7 @@ for (const [name, orders, why] of [
   ["the disk is full", { writeFails: ENOSPC }, /inbox\.db: the disk is full: free space/],
   ["the file can't be written any more", { writeFails: EROFS }, /inbox\.db: the disk fails/],
 ] as const) {
-  test(`${name} while it is open: 503 and no longer ready, then again 200 without a restart`, async () => {
+  test(`an inbox answers 503 and is not ready when ${name} while it is open, then again 200 without a restart`, async () => {
     const site = new Site(root, name.replaceAll(/\W/g, "-"));
     const { url, ask, kill } = await site.start(patient);
     const acknowledged: string[] = [];

@@ -19,7 +19,7 @@ import {
 const patientMs = 30_000;
 const locked = /inbox\.db: another process holds the file for too long: look for a long/;
 
-test("another process holds the lock: 503 while it does, then 200; nothing is lost, nothing is doubled", async () => {
+test("an inbox answers 503 while another process holds the lock, then 200; nothing is lost, nothing is doubled", async () => {
   const path = join(makeFolder(), "inbox.db");
   const served = await serveFile(path, { ackMs: 4_000 });
   const { url, receiver } = served;
@@ -109,7 +109,7 @@ function watchThreads(): Worker[] {
   return threads;
 }
 
-test("the thread dies: what was not stored is refused, a new one begins, and what was worked on comes again", async () => {
+test("the thread dies: what was not stored is refused, a new thread begins, and what was worked on comes again", async () => {
   const path = join(makeFolder(), "inbox.db");
   const threads = watchThreads();
   const inbox = sqliteInbox(path);

@@ -14,7 +14,7 @@ function inboxOf(kind: string): Inbox {
   return sqliteInbox(join(folder, "inbox.db"));
 }
 
-describe("Under a flood of signed junk genuine notifications are handled in proportion", () => {
+describe("overload", () => {
   it.each([
     ["memory", 0],
     ["memory", 2],
@@ -27,7 +27,7 @@ describe("Under a flood of signed junk genuine notifications are handled in prop
           ["sqlite", 2],
         ] as const)),
   ] as const)(
-    "with the inbox in %s, at %d times what the service judges",
+    "a flood of signed junk leaves a share for what is genuine: %s, at %d times what the service judges",
     { timeout: 120_000 },
     async (kind, times) => {
       const { handled, sent } = await overload(

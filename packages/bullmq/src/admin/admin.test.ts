@@ -81,7 +81,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("two that release() the same at once run it once, and lose nothing", async () => {
+  it("two that release() the same delivery at once run it once, and lose nothing", async () => {
     const opened = await open();
     const { inbox, act, consume, until, end } = opened;
     const id = await parked(opened);
@@ -98,7 +98,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("find() finds one that moved on while its places were asked", async () => {
+  it("find() finds a delivery that moved on while its places were asked", async () => {
     const opened = await open();
     const { queues, end } = opened;
     const id = await parked(opened);
@@ -117,7 +117,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("release() of one that another has released says so, of a handled one as well", async () => {
+  it("release() of a delivery that another has released says so, also when it is handled by then", async () => {
     const opened = await open();
     const { queues, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
@@ -139,7 +139,7 @@ onEachServer((server, { kind }) => {
     ["a moment later", false],
     ["just when it is looked for", true],
   ])(
-    "release() of one that was only just parked waits until it leaves its queue, %s",
+    "release() of a delivery that was only just parked waits until it leaves its queue, %s",
     async (_when, isJustThen) => {
       const opened = await open();
       const { inbox, connection, queues, put, work, consume, until, end } = opened;
@@ -187,7 +187,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("discard() of one that another has released meanwhile says so, and it is worked on", async () => {
+  it("discard() of a delivery that another has released meanwhile says so, and it is worked on", async () => {
     const opened = await open();
     const { inbox, queues, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
@@ -208,7 +208,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("retry() of one that another has had tried, or that has just come due, says so", async () => {
+  it("retry() of a delivery that another has had tried, or that has just come due, says so", async () => {
     const opened = await open();
     const { put, queues, work, end } = opened;
     const id = await put();
@@ -222,7 +222,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("of those who release and discard one at the same moment, the one who releases it wins", async () => {
+  it("release() wins over discard() of one delivery at the same moment", async () => {
     const opened = await open();
     const { queues, put, work, end } = opened;
     const ids = [await parked(opened), await put()];
@@ -245,7 +245,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("what a crash in release() left behind is cleared away before it is worked on", async () => {
+  it("a job that a crash in release() left behind is cleared away before it is worked on", async () => {
     const opened = await open();
     const { inbox, queues, work, end } = opened;
     const id = await parked(opened);
@@ -260,7 +260,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("retry of what is being worked on meanwhile brings nothing back", async () => {
+  it("retry() of what is being worked on meanwhile brings nothing back", async () => {
     const opened = await open();
     const { put, queues, work, end } = opened;
     const secret = "a-signature-of-the-service";
@@ -287,7 +287,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() ends, though the server has lost what a parked one was", async () => {
+  it("prune() ends, though the server has lost what a parked delivery was", async () => {
     const opened = await open();
     const { inbox, end, put, work } = opened;
     if (kind === "redis") {
@@ -303,7 +303,7 @@ onEachServer((server, { kind }) => {
     await end();
   });
 
-  it("prune() takes nothing for another that is gone since it asked", async () => {
+  it("prune() takes no delivery for another that is gone since it asked", async () => {
     const opened = await open();
     const { inbox, act, queues, put, work, end } = opened;
     const gone = await put({ signature: null, arrival: unsigned });

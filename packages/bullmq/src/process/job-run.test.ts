@@ -52,7 +52,7 @@ onEachServer((server) => {
     await end();
   });
 
-  it.each(["verdict", "result"])("what is told of a %s and throws stops nothing", async (which) => {
+  it.each(["verdict", "result"])("a hook that throws for a %s stops nothing", async (which) => {
     const { inbox, clock, put, until, end } = await open();
     const uncaught = vi.fn();
     process.once("uncaughtException", uncaught);

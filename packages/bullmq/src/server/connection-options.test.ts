@@ -31,7 +31,7 @@ async function used(
 }
 
 testWith(noPostgres)(
-  "connection leads to a socket of PostgreSQL, in each way to say so",
+  "the option connection leads to a socket of PostgreSQL, in each way to say so",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
     chmodSync(folder, 0o777);
@@ -87,7 +87,7 @@ testWith(noPostgres)(
 describe.skipIf(noRedis !== null)(
   `connection${noRedis === null ? "" : ` (skipped: ${noRedis})`}`,
   () => {
-    it("leads to a socket and to another database", async () => {
+    it("the option connection leads to a socket and to another database of Redis", async () => {
       const folder = mkdtempSync(join(tmpdir(), "reporthook-socket-"));
       const path = join(folder, "redis.sock");
       const server = await startRedis(["--unixsocket", path]);
@@ -103,7 +103,7 @@ describe.skipIf(noRedis !== null)(
       rmSync(folder, { recursive: true });
     });
 
-    it("leads by Sentinels to their primary", async () => {
+    it("the option connection leads by Sentinels to their primary", async () => {
       const server = await startRedis();
       const sentinel = await startSentinel(server);
       const sentinels = [{ host: "127.0.0.1", port: sentinel.port }];
@@ -116,7 +116,7 @@ describe.skipIf(noRedis !== null)(
       await server.stop();
     });
 
-    it("to a node of a Redis Cluster fails at the start, and says what to give", async () => {
+    it("a node of a Redis Cluster fails at the start, and the error says what to give", async () => {
       const nodes = await startCluster();
       for (const { url } of nodes) {
         const inbox = bullmqInbox({ connection: url, logger: false });
@@ -128,7 +128,7 @@ describe.skipIf(noRedis !== null)(
       await Promise.all(nodes.map((node) => node.stop()));
     });
 
-    it("is asked at the start whether it takes what is to be stored", async () => {
+    it("a Redis is asked at the start whether it takes what is to be stored", async () => {
       const server = await startRedis();
       const client = new Redis(server.url);
       await client.call("REPLICAOF", "127.0.0.1", "1");
@@ -143,7 +143,7 @@ describe.skipIf(noRedis !== null)(
       await server.stop();
     });
 
-    it("to a database that the server lacks fails at the start, and is never another one", async () => {
+    it("a database that the server lacks fails at the start, and no other database is taken", async () => {
       const server = await startRedis(["--databases", "4"]);
       for (const connection of [`${server.url}/99`, { url: server.url, db: 4 }]) {
         const inbox = bullmqInbox({ connection, logger: false });
@@ -160,7 +160,7 @@ describe.skipIf(noRedis !== null)(
       await server.stop();
     });
 
-    it("to a server that came back without the database stores nothing in another one", async () => {
+    it("a server that came back without the database has nothing stored in another database", async () => {
       const server = await startRedis();
       const inbox = bullmqInbox({ connection: `${server.url}/9`, logger: false });
       const { make, put } = createInboxFixture(inbox, patienceMs);
@@ -191,7 +191,7 @@ describe.skipIf(noRedis !== null)(
       await server.stop();
     });
 
-    it("of a user that may not use the keys fails at the start, and names their pattern", async () => {
+    it("a user that may not use the keys fails at the start, and the error names their pattern", async () => {
       const server = await startRedis();
       const client = new Redis(server.url);
       await client.call("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~app:*");
@@ -205,7 +205,7 @@ describe.skipIf(noRedis !== null)(
       await server.stop();
     });
 
-    it("given as a client is refused", () => {
+    it("a client given as connection is refused", () => {
       const client = new Redis({ lazyConnect: true, password: "hidden" });
       const cluster = new Cluster([{ host: "127.0.0.1" }], { lazyConnect: true });
       for (const connection of [client, cluster]) {

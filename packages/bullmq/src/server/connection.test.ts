@@ -24,7 +24,7 @@ testWith(noPostgres)(
   },
 );
 
-testWith(noPostgres)("tables may take longer to be made than a connection", async () => {
+testWith(noPostgres)("the tables may take longer to be made than a connection", async () => {
   const server = await startPostgres();
   const settings = bullmqSettingsOf({ connection: server.url, logger: false });
   const connection = postgresConnection(settings.connection);

@@ -21,14 +21,14 @@ async function named(url: string): Promise<Record<string, unknown>[]> {
   return lines;
 }
 
-describe("checkDurability", () => {
-  testWith(noRedis)("names nothing on a Redis that loses nothing", async () => {
+describe("durability", () => {
+  testWith(noRedis)("checkDurability() names nothing on a Redis that loses nothing", async () => {
     const server = await startRedis();
     expect(await named(server.url)).toEqual([]);
     await server.stop();
   });
 
-  testWith(noRedis)("names what a Redis may lose since it was connected to again", async () => {
+  testWith(noRedis)("checkDurability() asks again after a reconnection", async () => {
     const server = await startRedis();
     const lines: object[] = [];
     const inbox = bullmqInbox({
@@ -57,7 +57,7 @@ describe("checkDurability", () => {
     await server.stop();
   });
 
-  testWith(noRedis)("names what a Redis may lose, once, without a password", async () => {
+  testWith(noRedis)("checkDurability() warns once, without a password", async () => {
     const auth = ["--requirepass", "open-sesame"];
     const lax = ["--appendfsync", "everysec", "--maxmemory-policy", "allkeys-lru"];
     const server = await startRedis([...lax, ...auth]);
@@ -71,14 +71,14 @@ describe("checkDurability", () => {
     await server.stop();
   });
 
-  testWith(noRedis)("names a Redis without a log", async () => {
+  testWith(noRedis)("checkDurability() names a Redis without a log", async () => {
     const server = await startRedis(["--appendonly", "no"]);
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ appendonly: "no" }]);
     await server.stop();
   });
 
-  testWith(noPostgres)("names what a PostgreSQL may lose", async () => {
+  testWith(noPostgres)("checkDurability() names what a PostgreSQL may lose", async () => {
     const server = await startPostgres(["-c", "synchronous_commit=off", "-c", "fsync=off"]);
     const lines = await named(server.url);
     expect(lines).toMatchObject([{ fsync: "off" }, { synchronous_commit: "off" }]);
@@ -86,7 +86,7 @@ describe("checkDurability", () => {
     await server.stop();
   });
 
-  it("says so when the server does not tell", async () => {
+  it("checkDurability() says so when the server does not tell", async () => {
     const setting = () => Promise.reject(new Error("NOPERM"));
     const found = await checkDurability("redis", { setting });
     expect(found.map(({ value }) => value)).toEqual(["unknown", "unknown", "unknown"]);

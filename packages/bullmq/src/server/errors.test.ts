@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { serverErrorOf } from "./errors.ts";
 
-describe("serverErrorOf()", () => {
+describe("errors", () => {
   it.each([
     ["NOAUTH Authentication required.", "another password"],
     ["WRONGPASS invalid username-password pair", "another password"],
@@ -27,14 +27,14 @@ describe("serverErrorOf()", () => {
     ["SchemaVersionMismatchError: requires 7", "update bullmq"],
     ["Stream isn't writeable and enableOfflineQueue options is false", "start it, or wait"],
     ["connect ECONNREFUSED 127.0.0.1:6379", "start it, or wait"],
-  ])("says what to do about %s", (words, way) => {
+  ])("serverErrorOf() says what to do about %s", (words, way) => {
     const { code, message } = serverErrorOf(new Error(words), "redis at a:6379");
     expect(code).toBe("inbox_failed");
     expect(message).toContain(way);
     expect(message).toContain(words);
   });
 
-  it("carries nothing of the command that failed", () => {
+  it("serverErrorOf() carries nothing of the command that failed", () => {
     const args = ["3", "AUTH", "default", "a-password", "a-signature"];
     const error = Object.assign(new Error("ERR wrong"), { command: { name: "hello", args } });
     const shown = inspect(serverErrorOf(error, "redis at a:6379"), { depth: 9, showHidden: true });

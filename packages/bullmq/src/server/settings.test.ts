@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type BullmqInboxOptions, bullmqInbox } from "../index.ts";
 import { bullmqSettingsOf } from "./settings.ts";
 
-describe("bullmqSettingsOf", () => {
+describe("settings", () => {
   it.each([
     [{}, /connection must be a URL/],
     [{ connection: "" }, /connection must be a URL that begins with redis:/],

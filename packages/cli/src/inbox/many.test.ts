@@ -51,7 +51,7 @@ const query: ActQuery = {
 };
 
 it.each(["SIGINT", "SIGTERM"] as const)(
-  "%s between two steps says how many are done, and leaves the rest",
+  "a %s between two steps says how many are done, and leaves the rest",
   async (signal) => {
     const inbox = await opened(`${signal}.db`, () => process.emit(signal));
     const acting = actOnMany(terminal, inbox, verb, { query, yes: true });

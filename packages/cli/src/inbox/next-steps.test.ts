@@ -19,8 +19,8 @@ function stepsFor(...entries: readonly Entry[]): string[] {
   );
 }
 
-describe("nextSteps() says", () => {
-  it("to release one, and then all, of the most frequent reason", () => {
+describe("advice", () => {
+  it("nextSteps() says to release a delivery of the most frequent reason, and then all of them", () => {
     const steps = stepsFor(
       parked("01m7a", "poison"),
       parked("01m7b", "attempts_used_up"),
@@ -37,7 +37,7 @@ describe("nextSteps() says", () => {
   it.each([
     ["expired", "If genuine:  "],
     ["poison", "Once fixed:  "],
-  ] as const)("to release %s ones singly", (code, lead) => {
+  ] as const)("nextSteps() says to release %s deliveries singly", (code, lead) => {
     expect(stepsFor(parked("01m7a", code), parked("01m7b", code))).toEqual([
       "Look:        show 01m7a",
       `${lead}release 01m7a`,
@@ -45,7 +45,7 @@ describe("nextSteps() says", () => {
     ]);
   });
 
-  it("nothing if nothing is parked", () => {
+  it("nextSteps() says nothing if nothing is parked", () => {
     expect(stepsFor({ ...parked("01m7a", "expired"), state: "verified" })).toEqual([]);
   });
 });

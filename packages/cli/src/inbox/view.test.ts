@@ -60,7 +60,7 @@ it("entryLines() puts attempts that are alike in a row on one line", () => {
   ]);
 });
 
-it("whyLines() counts the errors and reasons of parked ones, and names a delivery of each", () => {
+it("whyLines() counts the errors and reasons of what is parked, and names a delivery of each", () => {
   const dead = (id: string, lastError: string): Entry => ({
     ...{ id, lastError, state: "dead", type: "report.complete", reportId: null },
     ...{

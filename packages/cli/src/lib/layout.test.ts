@@ -5,7 +5,7 @@ import { createTerminal } from "./terminal.ts";
 const key = "0123456789abcdef0123456789";
 const terminal = createTerminal(false, { REPORTS_API_KEY: key });
 
-it("takes secrets out before it cuts and wraps", () => {
+it("hang(), pairs() and table() take secrets out before they cut and wrap", () => {
   const long = `${"x".repeat(70)}${key}`;
   const lines = [
     ...hang("  ", long, terminal),
@@ -15,7 +15,7 @@ it("takes secrets out before it cuts and wraps", () => {
   expect(lines.join("")).not.toMatch(/[0-9]/);
 });
 
-it("takes no more than a password out of an address", () => {
+it("clean() takes no more than a password out of an address", () => {
   const clean = (text: string) => terminal.clean(text);
   expect(clean("redis://ada:p@ss@db:6379/0")).toBe("redis://ada:[removed]@db:6379/0");
   for (const text of ['{"a":"http://b:80","c":"d@e"}', "http://b:80?c=d@e", "http://b:80/c@d"]) {

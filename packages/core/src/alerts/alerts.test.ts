@@ -50,7 +50,7 @@ const textsOf = (sent: readonly Alert[]): string[] => sent.map(({ text }) => tex
 /** A memory inbox, but for these parts. */
 const inboxWith = (parts: Partial<Inbox>): Inbox => Object.assign(memoryInbox(), parts);
 
-describe("alerts() about what is parked", () => {
+describe("what is parked", () => {
   it("alerts() sends one message for a burst, and one when all are released or discarded", async () => {
     const { sent, park, pass, receiver } = watched();
     const ids = [await park(), await park(), await park()];
@@ -174,7 +174,7 @@ describe("alerts() about what is parked", () => {
   });
 });
 
-describe("alerts() about what lasts", () => {
+describe("what lasts", () => {
   it("alerts() tells of a refused API key once, and when it is accepted again", async () => {
     const { emulator, sent, pass, send } = watched();
     const end = emulator.fault("authorize", { status: 401 });
@@ -272,8 +272,8 @@ describe("alerts() about what lasts", () => {
   });
 });
 
-describe("alerts() whose send fails", () => {
-  it("alerts() sends it again, tells the next one, and logs it once a minute", async () => {
+describe("a send that fails", () => {
+  it("alerts() sends a message again when send fails, tells the next one, and logs it once a minute", async () => {
     const tried: string[] = [];
     const { lines, park, pass, send } = watched({
       send: ({ reason }) => {
@@ -299,7 +299,7 @@ describe("alerts() whose send fails", () => {
     expect(tried.length).toBe(5);
   });
 
-  it("alerts() waits 10 seconds for it, aborts its signal, and holds up neither the receiver nor the next one", async () => {
+  it("alerts() waits 10 seconds for send, aborts its signal, and holds up neither the receiver nor the next message", async () => {
     const signals: AbortSignal[] = [];
     const told: unknown[] = [];
     const { lines, park, pass, send, receiver } = watched({

@@ -32,8 +32,8 @@ function make(options: Partial<ReceiverOptions> = {}, secrets: readonly string[]
   return { ...setup, sendTo };
 }
 
-describe("callbackUrl()", () => {
-  it("keeps the base's query and hash, and gives the context to the event", async () => {
+describe("making", () => {
+  it("callbackUrl() keeps the base's query and hash, and its context comes with the event", async () => {
     for (const [query, hash] of [
       ["", ""],
       ["?a=1&b=%20+x", "#top"],
@@ -48,7 +48,7 @@ describe("callbackUrl()", () => {
     }
   });
 
-  it("finds the token among other parameters, behind any host and prefix", async () => {
+  it("callbackUrl() makes a token that is found among other parameters, behind any host and prefix", async () => {
     const word = fc.stringMatching(/^[\w%~]{1,8}$/);
     const short = fc
       .json()
@@ -68,7 +68,7 @@ describe("callbackUrl()", () => {
     );
   });
 
-  it("is at most 255 characters for a base of 110 and a context of 60 bytes, and refuses more", async () => {
+  it("callbackUrl() is at most 255 characters for a base of 110 and a context of 60 bytes, and refuses more", async () => {
     const { url } = callbacks([secret]);
     const long = `https://app.example/${"p".repeat(90)}`;
     const context = { customer: "x".repeat(45) };
@@ -83,7 +83,7 @@ describe("callbackUrl()", () => {
     await expect(huge).rejects.toThrow("context is 300002 characters of JSON");
   });
 
-  it("rejects a base and a context that are none, and without the option", async () => {
+  it("callbackUrl() rejects a wrong base or context, and without the option callback", async () => {
     const { url } = callbacks([secret]);
     for (const wrong of ["", "/hook", "ftp://app.example", "https://", "app.example", undefined]) {
       await expect(url(wrong as string, 1)).rejects.toThrow("base must be an absolute http(s) URL");
@@ -94,8 +94,8 @@ describe("callbackUrl()", () => {
   });
 });
 
-describe("a request to a callback URL", () => {
-  it("has its context also in authorize, and without a verdict to come", async () => {
+describe("receiving", () => {
+  it('a request to a callback URL has its context also in authorize, before-ack and with ack: "handled"', async () => {
     for (const options of [{}, { verify: "before-ack" }, { ack: "handled" }] as const) {
       const asked: unknown[] = [];
       const client: Authorizer = {
@@ -112,7 +112,7 @@ describe("a request to a callback URL", () => {
     }
   });
 
-  it("is answered in time, and close() ends, while the runtime's cryptography does not", async () => {
+  it("a request to a callback URL is answered in time, and close() ends, while crypto never answers", async () => {
     standStill();
     const { emulator, receiver, lines, sendTo } = make();
     const url = await receiver.callbackUrl(base);
@@ -126,7 +126,7 @@ describe("a request to a callback URL", () => {
     await receiver.close();
   });
 
-  it("is not stored either where the option is left out", async () => {
+  it("the token of a callback URL is not stored either where the option is left out", async () => {
     const asked: unknown[] = [];
     const client: Authorizer = {
       async authorize(_, given) {
@@ -141,7 +141,7 @@ describe("a request to a callback URL", () => {
     expect(asked).toEqual(["/webhooks/reports?a=1"]);
   });
 
-  it("is genuine with the previous secret, and without a context", async () => {
+  it("a callback URL works with the previous secret, and without a context", async () => {
     const { receiver, seen, sendTo, lines } = make({}, [secret, older]);
     await sendTo(await callbacks([older]).url(base, customer));
     await sendTo(await receiver.callbackUrl(base));
@@ -155,7 +155,7 @@ describe("a request to a callback URL", () => {
     expect(lines).toEqual([]);
   });
 
-  it("never counts as verified by its token alone", async () => {
+  it("a request to a callback URL never counts as verified by its token alone", async () => {
     const { emulator, receiver, seen, sendTo } = make();
     const url = await receiver.callbackUrl(base, { context: customer });
     await sendTo(url, emulator.notification("report.complete", { signature: "invalid" }));
@@ -165,7 +165,7 @@ describe("a request to a callback URL", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ rejected: 1, held: 1 });
   });
 
-  it("has no context with a missing or wrong token, and one line a minute says so", async () => {
+  it("a request with a missing or wrong token has no context, and one line a minute says so", async () => {
     const { emulator, receiver, seen, sendTo, lines } = make();
     const wrong = await callbacks([older]).url(base, customer);
     for (const url of [wrong, base, wrong]) await sendTo(url);
@@ -177,7 +177,7 @@ describe("a request to a callback URL", () => {
     expect(lines[1]).toMatchObject({ fields: { token: "missing", count: 3 } });
   });
 
-  it("is 404 with require before the body is read when it is unsigned, alike for a missing and a wrong token", async () => {
+  it("an unsigned request with require is 404 before its body is read, alike for a missing and a wrong token", async () => {
     const { receiver, sendTo, lines } = make({ callback: { secrets: [secret], require: true } });
     const answer = receiver.mount();
     const answers: unknown[] = [];
@@ -195,7 +195,7 @@ describe("a request to a callback URL", () => {
     expect(status).toBe(200);
   });
 
-  it("has no context at another receiver with the same secrets", async () => {
+  it("a callback URL gives no context to another receiver with the same secrets", async () => {
     const { receiver, sendTo } = make({
       name: "a",
       callback: { secrets: [secret], require: true },
@@ -209,7 +209,7 @@ describe("a request to a callback URL", () => {
     expect(await receiver.inbox.list()).toMatchObject([{ reason: { code: "no_token" } }]);
   });
 
-  it("is a duplicate only with the same token", async () => {
+  it("a request to a callback URL is a duplicate only with the same token", async () => {
     const { emulator, receiver, sendTo } = make();
     const notification = emulator.notification("report.complete");
     const url = await receiver.callbackUrl(base, { context: customer });
@@ -219,7 +219,7 @@ describe("a request to a callback URL", () => {
     expect((await sendTo(other, notification)).body).toMatchObject({ status: "accepted" });
   });
 
-  it("leaves its token in no log, hook, entry or store", async () => {
+  it("the token of a callback URL is in no log, hook, entry or store", async () => {
     const inbox = memoryInbox();
     const stored: unknown[] = [];
     const add: typeof inbox.add = (delivery, arrival) => {

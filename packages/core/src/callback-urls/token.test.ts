@@ -12,8 +12,8 @@ const urlSafe = fc.constantFrom(
   ..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.",
 );
 
-describe("createCallbackTokens()", () => {
-  it("gives back every context, in characters that no URL escapes", async () => {
+describe("tokens", () => {
+  it("createCallbackTokens() gives back every context, in characters that no URL escapes", async () => {
     await fc.assert(
       fc.asyncProperty(secret, context, async (secret, context) => {
         const tokens = createCallbackTokens([secret], "reports");
@@ -24,7 +24,7 @@ describe("createCallbackTokens()", () => {
     );
   });
 
-  it("takes no token with one character changed, added or left out", async () => {
+  it("createCallbackTokens() takes no token with one character changed, added or left out", async () => {
     await fc.assert(
       fc.asyncProperty(secret, context, fc.nat(), urlSafe, async (secret, context, at, other) => {
         const tokens = createCallbackTokens([secret], "reports");
@@ -39,7 +39,7 @@ describe("createCallbackTokens()", () => {
     );
   });
 
-  it("takes no last character that decodes to the same bytes", async () => {
+  it("createCallbackTokens() takes no last character that decodes to the same bytes", async () => {
     const tokens = createCallbackTokens(["s".repeat(32)], "reports");
     const token = await tokens.sign("1");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -50,7 +50,7 @@ describe("createCallbackTokens()", () => {
     expect(taken).toEqual([token.at(-1)]);
   });
 
-  it("takes the tokens of every secret it has and of no other, and signs with the first", async () => {
+  it("createCallbackTokens() takes the tokens of every secret it has and of no other, and signs with the first", async () => {
     const secrets = fc.uniqueArray(secret, { minLength: 3, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(secrets, context, async ([current, previous, foreign], context) => {
@@ -67,7 +67,7 @@ describe("createCallbackTokens()", () => {
     );
   });
 
-  it("takes no token of another receiver", async () => {
+  it("createCallbackTokens() takes no token of another receiver", async () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[\w.-]{1,8}$/), {
       minLength: 2,
       maxLength: 2,
@@ -81,7 +81,7 @@ describe("createCallbackTokens()", () => {
     );
   });
 
-  it("takes no other text", async () => {
+  it("createCallbackTokens() takes no other text", async () => {
     const tokens = createCallbackTokens(["s".repeat(32)], "reports");
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.string({ unit: urlSafe })), async (text) => {

@@ -45,7 +45,7 @@ describe("no answer", () => {
     }
   });
 
-  it("callService() rejects with what came, for no second try, when the body of a 2xx breaks off", async () => {
+  it("callService() rejects with what came, and retries nothing, when the body of a 2xx breaks off", async () => {
     const bytes = `HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf ${key}`;
     const baseUrl = await serveRaw(bytes);
     for (const error of await failures({ baseUrl }, operations({ baseUrl }).slice(1))) {
@@ -134,7 +134,7 @@ describe("an answer whose body was read already", () => {
     return answer;
   };
 
-  it("is done all the same: by the status, and for no second try", async () => {
+  it("authorize() goes by the status when the body was read already, and other calls reject without a retry", async () => {
     const options = { baseUrl: await answering(200, {}, "done"), fetch };
     const [authorize, ...others] = operations(options);
     await expect(authorize?.()).resolves.toBe("valid");

@@ -123,7 +123,7 @@ describe("no answer in time", () => {
 describe("the caller's signal", () => {
   const reason = new Error("changed my mind");
 
-  it("authorize() rejects with its reason and sends nothing when it is aborted before", async () => {
+  it("authorize() rejects with the signal's reason and sends nothing when it is aborted before", async () => {
     const fetch = vi.fn<Fetch>();
     const client = createClient({ baseUrl: "http://a.example", apiKey: key, fetch });
     const signal = AbortSignal.abort(reason);
@@ -131,7 +131,7 @@ describe("the caller's signal", () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("authorize() rejects with its reason and hangs up when it is aborted meanwhile", async () => {
+  it("authorize() rejects with the signal's reason and hangs up when it is aborted meanwhile", async () => {
     const controller = new AbortController();
     let hungUp: () => void = () => {};
     const closed = new Promise<void>((resolve) => {
@@ -162,7 +162,7 @@ describe("the caller's signal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("learns its reason, however early it comes and whatever fetch makes of it", async () => {
+  it("authorize() rejects with the signal's reason, however early it comes and whatever fetch makes of it", async () => {
     const reason = new Error("mine");
     const baseUrl = await serve(() => {});
     const rejects: Fetch = (_, { signal }) =>
@@ -179,7 +179,7 @@ describe("the caller's signal", () => {
     }
   });
 
-  it("learns of the time that is up, when a fetch rejects as soon as it is aborted", async () => {
+  it("callService() rejects with service_timeout when a fetch rejects as soon as it is aborted", async () => {
     const fetch: Fetch = (_, { signal }) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     for (const error of await failures({ baseUrl: "http://a.example", timeoutMs: 10, fetch })) {

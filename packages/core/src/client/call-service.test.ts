@@ -148,7 +148,7 @@ describe("an answer that is no outcome", () => {
   });
 });
 
-describe("Retry-After", () => {
+describe("retries", () => {
   const now = Date.UTC(2026, 10, 21, 9, 0, 0);
   it.each([
     ["120", 120_000],
@@ -174,12 +174,12 @@ describe("Retry-After", () => {
   });
 });
 
-describe("a function as apiKey that throws", () => {
+describe("keys", () => {
   it.each([
     ["an error", new TypeError(`no ${key}`, { cause: key }), "TypeError"],
     ["an error with a name of its own", Object.assign(new Error(key), { name: key }), "something"],
     ["a text", key, "something"],
-  ])("callService() names the option only when it throws %s", async (_, thrown, name) => {
+  ])("callService() names only the option when apiKey throws %s", async (_, thrown, name) => {
     const fetch = vi.fn<Fetch>();
     const apiKey = () => {
       throw thrown;

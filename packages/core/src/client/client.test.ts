@@ -69,7 +69,7 @@ function headersOf(request: Recorded | undefined): Record<string, string> {
   );
 }
 
-describe("authorize()", () => {
+describe("verdicts", () => {
   it("authorize() sends a POST with key and signature, and nothing else, when called", async () => {
     await client().authorize("t=1,v1=\xe9abc==");
     expect(requests).toHaveLength(1);
@@ -123,7 +123,7 @@ describe("authorize()", () => {
     expect(connections - before).toBeLessThanOrEqual(2);
   });
 
-  it("authorize() says so where there is no global fetch", async () => {
+  it("authorize() says that there is no global fetch where there is none", async () => {
     vi.stubGlobal("fetch", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
     const client = createClient({ baseUrl, apiKey: key });
@@ -191,7 +191,7 @@ describe("authorize()", () => {
   });
 });
 
-describe("testWebhook()", () => {
+describe("test webhooks", () => {
   it("testWebhook() sends the address as JSON with the key in a header when called", async () => {
     answer = (response) => void response.end('{"sent":true}');
     const given = "https://app.example/hooks?a=1";
@@ -232,7 +232,7 @@ describe("testWebhook()", () => {
   });
 });
 
-describe("requestReport()", () => {
+describe("reports", () => {
   it("requestReport() sends exactly the fields given when some are left out or undefined", async () => {
     const report = Object.freeze({
       webhook_url: "https://app.example/hooks",
@@ -291,7 +291,7 @@ describe("requestReport()", () => {
   });
 });
 
-describe("createClient()", () => {
+describe("options", () => {
   const wrong: [string, keyof ClientOptions, unknown][] = [
     ["missing", "baseUrl", undefined],
     ["empty", "baseUrl", ""],
@@ -326,7 +326,7 @@ describe("createClient()", () => {
     expect(create).not.toThrow(/canary/);
   });
 
-  it("createClient() says which options there are, and that it needs some", () => {
+  it("createClient() names all options when one is unknown, and needs an object", () => {
     const create = (options?: unknown) => () => createClient(options as ClientOptions);
     expect(create({ baseUrl, apiKey: key, timeout: 50 })).toThrow(
       new TypeError(

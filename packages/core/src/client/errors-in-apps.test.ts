@@ -35,7 +35,7 @@ it.each([
   ["Koa 3", koaApp(Koa)],
   ["Koa 2", koaApp(Koa2 as unknown as typeof Koa)],
 ])(
-  "%s answers a customer 500 for our refused key, and 400 for what he asked for",
+  "an app of %s answers a customer 500 for a refused key, and 400 for a wrong report",
   async (_, app) => {
     await request(app).post("/2026-01").expect(500);
     await request(app).post("/January").expect(400);

@@ -19,7 +19,7 @@ const bytes = (type: string, body: Buffer): Promise<string> =>
     response.writeHead(200, { "content-type": type }).end(body);
   });
 
-describe("isHtmlPage()", () => {
+describe("pages", () => {
   it.each<[string, string, Buffer | string]>([
     ["a part of a page, called text", "text/plain", login],
     ["a link, called bytes", "application/octet-stream", '<p><a href="/login">Log in</a>'],
@@ -38,7 +38,7 @@ describe("isHtmlPage()", () => {
     ["UTF-16 of a big endian with its mark", "text/html; charset=utf-16", swapped(`\ufeff${page}`)],
     ["a part of a page in UTF-16", "text/plain", Buffer.from(login, "utf16le")],
     ["Latin-1", "text/plain", Buffer.from(`Für Müller: ${login}`, "latin1")],
-  ])("keeps authorize() from a verdict when a 200 brings %s", async (_, type, body) => {
+  ])("authorize() has no verdict when a 200 brings a page: %s", async (_, type, body) => {
     const baseUrl = await bytes(type, Buffer.from(body as string));
     const [error] = await failures({ baseUrl }, operations({ baseUrl }).slice(0, 1));
     expect(error).toMatchObject({ code: "service_failed", serviceStatus: 200 });
@@ -58,12 +58,12 @@ describe("isHtmlPage()", () => {
     ["an envelope", "text/xml", '<s:Envelope xmlns:s="urn:x"><s:Body/></s:Envelope>'],
     ["data", "application/xml", "<data><status>ok</status></data>"],
     ["less and more", "text/plain", "1 < 2, 3 > 2, <ok@example.com>"],
-  ])("leaves authorize() its verdict when a 200 brings %s", async (_, type, body) => {
+  ])("authorize() has its verdict when a 200 brings %s", async (_, type, body) => {
     const client = createClient({ baseUrl: await bytes(type, Buffer.from(body)), apiKey: key });
     await expect(client.authorize("s")).resolves.toBe("valid");
   });
 
-  it("leaves JSON that is cut its verdict", async () => {
+  it("authorize() has its verdict when a 200 brings JSON that is cut", async () => {
     const baseUrl = await answering(200, {}, `{"message":"${login.repeat(9_000)}"}`);
     const client = createClient({ baseUrl, apiKey: key });
     await expect(client.authorize("s")).resolves.toBe("valid");

@@ -57,25 +57,25 @@ const never = { sent: false, retryable: false };
 const later = { sent: false, retryable: true };
 
 describe("a call that got no answer", () => {
-  it("says that the certificate is not trusted", async () => {
+  it("the error says that the certificate is not trusted", async () => {
     const baseUrl = (await listening(createHttps(untrusted))).replace("http:", "https:");
     await expectFailure({ baseUrl }, /certificate is not trusted: .* NODE_EXTRA_CA_CERTS/, never);
   });
 
-  it("says that the address speaks no TLS", async () => {
+  it("the error says that the address speaks no TLS", async () => {
     const baseUrl = (await answering(200)).replace("http:", "https:");
     await expectFailure({ baseUrl }, /does not speak TLS: .*http:/, never);
   });
 
-  it("says that the connection was refused, and may be tried again", async () => {
+  it("the error says that the connection was refused, and that a retry may help", async () => {
     await expectFailure({ baseUrl: await closedPort() }, /\(ECONNREFUSED\): .*refused/, later);
   });
 
-  it("says that the name was not found", async () => {
+  it("the error says that the name was not found", async () => {
     await expectFailure({ baseUrl: "http://nowhere.invalid" }, /name was not found: .*DNS/, later);
   });
 
-  it("says that fetch refuses the port", async () => {
+  it("the error says that fetch refuses the port", async () => {
     await expectFailure({ baseUrl: "http://127.0.0.1:25" }, /can't be sent from here/, never);
   });
 
@@ -89,7 +89,7 @@ describe("a call that got no answer", () => {
         },
       },
     ],
-  ])("says that the agent is one %s", async (_, dispatcher) => {
+  ])("the error says that the agent is none of this fetch: %s", async (_, dispatcher) => {
     const options = { baseUrl: await answering(200), fetch: through(dispatcher) };
     await expectFailure(options, /agent \(dispatcher\) is none of this fetch/, never);
   });
@@ -97,14 +97,14 @@ describe("a call that got no answer", () => {
   it.each([
     ["407 Proxy Authentication Required", /proxy asks for a user and a password/],
     ["403 Forbidden", /the proxy led to no service/],
-  ])("says what the proxy wants when that answers %s", async (status, message) => {
+  ])("the error says what the proxy wants when that answers %s", async (status, message) => {
     const dispatcher = new ProxyAgent(await proxy(status));
     onTestFinished(() => dispatcher.close());
     const options = { baseUrl: "https://a.example", fetch: through(dispatcher) };
     await expectFailure(options, message, never);
   });
 
-  it("says that the proxy wants a password when a proxy for http: answers 407", async () => {
+  it("the error says that the proxy wants a password when a proxy for http: answers 407", async () => {
     const baseUrl = await proxy("407");
     await expectFailure({ baseUrl }, /proxy asks for a user and a password/, never);
     const showing: Fetch = async () => new Response(null, { status: 407 });
@@ -114,7 +114,7 @@ describe("a call that got no answer", () => {
     }
   });
 
-  it("may have been sent when the connection breaks", async () => {
+  it("the error says that the request may have been sent when the connection breaks", async () => {
     const baseUrl = await listening(
       createRaw((socket) => socket.once("data", () => socket.destroy())),
     );
@@ -124,7 +124,7 @@ describe("a call that got no answer", () => {
     });
   });
 
-  it("was not sent when the key does not come in time", async () => {
+  it("the error says that nothing was sent when the key does not come in time", async () => {
     const apiKey = () => new Promise<string>(() => {});
     for (const error of await failures({ baseUrl: "http://a.example", apiKey, timeoutMs: 10 })) {
       expect(error).toMatchObject({ code: "service_timeout", sent: false });
@@ -133,7 +133,7 @@ describe("a call that got no answer", () => {
 });
 
 describe("a proxy in the environment", () => {
-  it("is named where the global fetch ignores it", async () => {
+  it("the error names a proxy in the environment where the global fetch ignores it", async () => {
     vi.stubEnv("HTTP_PROXY", "http://user:canary@proxy.example:3128");
     vi.stubEnv("NO_PROXY", "other.example");
     const named = /HTTP_PROXY is set, and this fetch ignores it: .*NODE_USE_ENV_PROXY.*ProxyAgent/;
@@ -141,7 +141,7 @@ describe("a proxy in the environment", () => {
     await expectFailure({ baseUrl: await closedPort() }, named, later);
   });
 
-  it("is not named for an address that needs none, or where a fetch is given", async () => {
+  it("the error names no proxy for an address that needs none, or where a fetch is given", async () => {
     vi.stubEnv("HTTP_PROXY", "http://proxy.example:3128");
     vi.stubEnv("NO_PROXY", "a.example, .invalid");
     await expectFailure({ baseUrl: "http://nowhere.invalid" }, /^((?!HTTP_PROXY).)*$/, later);
@@ -151,7 +151,7 @@ describe("a proxy in the environment", () => {
   });
 });
 
-describe("noAnswer()", () => {
+describe("causes", () => {
   const error = (code: string, message = "x", cause?: unknown) =>
     Object.assign(new Error(message, { cause }), { code });
   const of = (thrown: unknown) => noAnswer(thrown, "https://a.example", false);
@@ -165,28 +165,28 @@ describe("noAnswer()", () => {
     ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", /client certificate/],
     ["ERR_INVALID_PROTOCOL", /agent/],
     ["EACCES", /may do/],
-  ])("names the cause of %s, for no second try", (code, why) => {
+  ])("noAnswer() names the cause of %s, and allows no retry", (code, why) => {
     const wrapped = new TypeError("fetch failed", { cause: error(code) });
     expect(of(wrapped)).toMatchObject({ why: expect.stringMatching(why), ...never });
   });
 
   it.each(["EAI_AGAIN", "ENETUNREACH", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT", "EMFILE"])(
-    "leaves a second try open after %s",
+    "noAnswer() allows a retry after %s",
     (code) => expect(of(error(code))).toMatchObject(later),
   );
 
   it.each(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "ETIMEDOUT"])(
-    "takes nothing for unsent after %s",
+    "noAnswer() says of %s that the request may have been sent",
     (code) => expect(of(error(code, "read"))).toMatchObject({ sent: true, retryable: true }),
   );
 
-  it("takes nothing for unsent when one of several connections may have come through", () => {
+  it("noAnswer() says sent when one of several connections may have come through", () => {
     const refused = error("ECONNREFUSED");
     expect(of(new AggregateError([refused, refused]))).toMatchObject(later);
     expect(of(new AggregateError([refused, error("ECONNRESET")]))).toMatchObject({ sent: true });
   });
 
-  it("takes no address for a cause", () => {
+  it("noAnswer() takes no address for a cause", () => {
     const words = "request to https://a.example/self-signed/certificate failed, reason: read";
     expect(of(error("ECONNRESET", words))).toMatchObject({ sent: true });
   });

@@ -26,7 +26,7 @@ const complete: ReportRequest = {
   response_format: "csv",
 };
 
-describe("reportBody()", () => {
+describe("bodies", () => {
   it("reportBody() returns the same fields when all are right", () => {
     expect(JSON.parse(reportBody(complete))).toEqual(complete);
     expect(reportBody({})).toBe("{}");
@@ -66,7 +66,7 @@ describe("reportBody()", () => {
     expect(problems["start_date"]).toContain("YYYY-MM");
   });
 
-  it("reportBody() finds holes when an array has some", () => {
+  it("reportBody() rejects an array with holes", () => {
     const domains = ["example.com"];
     domains[2] = "example.org";
     expect(Object.keys(problemsOf({ domains }))).toEqual(["domains[1]"]);

@@ -70,7 +70,7 @@ describe.each<[string, Fetch]>([
     [200, "valid"],
     [406, "invalid"],
     [424, "expired"],
-  ])("authorize() takes %i as %s", async (status, verdict) => {
+  ])("authorize() takes a thrown %i as %s", async (status, verdict) => {
     const client = createClient({
       baseUrl: await answering(status, headers, report),
       apiKey: key,
@@ -79,7 +79,7 @@ describe.each<[string, Fetch]>([
     await expect(client.authorize("s")).resolves.toBe(verdict);
   });
 
-  it("authorize() takes the shared 401 and its Retry-After and body for what they are", async () => {
+  it("authorize() takes a thrown 401 and its Retry-After and body for what they are", async () => {
     const baseUrl = await answering(401, headers, report);
     for (const error of await failures({ baseUrl, fetch: given })) {
       expect(error).toMatchObject({
@@ -91,7 +91,7 @@ describe.each<[string, Fetch]>([
     }
   });
 
-  it("requestReport() resolves to the answer that names the report", async () => {
+  it("requestReport() resolves to a thrown answer that names the report", async () => {
     const client = createClient({
       baseUrl: await answering(202, headers, report),
       apiKey: key,
@@ -122,7 +122,7 @@ describe("a body that the fetch given has read", () => {
     ["as a stream", reading((status, text) => ({ status, data: new Blob([text]).stream() }))],
     ["as text", reading((status, text) => ({ statusCode: status, text, body: {} }))],
     ["of undici's request()", as(request)],
-  ])("is found %s", async (_, given) => {
+  ])("requestReport() finds the body that the given fetch has read, %s", async (_, given) => {
     const client = createClient({
       baseUrl: await answering(200, headers, report),
       apiKey: key,
@@ -134,7 +134,7 @@ describe("a body that the fetch given has read", () => {
     });
   });
 
-  it("was empty, and nothing is lost", async () => {
+  it("testWebhook() resolves when the body that the given fetch has read was empty", async () => {
     const baseUrl = await answering(200, { "content-length": "0" });
     const client = createClient({
       baseUrl,
@@ -157,7 +157,7 @@ describe("a body that the fetch given has read", () => {
         return answer;
       }),
     ],
-  ])("is named as lost when it is %s and kept nowhere", async (_, given) => {
+  ])("a client names as lost a body %s by fetch and kept nowhere", async (_, given) => {
     const options = { baseUrl: await answering(200, headers, report), fetch: given };
     for (const error of await failures(options, operations(options).slice(1))) {
       expect(error).toMatchObject({ code: "service_unreachable", serviceStatus: 200, sent: true });
@@ -169,7 +169,7 @@ describe("a body that the fetch given has read", () => {
   it.each<[string, Fetch]>([
     ["ofetch", as(ofetch)],
     ["a fetch that parses", reading((_, text) => JSON.parse(text))],
-  ])("names the report in the error when %s resolves to the body alone", async (_, given) => {
+  ])("a client's error names the report when %s gives only the body", async (_, given) => {
     const options = { baseUrl: await answering(200, headers, report), fetch: given };
     const [verdict, ...errors] = await failures(options);
     expect(verdict).toMatchObject({ code: "service_unreachable", retryable: false });

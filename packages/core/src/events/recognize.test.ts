@@ -11,7 +11,7 @@ const complete = (reportId: string | null) => ({
 });
 const confirmation = "Your endpoint works";
 
-describe("toObject", () => {
+describe("objects", () => {
   it("toObject() gives a JSON object", () => {
     expect(toObject(bytes('\ufeff{"a":[1,"é"]}'))).toEqual({ a: [1, "é"] });
   });
@@ -35,7 +35,7 @@ describe("toObject", () => {
   });
 });
 
-describe("eventTypeOf", () => {
+describe("types", () => {
   it("eventTypeOf() gives the wire's own text only", () => {
     expect(eventTypeOf({ event_type: "x" })).toBe("x");
     expect(eventTypeOf({ event_type: 1 })).toBeNull();
@@ -43,7 +43,7 @@ describe("eventTypeOf", () => {
   });
 });
 
-describe("recognize", () => {
+describe("recognition", () => {
   it("recognize() knows the test notification", () => {
     const body = { event_type: "test_webhook_endpoint", payload: confirmation };
     const expected = { type: "test_webhook_endpoint", payload: confirmation, reportId: null };

@@ -14,8 +14,8 @@ function make() {
   return { parse, recognizer: new Recognizer(parse) };
 }
 
-describe("Recognizer", () => {
-  it("recognizes a body once for the verdict and the handlers", () => {
+describe("parsed bodies", () => {
+  it("a Recognizer recognizes a body once for the verdict and the handlers", () => {
     const { parse, recognizer } = make();
     const source = sourceOf(complete);
     const read = recognizer.recognize(source);
@@ -24,7 +24,7 @@ describe("Recognizer", () => {
     expect(parse).toHaveBeenCalledTimes(1);
   });
 
-  it("gives each attempt an object of its own", () => {
+  it("a Recognizer gives each attempt an object of its own", () => {
     const { recognizer } = make();
     const source = sourceOf(complete);
     recognizer.recognize(source);
@@ -34,13 +34,13 @@ describe("Recognizer", () => {
     expect(second?.object).not.toBe(first?.object);
   });
 
-  it("does not share an object between equal bodies", () => {
+  it("a Recognizer does not share an object between equal bodies", () => {
     const { recognizer } = make();
     const first = recognizer.recognize(sourceOf(complete));
     expect(recognizer.take(sourceOf(complete))?.object).not.toBe(first?.object);
   });
 
-  it("gives null for a body that is no JSON object", () => {
+  it("a Recognizer gives null for a body that is no JSON object", () => {
     for (const text of ["", "[]", "{"])
       expect(make().recognizer.recognize(sourceOf(text))).toBeNull();
   });
@@ -48,7 +48,7 @@ describe("Recognizer", () => {
   it.each([
     ["the latest 32", complete, 32],
     ["none over 16 KiB", complete.padEnd(16_385), 0],
-  ])("keeps %s", (_name, text, kept) => {
+  ])("a Recognizer keeps %s", (_name, text, kept) => {
     const { parse, recognizer } = make();
     const sources = Array.from({ length: 40 }, () => sourceOf(text));
     for (const source of sources) recognizer.recognize(source);
@@ -57,7 +57,7 @@ describe("Recognizer", () => {
     expect(parse).toHaveBeenCalledTimes(40 - kept);
   });
 
-  it("throws what parse throws, and keeps nothing", () => {
+  it("a Recognizer throws what parse throws, and keeps nothing", () => {
     const parse = vi.fn(() => {
       throw new RangeError("no");
     });

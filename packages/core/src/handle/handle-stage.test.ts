@@ -5,8 +5,8 @@ import { DoNotRetry } from "../errors.ts";
 const leaseOf = ({ signal }: AbortController) => ({ signal, isHeld: () => true });
 const lease = leaseOf(new AbortController());
 
-describe("HandleStage", () => {
-  it("does not count an attempt that a shutdown cut off, in a handler or in a schema", async () => {
+describe("attempts", () => {
+  it("HandleStage.run() does not count an attempt that a shutdown cut off, in a handler or in a schema", async () => {
     const never = (): Promise<never> => new Promise(() => {});
     const schema = { "~standard": { version: 1, vendor: "test", validate: never } } as const;
     for (const rest of [{}, { schemas: { "report.complete": schema } }]) {
@@ -21,7 +21,7 @@ describe("HandleStage", () => {
     }
   });
 
-  it("shows no API key of what handlers and schemas throw", async () => {
+  it("HandleStage.run() shows no API key of what handlers and schemas throw", async () => {
     const schema = {
       "~standard": {
         version: 1,
@@ -50,7 +50,7 @@ describe("HandleStage", () => {
     expect(text).not.toContain("canary");
   });
 
-  it("names at most 20 keys of an unknown notification, in a bounded text", async () => {
+  it("HandleStage.run() names at most 20 keys of an unknown notification, in a bounded text", async () => {
     const { handle, job } = testStages(() => "valid");
     const keys = Array.from({ length: 30 }, (_, index) => [`${index}${"k".repeat(500)}`, 1]);
     const body = new TextEncoder().encode(JSON.stringify(Object.fromEntries(keys)));

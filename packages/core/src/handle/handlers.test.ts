@@ -24,7 +24,7 @@ function setUp(attempt = 1) {
   return { clock, controller, run };
 }
 
-describe("handlersFor", () => {
+describe("choice", () => {
   const registrations: Registration[] = (
     [
       ["report.complete"],
@@ -43,7 +43,7 @@ describe("handlersFor", () => {
       handler(event, { signal: new AbortController().signal, attempt: 1 }),
     );
 
-  it("handlersFor() gives those whose names fit, in order of registration, each once", () => {
+  it("handlersFor() gives the handlers whose names fit, in order of registration, each once", () => {
     expect(chosen("report.complete", "valid")).toEqual([
       "report.complete",
       "report",
@@ -54,7 +54,7 @@ describe("handlersFor", () => {
     expect(chosen("unknown", "valid")).toEqual(["*", "test_webhook_endpoint,unknown", "report,*"]);
   });
 
-  it("handlersFor() gives an unsigned event none unless it is a test, or released", () => {
+  it("handlersFor() gives an unsigned event no handler unless it is a test, or released", () => {
     for (const type of ["report.complete", "report.internal_error", "unknown"] as const) {
       expect(chosen(type, "unsigned")).toEqual([]);
       expect(chosen(type, "unsigned", true)).toEqual(chosen(type, "valid"));
@@ -64,7 +64,7 @@ describe("handlersFor", () => {
   });
 });
 
-describe("dispatch", () => {
+describe("runs", () => {
   it("dispatch() runs handlers one after the other, with the event and the attempt", async () => {
     const { clock, run } = setUp(3);
     const seen: unknown[] = [];

@@ -48,7 +48,7 @@ function make(job: Job, options: { parse?: Parse; schemas?: Schemas } = {}) {
 const common = { id: "1", receivedAt: new Date(5), verification: "valid" };
 const report = { status: "complete", report_id: "r" };
 
-describe("toEvent", () => {
+describe("events", () => {
   it("toEvent() gives a report event its status and report id", async () => {
     const event = { ...common, type: "report.complete", status: "complete", reportId: "r" };
     expect(await make(jobOf(report))).toEqual({ ...event, eventType: null, body: report });
@@ -98,7 +98,7 @@ describe("toEvent", () => {
     expect((await make(jobOf(processing), { schemas }))?.body).toEqual(processing);
   });
 
-  it("toEvent() rejects with the issues, ten at most", async () => {
+  it("toEvent() rejects with the issues of a schema, ten at most", async () => {
     const issues = [
       { message: "too short", path: ["a", { key: 0 }, Symbol("s")] },
       { message: "wrong" },

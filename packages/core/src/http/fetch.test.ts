@@ -56,17 +56,17 @@ async function read(request: Request, limit: number, kept?: () => Promise<ArrayB
   return typeof result === "string" ? { failed: result } : new TextDecoder().decode(result);
 }
 
-describe("incomingFromRequest()", () => {
+describe("requests", () => {
   it.each([
     ["https://app.example", "/"],
     ["http://app.example:3000/a/b?c=/d&e=%20", "/a/b?c=/d&e=%20"],
     ["https://app.example/a?b#c/d", "/a?b"],
     ["https://app.example/#c", "/"],
-  ])("has path and query of %s", (url, expected) => {
+  ])("incomingFromRequest() has path and query of %s", (url, expected) => {
     expect(incomingFromRequest(new Request(url)).url).toBe(expected);
   });
 
-  it("has method and headers", () => {
+  it("incomingFromRequest() has method and headers", () => {
     const request = new Request(address, { method: "PUT", headers: { "X-A": "1" } });
     const { method, headers } = incomingFromRequest(request);
     expect([method, headers]).toEqual(["PUT", request.headers]);
@@ -76,7 +76,7 @@ describe("incomingFromRequest()", () => {
     ["nothing", []],
     ["one piece", ["0123456789"]],
     ["several", ["01", "", "234", "56789"]],
-  ])("reads %s to the end, announced or not", async (_, pieces) => {
+  ])("incomingFromRequest() reads %s to the end, announced or not", async (_, pieces) => {
     const text = pieces.join("");
     for (const headers of [{}, { "content-length": String(text.length) }]) {
       expect(await read(requestOf(pieces, { headers }).request, 10)).toBe(text);
@@ -84,7 +84,7 @@ describe("incomingFromRequest()", () => {
     expect(await read(new Request(address, { method: "POST" }), 10)).toBe("");
   });
 
-  it("stops at the limit, whatever was announced", async () => {
+  it("incomingFromRequest() stops at the limit, whatever was announced", async () => {
     for (const announced of ["10", "11", "x"]) {
       const headers = { "content-length": announced };
       const { request } = requestOf(["0123", "456789", "0"], { headers });
@@ -95,7 +95,7 @@ describe("incomingFromRequest()", () => {
     });
   });
 
-  it("reads no further once it is stopped, and cancels nothing, which would take the answer along", async () => {
+  it("incomingFromRequest() reads no further once it is stopped, and cancels nothing, as the answer would be lost", async () => {
     const { request, isCancelled } = requestOf(["0123", "4567"]);
     const reading = incomingFromRequest(request).readBody(10);
     reading.stop();
@@ -103,7 +103,7 @@ describe("incomingFromRequest()", () => {
     expect(isCancelled()).toBe(false);
   });
 
-  it("reads the body of another realm's request", async () => {
+  it("incomingFromRequest() reads the body of another realm's request", async () => {
     const foreign = runInNewContext("new Uint8Array([123, 125]).buffer") as ArrayBuffer;
     const request = Object.assign(new Request(address, { method: "POST" }), {
       arrayBuffer: async () => foreign,
@@ -119,7 +119,7 @@ describe("incomingFromRequest()", () => {
     ["text", ["01", "ü"], "01ü"],
     ["text that is the name of a failure", ["too_large"], "too_large"],
     ["anything else", [{ a: 1 }], { failed: "unavailable" }],
-  ])("reads a stream of %s", async (_, pieces, expected) => {
+  ])("incomingFromRequest() reads a stream of %s", async (_, pieces, expected) => {
     const body = new ReadableStream({
       start(controller) {
         for (const piece of pieces) controller.enqueue(piece);
@@ -130,7 +130,7 @@ describe("incomingFromRequest()", () => {
     expect(await read(new Request(address, init), 10)).toEqual(expected);
   });
 
-  it("reads requests whose body is no web stream", async () => {
+  it("incomingFromRequest() reads requests whose body is no web stream", async () => {
     const nodeFetch = new NodeFetchRequest(address, { method: "POST", body: "0123" });
     expect(await read(nodeFetch as unknown as Request, 10)).toBe("0123");
     expect(await read(nodeFetch as unknown as Request, 10)).toEqual({ failed: "unavailable" });
@@ -151,7 +151,7 @@ describe("incomingFromRequest()", () => {
     }
   });
 
-  it("reads no further than the limit of what is unpacked ahead, whose packed length was announced", async () => {
+  it("incomingFromRequest() stops at the limit when a host has unpacked the body, whose packed length was announced", async () => {
     let pulled = 0;
     const body = new ReadableStream({
       pull(controller) {
@@ -165,14 +165,14 @@ describe("incomingFromRequest()", () => {
     expect(pulled).toBeLessThan(20);
   });
 
-  it("tells a sender that breaks off, announced or not", async () => {
+  it("incomingFromRequest() fails as cut_off when a sender breaks off, announced or not", async () => {
     for (const headers of [{}, { "content-length": "8" }]) {
       const { request } = requestOf(["0123"], { headers, breaks: true });
       expect(await read(request, 10)).toEqual({ failed: "cut_off" });
     }
   });
 
-  it("takes what something ahead has read and kept, held to the limit", async () => {
+  it("incomingFromRequest() takes what something ahead has read and kept, held to the limit", async () => {
     const kept = (text: string) => async () => bytes(text).buffer;
     const consumed = async () => {
       const { request } = requestOf(["0123"]);
@@ -186,7 +186,7 @@ describe("incomingFromRequest()", () => {
     expect(await read(await consumed(), 10, gone)).toEqual({ failed: "unavailable" });
   });
 
-  it("is unavailable where nothing comes of what was announced: many hosts show a body that was read so", async () => {
+  it("incomingFromRequest() fails as unavailable when nothing comes of what was announced", async () => {
     for (const headers of [{ "content-length": "4" }, { "transfer-encoding": "chunked" }]) {
       for (const { request } of [requestOf([], { headers }), { request: bodiless(headers) }]) {
         expect(await read(request, 10)).toEqual({ failed: "unavailable" });
@@ -199,12 +199,12 @@ describe("incomingFromRequest()", () => {
     ["a part, not encoded", '{"a":', { "content-encoding": "identity" }, { failed: "cut_off" }],
     ["what the host has unpacked", '{"a":', { "content-encoding": "gzip" }, '{"a":'],
     ["what the host has written again", '{"a":1}', {}, '{"a":1}'],
-  ])("knows %s by its length", async (_, text, headers, expected) => {
+  ])("incomingFromRequest() knows %s by its length", async (_, text, headers, expected) => {
     const announced = { "content-length": "9", ...headers };
     expect(await read(requestOf([text], { headers: announced }).request, 10)).toEqual(expected);
   });
 
-  it("takes what something ahead has left on the request of Node behind it", async () => {
+  it("incomingFromRequest() takes what something ahead has left on the request of Node behind it", async () => {
     const left = async (ahead: (req: IncomingMessage) => unknown, host: "node" | "runtime") => {
       const req = await nodeRequest("0123");
       await ahead(req);
@@ -237,7 +237,7 @@ describe("incomingFromRequest()", () => {
     }
   });
 
-  it("takes what is kept where something ahead holds the stream", async () => {
+  it("incomingFromRequest() takes what is kept where something ahead holds the stream", async () => {
     for (const headers of [{}, { "content-length": "4" }]) {
       const { request } = requestOf(["0123"], { headers });
       request.body?.getReader();
@@ -247,8 +247,8 @@ describe("incomingFromRequest()", () => {
   });
 });
 
-describe("toResponse()", () => {
-  it("has status, headers and body", async () => {
+describe("responses", () => {
+  it("toResponse() has status, headers and body", async () => {
     const response = toResponse({ status: 413, headers: { "X-A": "1" }, body: "ü" });
     expect([response.status, ...response.headers.values()]).toEqual([
       413,

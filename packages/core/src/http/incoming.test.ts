@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { alreadyRead, headerOf } from "./incoming.ts";
 
-describe("headerOf()", () => {
+describe("headers", () => {
   it.each([
     ["one value", "a", "a"],
     ["a value given twice", ["a", "a"], "a"],
@@ -11,18 +11,18 @@ describe("headerOf()", () => {
     ["a value with a comma", "a, b", "a, b"],
     ["different values", ["a", "b"], "a, b"],
     ["no value", undefined, null],
-  ])("has %s as one", (_, value, expected) => {
+  ])("headerOf() has a single value for %s", (_, value, expected) => {
     expect(headerOf({ signature: value }, "signature")).toBe(expected);
   });
 
-  it("has equal values of web standard headers as one", () => {
+  it("headerOf() has a single value for equal values of web standard headers", () => {
     const headers = new Headers();
     for (let times = 0; times < 2; times++) headers.append("signature", "a,b");
     expect(headerOf(headers, "signature")).toBe("a,b");
   });
 });
 
-describe("alreadyRead()", () => {
+describe("bodies", () => {
   const text = (body: unknown) => {
     const read = alreadyRead(body);
     return typeof read === "string" ? `failed: ${read}` : new TextDecoder().decode(read);
@@ -35,11 +35,11 @@ describe("alreadyRead()", () => {
     ["an ArrayBuffer", "new Uint8Array([123, 125]).buffer", "{}"],
     ["a promise", "Promise.resolve()", "failed: unavailable"],
     ["a map", "new Map()", "failed: unavailable"],
-  ])("takes %s of another realm for what it is", (_, source, expected) => {
+  ])("alreadyRead() takes %s of another realm for what it is", (_, source, expected) => {
     expect(text(runInNewContext(source))).toBe(expected);
   });
 
-  it("takes what can't be looked at for unavailable", () => {
+  it("alreadyRead() takes what can't be looked at for unavailable", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(text(proxy)).toBe("failed: unavailable");

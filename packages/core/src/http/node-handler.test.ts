@@ -66,8 +66,8 @@ async function readAll(req: IncomingMessage): Promise<void> {
   for await (const _ of req);
 }
 
-describe("incomingFromNode()", () => {
-  it("has method, headers, and the url that the adapter gives", async () => {
+describe("requests", () => {
+  it("incomingFromNode() has method, headers, and the url that the adapter gives", async () => {
     let incoming: Incoming | undefined;
     const socket = await connected((req, res) => {
       incoming = incomingFromNode(req, { url: "/prefix/hook" });
@@ -82,11 +82,11 @@ describe("incomingFromNode()", () => {
   it.each([
     ["one piece", ["0123456789"]],
     ["several", ["0123", "456", "789"]],
-  ])("reads a body of %s", async (_, pieces) => {
+  ])("incomingFromNode() reads a body of %s", async (_, pieces) => {
     expect(await textOf((await reading([post(10), ...pieces])).result)).toBe("0123456789");
   });
 
-  it("reads no further than the limit", async () => {
+  it("incomingFromNode() reads no further than the limit", async () => {
     const { req, result } = await reading([post(40), "0123456789", "0123456789"]);
     expect(await textOf(result)).toBe("failed: too_large");
     expect(req.isPaused()).toBe(true);
@@ -96,7 +96,7 @@ describe("incomingFromNode()", () => {
   it.each([
     ["größe", "größe"],
     ["größer als 10", "failed: too_large"],
-  ])("counts bytes of %s where something ahead wants text", async (text, result) => {
+  ])("incomingFromNode() counts bytes of %s when text is wanted", async (text, result) => {
     const ahead = async (req: IncomingMessage) => {
       req.setEncoding("utf8");
       return { url: "/" };
@@ -105,13 +105,13 @@ describe("incomingFromNode()", () => {
     expect(await textOf(read.result)).toBe(result);
   });
 
-  it("tells a sender that hangs up", async () => {
+  it("incomingFromNode() fails as cut_off when a sender hangs up", async () => {
     const { socket, result } = await reading([post(10), "0123"]);
     socket.destroy();
     expect(await textOf(result)).toBe("failed: cut_off");
   });
 
-  it("tells a sender that hung up before", async () => {
+  it("incomingFromNode() fails as cut_off when a sender hung up before", async () => {
     const ahead = async (req: IncomingMessage) => {
       req.on("error", () => {});
       req.destroy();
@@ -121,7 +121,7 @@ describe("incomingFromNode()", () => {
     expect(await textOf((await reading([post(10)], { ahead })).result)).toBe("failed: cut_off");
   });
 
-  it("waits for the end of what something ahead still collects", async () => {
+  it("incomingFromNode() waits for the end of what something ahead still collects", async () => {
     const kept = { url: "/", rawBody: "" };
     const { socket, result } = await reading([post(4)], {
       ahead: async (req) => {
@@ -137,7 +137,7 @@ describe("incomingFromNode()", () => {
     expect(await textOf(result)).toBe("0123");
   });
 
-  it("reads the stream where what was left can't be looked at", async () => {
+  it("incomingFromNode() reads the stream where what was left can't be looked at", async () => {
     const throws = (): never => {
       throw new Error("no look at the body");
     };
@@ -146,14 +146,14 @@ describe("incomingFromNode()", () => {
     expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
   });
 
-  it("stops when it is told to", async () => {
+  it("incomingFromNode() stops when it is told to", async () => {
     const { req, result, stop } = await reading([post(10), "0123"]);
     stop();
     expect(await textOf(result)).toBe("failed: cut_off");
     expect(req.isPaused()).toBe(true);
   });
 
-  it("has an empty body once something ahead has met its end", async () => {
+  it("incomingFromNode() has an empty body once something ahead has met its end", async () => {
     const ahead = async (req: IncomingMessage) => {
       await readAll(req);
       return { url: "/" };
@@ -175,7 +175,7 @@ describe("incomingFromNode()", () => {
     ["nothing that is no JSON", { body: { toJSON: () => undefined } }, "failed: unavailable"],
     ["nothing that can't be written", { body: { a: 1n } }, "failed: unavailable"],
     ["nothing over the limit", { body: "01234567890" }, "failed: too_large"],
-  ])("of what something ahead has read takes %s", async (_, kept, expected) => {
+  ])("incomingFromNode() takes of what something ahead has read: %s", async (_, kept, expected) => {
     const ahead = async (req: IncomingMessage) => {
       await readAll(req);
       return { url: "/", ...kept };
@@ -195,7 +195,7 @@ describe("incomingFromNode()", () => {
     ["no {} of a parser that skipped it", chunked, { body: {} }, "failed: unavailable"],
     ["no {} of another length", `${post(4)}0123`, { body: {} }, "failed: unavailable"],
     ["an object without keys", `${post(2)}{}`, { body: {} }, "{}"],
-  ])("takes %s once the stream was read", async (_, sent, kept, expected) => {
+  ])("incomingFromNode() takes %s once the stream was read", async (_, sent, kept, expected) => {
     const ahead = async (req: IncomingMessage) => {
       await readAll(req);
       return { url: "/", ...kept };
@@ -203,7 +203,7 @@ describe("incomingFromNode()", () => {
     expect(await textOf((await reading([sent], { ahead })).result)).toBe(expected);
   });
 
-  it("takes raw bytes also where the stream was not read, but no empty ones or others", async () => {
+  it("incomingFromNode() takes raw bytes also where the stream was not read, unless they are empty or of another length", async () => {
     const kept = async (rawBody: unknown) => {
       const ahead = async () => ({ url: "/", rawBody });
       return textOf((await reading([post(4), "0123"], { ahead })).result);
@@ -212,7 +212,7 @@ describe("incomingFromNode()", () => {
     for (const none of ["", Buffer.alloc(0), "raw"]) expect(await kept(none)).toBe("0123");
   });
 
-  it("reads what something ahead has looked at and put back", async () => {
+  it("incomingFromNode() reads what something ahead has looked at and put back", async () => {
     const ahead = async (req: IncomingMessage) => {
       await once(req, "readable");
       req.unshift(req.read());
@@ -221,7 +221,7 @@ describe("incomingFromNode()", () => {
     expect(await textOf((await reading([post(4), "0123"], { ahead })).result)).toBe("0123");
   });
 
-  it("reads text in the encoding that something ahead wants", async () => {
+  it("incomingFromNode() reads text in the encoding that something ahead wants", async () => {
     const ahead = async (req: IncomingMessage) => {
       req.setEncoding("latin1");
       return { url: "/" };
@@ -229,7 +229,7 @@ describe("incomingFromNode()", () => {
     expect(await textOf((await reading([post(6), "größ"], { ahead })).result)).toBe("größ");
   });
 
-  it.each(["base64", "hex", "utf16le"] as const)("reads no text in %s", async (encoding) => {
+  it.each(["base64", "hex", "utf16le"] as const)("a body in %s is refused", async (encoding) => {
     const ahead = async (req: IncomingMessage) => {
       req.setEncoding(encoding);
       return { url: "/" };
@@ -242,8 +242,8 @@ describe("incomingFromNode()", () => {
 const accepted: Answer = { status: 200, headers: { "X-A": "1" }, body: '{"ü":1}' };
 const refused: Answer = { ...accepted, status: 413, headers: { Connection: "close" } };
 
-describe("send()", () => {
-  it("writes status, headers, and the length in bytes", async () => {
+describe("answers", () => {
+  it("send() writes status, headers, and the length in bytes", async () => {
     const socket = await connected((req, res) => send(req, res, accepted));
     socket.write(post(0));
     const [text] = await once(socket, "data");
@@ -251,7 +251,7 @@ describe("send()", () => {
     expect(text).toMatch(/\r\n\r\n\{"ü":1\}$/);
   });
 
-  it("writes nothing where something was sent already, or nobody listens", async () => {
+  it("send() writes nothing where something was sent already, or nobody listens", async () => {
     const socket = await connected((req, res) => {
       res.end("first");
       send(req, res, accepted);
@@ -269,7 +269,7 @@ describe("send()", () => {
     expect(await sent).toBe(false);
   });
 
-  it("lets a sender whose connection ends read the answer, and ends when it has sent all", async () => {
+  it("send() lets a sender whose connection ends read the answer, and ends when it has sent all", async () => {
     const socket = await connected((req, res) => send(req, res, refused));
     socket.write(`${post(20)}0123456789`);
     let text = "";
@@ -283,7 +283,7 @@ describe("send()", () => {
     expect(text).toMatch(/^HTTP\/1\.1 413 .*\r\nConnection: close\r\nContent-Length: 8\r\n/);
   });
 
-  it("waits for a sender that goes on, but not for ever", async () => {
+  it("send() waits for a sender that goes on, but not for ever", async () => {
     const socket = await connected((req, res) => send(req, res, refused));
     socket.write(`${post(20)}0123456789`);
     socket.resume();
@@ -308,12 +308,12 @@ it("send() ends the connection where something ahead has made the response throw
   expect(told).toEqual([error]);
 });
 
-describe("bodyOf()", () => {
+describe("bodies of answers", () => {
   it.each([
     ["the text when the connection stays", post(10), accepted, false],
     ["the text when all has come", post(0), refused, false],
     ["a stream when the connection ends before", post(10), refused, true],
-  ])("is %s", async (_, head, answer, isStream) => {
+  ])("bodyOf() is %s", async (_, head, answer, isStream) => {
     const body = new Promise((resolve) => {
       void connected((req, res) => {
         req.resume();
@@ -328,8 +328,8 @@ describe("bodyOf()", () => {
   });
 });
 
-describe("nodeHandler()", () => {
-  it("answers with the address before a router took its prefix off, and what was kept of the body", async () => {
+describe("addresses", () => {
+  it("nodeHandler() answers with the address before a router took its prefix off, and what was kept of the body", async () => {
     const given: (readonly [string, unknown])[] = [];
     const handler = nodeHandler({
       mount: () => async (incoming) => {
@@ -356,7 +356,7 @@ describe("nodeHandler()", () => {
   });
 });
 
-describe("nodeHandler() over HTTP/2", () => {
+describe("HTTP/2", () => {
   async function overHttp2(use: (stream: ClientHttp2Stream) => void, answered?: () => void) {
     const results: (string | Uint8Array)[] = [];
     const mount = () => async (incoming: Incoming) => {
@@ -381,12 +381,12 @@ describe("nodeHandler() over HTTP/2", () => {
     return results;
   }
 
-  it("reads a body", async () => {
+  it("nodeHandler() reads a body over HTTP/2", async () => {
     const [body] = await overHttp2((stream) => stream.end("whole"));
     expect(new TextDecoder().decode(body as Uint8Array)).toBe("whole");
   });
 
-  it("takes a body that was reset for cut off, not for whole", async () => {
+  it("nodeHandler() takes a body that was reset over HTTP/2 for cut off, not for whole", async () => {
     const results = await overHttp2((stream) => {
       stream.write("half");
       setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));

@@ -76,8 +76,8 @@ async function serve(options: Parameters<typeof setUp>[0] = {}) {
   return { ...made, server };
 }
 
-describe("close() on a closed server", () => {
-  it("answers the request that is half sent, and all that was sent with it, then ends the connection", async () => {
+describe("a closed server", () => {
+  it("close() on a closed server has all answered that is half sent, then ends the connection", async () => {
     const { receiver, server, seen } = await serve();
     const sender = new Sender(server);
     await sender.ask(notification());
@@ -99,7 +99,7 @@ describe("close() on a closed server", () => {
     expect(seen).toHaveLength(4);
   });
 
-  it("has the answers of other routes end their connections", async () => {
+  it("close() on a closed server has the answers of other routes end their connections", async () => {
     const finish = gate();
     const { receiver, server, seen } = await serve();
     receiver.on("*", () => finish.opened);
@@ -119,7 +119,7 @@ describe("close() on a closed server", () => {
     await closed;
   });
 
-  it("waits 5 seconds for a connection that has delivered, and for one that has not no time", async () => {
+  it("close() on a closed server waits 5 seconds for a connection that has delivered, and for others not at all", async () => {
     const clock = manualClock();
     const { receiver, server } = await serve({ clock });
     const [sender, stranger] = [new Sender(server), new Sender(server)];
@@ -140,8 +140,8 @@ describe("close() on a closed server", () => {
   });
 });
 
-describe("shutdown()", () => {
-  it("lets kept connections ask once more, and those that do not end after 5 seconds", async () => {
+describe("shutting down", () => {
+  it("shutdown() lets kept connections ask once more, and ends those that do not after 5 seconds", async () => {
     const { receiver, server, seen } = await serve();
     const [sender, first, visitor, idle] = [1, 2, 3, 4].map(() => new Sender(server));
     await sender?.ask(notification());
@@ -165,7 +165,7 @@ describe("shutdown()", () => {
     expect(idle?.answers).toEqual(["200 keep-alive"]);
   });
 
-  it("resolves as soon as the last connection has ended", async () => {
+  it("shutdown() resolves as soon as the last connection has ended", async () => {
     const { receiver, server } = await serve();
     const sender = new Sender(server);
     await sender.ask(notification());
@@ -176,7 +176,7 @@ describe("shutdown()", () => {
     await closed;
   });
 
-  it("tells a request that runs already that its connection ends", async () => {
+  it("shutdown() tells a request that runs already that its connection ends", async () => {
     const answered = gate();
     const authorize = vi.fn(() => answered.opened.then(() => "valid" as const));
     const { receiver, server } = await serve({ client: { authorize }, verify: "before-ack" });
@@ -190,7 +190,7 @@ describe("shutdown()", () => {
     await closed;
   });
 
-  it("answers on connections that wait to be accepted", async () => {
+  it("shutdown() has requests answered on connections that wait to be accepted", async () => {
     const { receiver, server } = await serve();
     const senders = Array.from({ length: 20 }, () => new Sender(server));
     for (const { socket } of senders) socket.write(notification());
@@ -203,7 +203,7 @@ describe("shutdown()", () => {
   });
 
   it.each(["", "POST /hook HTTP/1.1\r\nHost: app\r\n"])(
-    "ends at its timeout a connection that has sent only %j",
+    "shutdown() ends at its timeout a connection that has sent only %j",
     async (begun) => {
       const { receiver, server } = await serve();
       const sender = new Sender(server);
@@ -214,7 +214,7 @@ describe("shutdown()", () => {
     },
   );
 
-  it("has a session of HTTP/2 end once its requests are answered, and refuses none that it has taken", async () => {
+  it("shutdown() ends a session of HTTP/2 once its requests are answered, and refuses none that it has taken", async () => {
     const { receiver, seen, seeAll } = setUp({ client: { authorize: async () => "valid" } });
     seeAll();
     const server = createHttp2Server(nodeHandler(receiver)).listen(0, "127.0.0.1");
@@ -239,7 +239,7 @@ describe("shutdown()", () => {
     expect(seen).toHaveLength(2);
   });
 
-  it("closes each of several receivers on a server, and answers on with those that are open", async () => {
+  it("shutdown() closes each of several receivers on a server, which answers for those that are still open", async () => {
     const { receiver, server } = await serve();
     const sender = new Sender(server);
     await sender.ask(notification());
@@ -254,7 +254,7 @@ describe("shutdown()", () => {
     expect(sender.answers).toEqual(["200 keep-alive", "200 close"]);
   });
 
-  it("adds listeners to a connection for many receivers without a warning of a leak", async () => {
+  it("shutdown() adds listeners to a connection for many receivers without a warning of a leak", async () => {
     const warned = vi.fn();
     process.on("warning", warned);
     onTestFinished(() => void process.off("warning", warned));
@@ -273,7 +273,7 @@ describe("shutdown()", () => {
     expect(warned).not.toHaveBeenCalled();
   });
 
-  it("closes the receiver of a server that has never listened, or is closed", async () => {
+  it("shutdown() closes the receiver of a server that has never listened, or is closed", async () => {
     const { receiver } = setUp();
     await shutdown(createServer(), receiver);
     expect((await receiver.health()).ready).toBe(false);
@@ -283,7 +283,7 @@ describe("shutdown()", () => {
     expect((await second.health()).ready).toBe(false);
   });
 
-  it("rejects as close() does", async () => {
+  it("shutdown() rejects as close() does", async () => {
     const close = (): Promise<never> => Promise.reject(new Error("the disk is full"));
     const inbox = Object.assign(memoryInbox(), { close });
     const { receiver, server } = await serve({ inbox });
@@ -294,13 +294,13 @@ describe("shutdown()", () => {
     ["an app", (() => {}) as unknown, "the server must be what app.listen()"],
     ["a promise of a server", Promise.resolve(), "not an object: write shutdown(server, receiver)"],
     ["nothing", undefined, "not undefined"],
-  ])("refuses %s in place of a server", async (_, given, said) => {
+  ])("shutdown() refuses %s in place of a server", async (_, given, said) => {
     const { receiver } = setUp();
     await expect(shutdown(given as Server, receiver)).rejects.toThrow(said);
     expect((await receiver.health()).ready).toBe(true);
   });
 
-  it("refuses a wrong receiver or time before it stops anything", async () => {
+  it("shutdown() refuses a wrong receiver or time before it stops anything", async () => {
     const { receiver, server } = await serve();
     const refused = expect(shutdown(server, server as never)).rejects;
     await refused.toThrow("the receiver must be what createReceiver() returned");

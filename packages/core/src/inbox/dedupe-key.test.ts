@@ -18,7 +18,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-describe("dedupeKey", () => {
+describe("keys", () => {
   it("dedupeKey() gives the same 24 bytes for the same delivery", async () => {
     expect(await of()).toBe(await of({ body: new Uint8Array(base.body) }));
     expect((await dedupeKey(base)).byteLength).toBe(24);

@@ -4,8 +4,8 @@ import { manualClock } from "../testing/manual-clock.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import { zeroCounts } from "./query.ts";
 
-describe("health()", () => {
-  it("tells how long the oldest has waited, whatever the clock was set to", async () => {
+describe("health", () => {
+  it("health() tells how long the oldest has waited, whatever the clock was set to", async () => {
     const { now, ...timers } = manualClock();
     let setBackMs = 0;
     const clock = { ...timers, now: () => now() - setBackMs };
@@ -18,7 +18,7 @@ describe("health()", () => {
     expect((await receiver.health()).oldestWaitingMs).toBe(1_234);
   });
 
-  it("asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
+  it("health() asks nothing of an inbox that is closed with the receiver, nor goes on asking", async () => {
     const inbox = memoryInbox();
     const { receiver } = setUp({ inbox });
     let answer = (): void => {};
@@ -39,7 +39,7 @@ describe("health()", () => {
     expect(counts).not.toHaveBeenCalled();
   });
 
-  it("is not ready when the inbox gives no answer within 4 seconds", async () => {
+  it("health() is not ready when the inbox gives no answer within 4 seconds", async () => {
     const clock = manualClock();
     const health = (): Promise<never> => new Promise(() => {});
     const { receiver } = setUp({ inbox: Object.assign(memoryInbox(), { health }), clock });
@@ -49,7 +49,7 @@ describe("health()", () => {
     expect(await asked).toMatchObject({ ready: false, inbox, oldestWaitingMs: null });
   });
 
-  it("is ready while it takes longer to count, and tells what was counted last", async () => {
+  it("health() is ready while it takes longer to count, and tells what was counted last", async () => {
     const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver, send } = setUp({ inbox, clock, autostart: false });
@@ -80,7 +80,7 @@ describe("health()", () => {
     expect(await receiver.health()).toMatchObject(known);
   });
 
-  it("is not ready when counting fails, except to those who came while it went on", async () => {
+  it("health() is not ready when counting fails, except to callers who came while it went on", async () => {
     const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver } = setUp({ inbox, clock });
@@ -108,7 +108,7 @@ describe("health()", () => {
     expect(await fourth).toMatchObject({ ready: true, ...none });
   });
 
-  it("gives up a count that never ends after a minute, and says nothing once it is closed", async () => {
+  it("health() gives up a count that never ends after a minute, and says nothing once it is closed", async () => {
     const clock = manualClock();
     const inbox = memoryInbox();
     const { receiver, send } = setUp({ inbox, clock, autostart: false });
@@ -127,7 +127,7 @@ describe("health()", () => {
     expect(await last).toMatchObject({ ready: false, counts: { received: 0 } });
   });
 
-  it("is not ready when the inbox says so, or fails to say anything", async () => {
+  it("health() is not ready when the inbox says so, or fails to say anything", async () => {
     for (const health of [
       async () => ({ ok: false, error: "Error: full" }),
       () => Promise.reject(new Error("full")),

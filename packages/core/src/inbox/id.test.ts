@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { idAt, idOf, newId, timeOf } from "./id.ts";
 
-describe("newId", () => {
+describe("new ids", () => {
   it("newId() gives 26 characters that need no escaping", () => {
     expect(newId(Date.now())).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/);
   });
@@ -64,7 +64,7 @@ describe("newId", () => {
   });
 });
 
-describe("idAt", () => {
+describe("ends", () => {
   it("idAt() is between the ids made before and those made from then on", () => {
     const now = 2 ** 44;
     expect(newId(now - 1) < idAt(now)).toBe(true);
@@ -78,7 +78,7 @@ describe("idAt", () => {
   });
 });
 
-describe("timeOf", () => {
+describe("times", () => {
   it("timeOf() is the moment an id was made for", () => {
     for (const now of [0, 1_700_000_000_123, 2 ** 45]) expect(timeOf(idAt(now))).toBe(now);
     const now = 2 ** 46;
@@ -86,7 +86,7 @@ describe("timeOf", () => {
   });
 });
 
-describe("idOf", () => {
+describe("keys", () => {
   const keyOf = (first: number) => Uint8Array.from({ length: 24 }, (_, at) => first + at);
 
   it("idOf() has a character for the low bits of each byte, and two for the high bits of the first bytes", () => {

@@ -17,7 +17,7 @@ function keptAt(ms: number, nth = 0, parts: Partial<StoredDelivery> = {}): Store
 
 const idsOf = (all: readonly StoredDelivery[]): string[] => all.map(({ id }) => id);
 
-describe("filterEntries", () => {
+describe("lists", () => {
   it("filterEntries() finds in the order of ids, whatever the order in which they came", () => {
     const moments = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 12 });
     fc.assert(
@@ -32,7 +32,7 @@ describe("filterEntries", () => {
     );
   });
 
-  it("filterEntries() gives 100 unless told", () => {
+  it("filterEntries() gives 100 unless told otherwise", () => {
     const all = Array.from({ length: 101 }, (_, nth) => keptAt(1, nth));
     expect(filterEntries(all, {})).toEqual(all.slice(0, 100));
   });
@@ -44,7 +44,7 @@ describe("filterEntries", () => {
     expect(idsOf(filterEntries(all, { after: second, newestFirst: true }))).toEqual([first]);
   });
 
-  it("filterEntries() finds the ids that begin alike, and those of a span of time without its end", () => {
+  it("filterEntries() finds the ids that begin alike, and the entries of a span of time without its end", () => {
     const all = [31, 32, 33, 64].map((ms) => keptAt(ms));
     const ids = idsOf(all);
     expect(idsOf(filterEntries(all, { idPrefix: "000000001" }))).toEqual(ids.slice(1, 3));
@@ -59,7 +59,7 @@ describe("filterEntries", () => {
   });
 });
 
-describe("summarize", () => {
+describe("summaries", () => {
   const always = { from: new Date(0), until: new Date(10 * minuteMs) };
 
   it("summarize() has the minutes in order, each with its counts and percentiles", () => {

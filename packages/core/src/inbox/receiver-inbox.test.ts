@@ -4,8 +4,8 @@ import { ReporthookError } from "../errors.ts";
 import { memoryInbox } from "./memory/memory-inbox.ts";
 import type { ActQuery } from "./selection.ts";
 
-describe("inbox", () => {
-  it("looks at its own receiver only, and after what is no longer kept is gone", async () => {
+describe("inbox of a receiver", () => {
+  it("receiver.inbox shows its own receiver only, and nothing that a discard has deleted", async () => {
     const inbox = memoryInbox({ retention: { parkedMs: 60_000 } });
     const mine = setUp({ inbox, unsigned: "hold" });
     const other = setUp({ inbox, name: "other", autostart: false });
@@ -47,14 +47,14 @@ describe("inbox", () => {
     ["until must be a valid Date, not an object", { until: { getTime: (): number => 0 } }],
     ["newestFirst must be true or false, not 1", { newestFirst: 1 }],
     ["options must be an object, not a string", "held"],
-  ])("refuses a query: %s", async (message, query) => {
+  ])("receiver.inbox refuses a query: %s", async (message, query) => {
     const { receiver } = setUp();
     const listing = receiver.inbox.list(query as Parameters<typeof receiver.inbox.list>[0]);
     await expect(listing).rejects.toThrow(TypeError);
     await expect(listing).rejects.toThrow(`list: ${message}`);
   });
 
-  it("refuses an id that is no text, and a summary without its dates", async () => {
+  it("receiver.inbox refuses an id that is no text, and a summary without its dates", async () => {
     const { inbox } = setUp().receiver;
     const getting = inbox.get(undefined as unknown as string);
     await expect(getting).rejects.toThrow("get: id must be a string, not undefined");
@@ -87,7 +87,7 @@ describe("inbox", () => {
     ["by must be a string, not 7", "an id", { by: 7 }],
     ['dryRun must be true or false, not "yes"', "an id", { dryRun: "yes" }],
     ["force is no option; these are: by, dryRun", "an id", { force: true }],
-  ])("refuses to act: %s", async (message, which, options) => {
+  ])("receiver.inbox refuses to act: %s", async (message, which, options) => {
     const { receiver } = setUp();
     for (const act of ["release", "retry", "discard"] as const) {
       const acting = receiver.inbox[act](which as never, options as never);
@@ -96,7 +96,7 @@ describe("inbox", () => {
     }
   });
 
-  it("tells how many were done before the inbox failed", async () => {
+  it("receiver.inbox tells how many were done before the inbox failed", async () => {
     const inbox = memoryInbox();
     const { act } = inbox;
     const failing = Object.assign(inbox, {
@@ -115,7 +115,7 @@ describe("inbox", () => {
     expect(await receiver.inbox.counts()).toMatchObject({ held: 0 });
   });
 
-  it("takes all that a query may hold, left out or not", async () => {
+  it("receiver.inbox takes all that a query may hold, left out or not", async () => {
     const { receiver, send } = setUp({ autostart: false });
     await send("report");
     const { inbox } = receiver;
@@ -126,7 +126,7 @@ describe("inbox", () => {
     expect(await inbox.list({ from: new Date(0), until: new Date(1) })).toEqual([]);
   });
 
-  it("shows nothing that is no longer kept", async () => {
+  it("receiver.inbox shows nothing that is no longer kept", async () => {
     standStill();
     const inbox = memoryInbox({ retention: { handledMs: 7_200_000 } });
     const { receiver, send, emulator } = setUp({ inbox });

@@ -16,8 +16,8 @@ const onFile = (identity: string) => holderOf({ identity, guarantees: durable })
 
 afterEach(() => void vi.unstubAllEnvs());
 
-describe("reserveName()", () => {
-  it("throws when the name is taken on the same store, by whatever object", () => {
+describe("names", () => {
+  it("reserveName() throws when the name is taken on the same store, by whatever object", () => {
     reserveName(onFile("/data/inbox.db"), "reports", false, silent);
     expect(() => reserveName(onFile("/data/inbox.db"), "reports", false, silent)).toThrow(
       TypeError,
@@ -26,7 +26,7 @@ describe("reserveName()", () => {
     reserveName(holderOf(), "reports", false, silent);
   });
 
-  it("throws when somebody chose the name twice, on whatever store, until it is given back", () => {
+  it("reserveName() throws when a chosen name is taken, on whatever store, until it is given back", () => {
     const first = reserveName(holderOf(), "chosen", true, silent);
     expect(() => reserveName(holderOf(), "chosen", true, silent)).toThrow(
       'createReceiver: name "chosen" is taken: close the other receiver, or give this one another name. If this module is evaluated twice, write globalThis.receiver ??= make()',
@@ -36,7 +36,7 @@ describe("reserveName()", () => {
     reserveName(holderOf(), "chosen", true, silent);
   });
 
-  it("takes it over in development, on the same store alone", () => {
+  it("reserveName() takes a name over in development, on the same store alone", () => {
     vi.stubEnv("NODE_ENV", "development");
     const [one, two, other] = [onFile("/a.db"), onFile("/a.db"), onFile("/b.db")];
     const first = reserveName(one, "saved", true, silent);
@@ -51,7 +51,7 @@ describe("reserveName()", () => {
     reserveName(onFile("/a.db"), "saved", false, silent);
   });
 
-  it("takes it over in development from one in memory, which is made with its module", () => {
+  it("reserveName() takes a name over in development from an inbox in memory", () => {
     vi.stubEnv("NODE_ENV", "development");
     const one = holderOf();
     reserveName(one, "in memory", true, silent);

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { noticeMsOf, retentionOf, retentionStep } from "./retention.ts";
 import { newStoredDelivery } from "./stored-delivery.ts";
 
-describe("retentionOf()", () => {
+describe("options", () => {
   const dayMs = 86_400_000;
 
-  it("is 7 and 30 days, unless told", () => {
+  it("retentionOf() is 7 and 30 days unless told otherwise", () => {
     expect(retentionOf("anInbox")).toEqual({ handledMs: 7 * dayMs, parkedMs: 30 * dayMs });
     expect(retentionOf("anInbox", { handledMs: 1 })).toEqual({
       handledMs: 1,
@@ -27,14 +27,14 @@ describe("retentionOf()", () => {
       { parkedMs: Number.NaN },
       "retention.parkedMs must be a positive number of milliseconds, not NaN",
     ],
-  ])("throws a TypeError for %j", (given, message) => {
+  ])("retentionOf() throws a TypeError for %j", (given, message) => {
     expect(() => retentionOf("anInbox", given as object)).toThrow(
       new TypeError(`anInbox: ${message}`),
     );
   });
 });
 
-describe("retentionStep()", () => {
+describe("steps", () => {
   const hourMs = 3_600_000;
   const reason = { code: "no_handler", message: "!" } as const;
   const delivery = {
@@ -56,7 +56,7 @@ describe("retentionStep()", () => {
     [10, 5],
     [Number.POSITIVE_INFINITY, 72],
   ])(
-    "a parked one that is kept %i hours is announced half of that before, at most 3 days",
+    "retentionStep() announces what is parked for %i hours half of that before, at most 3 days",
     (kept, notice) => {
       const retention = retentionOf("anInbox", { parkedMs: kept * hourMs });
       expect(noticeMsOf(retention)).toBe(notice * hourMs);
@@ -73,7 +73,7 @@ describe("retentionStep()", () => {
     },
   );
 
-  it("deletes one without a signature after a day, without an announcement", () => {
+  it("retentionStep() deletes what has no signature after a day, without an announcement", () => {
     const arrival = { to: "held", reason, verification: "unsigned" } as const;
     const stored = newStoredDelivery(delivery, arrival, null);
     const retention = retentionOf("anInbox");

@@ -25,14 +25,14 @@ const job = {
 };
 const reason = { code: "unsigned", message: "It has no signature." } as const;
 
-describe("jobAt()", () => {
-  it("is to be verified, and nothing is known of it", () => {
+describe("jobs", () => {
+  it("jobAt() gives a job to verify, of which nothing is known, when a delivery was received", () => {
     const nothing = { type: null, reportId: null, verification: null };
     const expected = { ...job, ...nothing, state: "received", stage: "verify", signature: "s" };
     expect(jobAt(delivery)).toEqual(expected);
   });
 
-  it("is to be handled, without its signature, and has a type, when it is verified", () => {
+  it("jobAt() gives a job to handle, with a type and no signature, when a delivery is verified", () => {
     const found = { type: "test_webhook_endpoint", reportId: null } as const;
     const arrival = { to: "verified", verification: "unsigned", ...found } as const;
     const expected = { state: "verified", stage: "handle", signature: null, ...found };
@@ -40,7 +40,7 @@ describe("jobAt()", () => {
   });
 });
 
-describe("entryOf()", () => {
+describe("entries", () => {
   it.each([
     [{ to: "received" }, { reason: null, type: null }],
     [
@@ -51,7 +51,7 @@ describe("entryOf()", () => {
       { to: "held", reason },
       { reason, type: null, nextAttemptAt: null },
     ],
-  ] as const)("shows one that arrived as %o", (arrival, expected) => {
+  ] as const)("entryOf() shows a delivery that arrived as %o", (arrival, expected) => {
     expect(entryOf(newStoredDelivery(delivery, arrival, null), 100)).toEqual({
       ...{
         id: "a",

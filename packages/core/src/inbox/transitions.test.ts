@@ -12,7 +12,7 @@ const delivery: NewDelivery = {
 const moment = { now: 1_000, wallOffset: 0 };
 const reason = { code: "not_verified", message: "No verdict." } as const;
 
-describe("applyOutcome()", () => {
+describe("outcomes", () => {
   const test = { type: "test_webhook_endpoint", reportId: null } as const;
   const unsigned = { to: "verified", verification: "unsigned", ...test } as const;
   const signed = { to: "verified", verification: "valid", ...test } as const;
@@ -26,13 +26,13 @@ describe("applyOutcome()", () => {
     ["what was handled without a signature", unsigned, { to: "handled" }, nothing],
     ["what was handled", signed, { to: "handled" }, all],
     ["what is dead without a signature", unsigned, dead, all],
-  ] as const)("says what is kept of %s", (_what, arrival, outcome, expected) => {
+  ] as const)("applyOutcome() says what is kept of %s", (_what, arrival, outcome, expected) => {
     const stored = newStoredDelivery(delivery, arrival, null);
     applyOutcome(stored, outcome, 1_000, moment);
     expect(stored).toMatchObject(expected);
   });
 
-  it("keeps all of what was handled because somebody released it", () => {
+  it("applyOutcome() keeps all of what was handled because somebody released it", () => {
     const stored = newStoredDelivery(delivery, unsigned, null);
     stored.released = true;
     applyOutcome(stored, { to: "handled" }, 1_000, moment);
@@ -40,7 +40,7 @@ describe("applyOutcome()", () => {
   });
 });
 
-describe("a state", () => {
+describe("states", () => {
   it.each<[string, Arrival, State]>([
     ["received, while its signature has no verdict", { to: "held", reason }, "received"],
     [
@@ -48,7 +48,7 @@ describe("a state", () => {
       { to: "held", reason, verification: "expired" },
       "verified",
     ],
-  ])("is %s after reopen()", (_what, arrival, state) => {
+  ])("the state after reopen() is %s", (_what, arrival, state) => {
     const stored = newStoredDelivery(delivery, arrival, null);
     reopen(stored, { now: 5_000, by: "ada" });
     expect(stored).toMatchObject({
@@ -61,7 +61,7 @@ describe("a state", () => {
     });
   });
 
-  it("has the last 20 acts of people in its history, beside the attempts", () => {
+  it("the history has the last 20 acts of people beside the attempts", () => {
     const stored = newStoredDelivery(delivery, { to: "received" }, null);
     const retry = { to: "retry", afterMs: 9, error: "no", countsAsAttempt: true } as const;
     for (let at = 0; at < 25; at++) {

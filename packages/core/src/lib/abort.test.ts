@@ -4,8 +4,8 @@ import { type Abortable, onAbort, StopController } from "./abort.ts";
 describe.each([
   ["StopController", () => new StopController()],
   ["AbortController", () => new AbortController()],
-])("onAbort() of the signal of a %s", (_name, make) => {
-  it("tells everybody once, with the first reason, and who comes later at once", () => {
+])("the signal of a %s", (_name, make) => {
+  it("onAbort() tells everybody once, with the first reason, and who comes later at once", () => {
     const controller = make();
     const told: string[] = [];
     const named = (name: string): Abortable => ({ place: -1, abort: () => told.push(name) });
@@ -22,7 +22,7 @@ describe.each([
     expect([controller.signal.aborted, controller.signal.reason]).toEqual([true, "why"]);
   });
 
-  it("tells nobody whom another has taken back meanwhile", () => {
+  it("onAbort() tells nobody whom another has taken back meanwhile", () => {
     const controller = make();
     const told: string[] = [];
     const pair = ["one", "other"].map(

@@ -8,7 +8,7 @@ const throwing = {
   },
 };
 
-group("describe()", () => {
+group("lines of errors", () => {
   it.each<[string, unknown, string]>([
     ["an error", new RangeError("too far"), "RangeError: too far"],
     ["an error of another realm", runInNewContext("new TypeError('odd')"), "TypeError: odd"],
@@ -32,25 +32,25 @@ group("describe()", () => {
     ],
     ["a getter that throws", throwing, "Thrown value of type object with the keys message"],
     ["a name that is no text", { name: 5, message: "m" }, "m"],
-  ])("has the line of %s", (_, thrown, line) => {
+  ])("describe() has the line of %s", (_, thrown, line) => {
     expect(describe(thrown)).toBe(line);
   });
 
-  it("names ten keys at most", () => {
+  it("describe() names ten keys at most", () => {
     const many = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`k${at}`, at]));
     expect(describe(many)).toBe(
       "Thrown value of type object with the keys k0, k1, k2, k3, k4, k5, k6, k7, k8, k9",
     );
   });
 
-  it("cuts at 500 characters, after secrets are taken out", () => {
+  it("describe() cuts at 500 characters, after secrets are taken out", () => {
     expect(describe("x".repeat(500))).toBe("x".repeat(500));
     expect(describe("x".repeat(501))).toBe(`${"x".repeat(499)}…`);
     const redact = (text: string) => text.replaceAll("canary", "[key]");
     expect(describe(`${"x".repeat(497)}canary`, redact)).toBe(`${"x".repeat(497)}[k…`);
   });
 
-  it("lists the first five errors that one joins", () => {
+  it("describe() lists the first five errors that an error joins", () => {
     const joined = Array.from({ length: 6 }, (_, at) => new Error(`e${at}`));
     expect(describe(new AggregateError(joined, "All failed"))).toBe(
       "AggregateError: All failed: Error: e0; Error: e1; Error: e2; Error: e3; Error: e4",
@@ -60,8 +60,8 @@ group("describe()", () => {
   });
 });
 
-group("joinedIn()", () => {
-  it("is empty where nothing is joined, or it can't be read", () => {
+group("joined errors", () => {
+  it("joinedIn() is empty where nothing is joined, or it can't be read", () => {
     for (const none of [null, 5, {}, { errors: "text" }, throwing])
       expect(joinedIn(none)).toEqual([]);
     const unreadable = new Proxy([1], {

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Heap } from "./heap.ts";
 
-describe("Heap", () => {
-  it("pop() gives the smallest rank first, equal ranks in the order they went in", () => {
+describe("order", () => {
+  it("Heap.pop() gives the smallest rank first, equal ranks in the order they went in", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20 })), (ranks) => {
         const heap = new Heap<number>();
@@ -19,7 +19,7 @@ describe("Heap", () => {
     );
   });
 
-  it("push() and pop() keep the order when they alternate", () => {
+  it("Heap.push() and pop() keep the order when they alternate", () => {
     const steps = fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { nil: null }));
     fc.assert(
       fc.property(steps, (all) => {
@@ -38,7 +38,7 @@ describe("Heap", () => {
     );
   });
 
-  it("remove() takes one out, wherever it is, and leaves the others in their order", () => {
+  it("Heap.remove() takes an item out, wherever it is, and leaves the others in their order", () => {
     const ranks = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 });
     fc.assert(
       fc.property(ranks, fc.nat(), (all, pick) => {
@@ -55,7 +55,7 @@ describe("Heap", () => {
     );
   });
 
-  it("removeAll() takes these out, and leaves the others in their order", () => {
+  it("Heap.removeAll() takes the given items out, and leaves the others in their order", () => {
     const ranks = fc.array(fc.integer({ min: 0, max: 9 }));
     fc.assert(
       fc.property(ranks, fc.array(fc.nat({ max: 20 })), (all, picks) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { InFlight } from "./in-flight.ts";
 
-describe("InFlight", () => {
-  it("has the items that were added and not deleted", () => {
+describe("items", () => {
+  it("an InFlight has the items that were added and not deleted", () => {
     const running = new InFlight();
     const [a, b, c, other] = [{ place: -1 }, { place: -1 }, { place: -1 }, { place: 0 }];
     for (const item of [a, b, c]) running.add(item);
@@ -16,7 +16,7 @@ describe("InFlight", () => {
     expect(running.size).toBe(0);
   });
 
-  it("can be emptied and filled while it is gone through", () => {
+  it("an InFlight can be emptied and filled while it is gone through", () => {
     const running = new InFlight();
     for (const place of [1, 2, 3]) running.add({ place });
     let seen = 0;

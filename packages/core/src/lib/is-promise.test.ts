@@ -1,8 +1,8 @@
 import { setUp } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 
-describe("assertNoPromise()", () => {
-  it("has a promise of signature answered 503, with a line that names the option", async () => {
+describe("promises", () => {
+  it("a promise from the option signature is answered 503, with a line that names the option", async () => {
     const { send, lines, seeAll } = setUp({
       signature: () => Promise.reject(new Error("later")) as never,
     });
@@ -14,7 +14,7 @@ describe("assertNoPromise()", () => {
     );
   });
 
-  it("has a promise of parse park the delivery, with a reason that names the option", async () => {
+  it("a promise from the option parse parks the delivery, with a reason that names the option", async () => {
     const { send, receiver } = setUp({ parse: () => Promise.reject(new Error("later")) as never });
     receiver.on("report", () => {});
     const { body } = await send("report.complete");

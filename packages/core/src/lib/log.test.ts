@@ -4,7 +4,7 @@ import { consoleLogger, loggerOf, oncePerMinute, oncePerMinuteEach } from "./log
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe("consoleLogger", () => {
+describe("console", () => {
   it("consoleLogger writes to the console as it is at that moment", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -27,8 +27,8 @@ describe("consoleLogger", () => {
   });
 });
 
-describe("loggerOf()", () => {
-  it("passes lines on", () => {
+describe("loggers", () => {
+  it("loggerOf() passes lines on", () => {
     const warn = vi.fn();
     loggerOf("reports", { warn }).warn({ id: 1 }, "careful");
     expect(warn).toHaveBeenCalledWith({ receiver: "reports", id: 1 }, "careful");
@@ -51,7 +51,7 @@ describe("loggerOf()", () => {
     ["throws a text", () => Promise.reject("no"), /^no$/],
     ["has lost its this", new Own().write as () => unknown, /^TypeError: Cannot read/],
   ])(
-    "names a logger that %s once a level on the console, with the line",
+    "loggerOf() names a logger that %s once a level on the console, with the line",
     async (_, write, error) => {
       const shown = vi.spyOn(console, "warn").mockImplementation(() => {});
       const errors = vi.spyOn(console, "error").mockImplementation(() => {});
@@ -73,13 +73,13 @@ describe("loggerOf()", () => {
     },
   );
 
-  it("throws nothing where the console throws as well", () => {
+  it("loggerOf() throws nothing where the console throws as well", () => {
     vi.spyOn(console, "warn").mockImplementation(fail);
     expect(() => loggerOf("reports", { warn: fail }).warn({}, "careful")).not.toThrow();
     expect(() => loggerOf("reports").warn({}, "careful")).not.toThrow();
   });
 
-  it("has info() where the logger does", () => {
+  it("loggerOf() has info() where the logger does", () => {
     const info = vi.fn();
     const others = { warn: vi.fn(), error: vi.fn() };
     loggerOf("reports", { ...others, info }).info?.({ id: 1 }, "done");
@@ -88,14 +88,14 @@ describe("loggerOf()", () => {
     expect(loggerOf("reports", others)).not.toHaveProperty("info");
   });
 
-  it("drops all of none", () => {
+  it("loggerOf() drops all lines when the logger has no methods", () => {
     const logger = loggerOf("reports", {});
     logger.warn({}, "careful");
     logger.error({}, "broken");
     expect(logger).not.toHaveProperty("info");
   });
 
-  it("keeps the logger's this", () => {
+  it("loggerOf() keeps the logger's this", () => {
     const lines: string[] = [];
     class Custom {
       readonly #lines = lines;
@@ -111,8 +111,8 @@ describe("loggerOf()", () => {
   });
 });
 
-describe("oncePerMinute", () => {
-  it("oncePerMinute() writes at once, then a line a minute with the count of those left out", () => {
+describe("repeated lines", () => {
+  it("oncePerMinute() writes at once, then a line a minute with the count of lines left out", () => {
     const clock = manualClock();
     const write = vi.fn();
     const line = oncePerMinute(clock, write);
@@ -128,8 +128,8 @@ describe("oncePerMinute", () => {
   });
 });
 
-describe("oncePerMinuteEach", () => {
-  it("oncePerMinuteEach() does so for each error, and forgets them all after eight others", () => {
+describe("lines that differ", () => {
+  it("oncePerMinuteEach() writes each error once a minute, and forgets them all after eight others", () => {
     const clock = manualClock();
     const write = vi.fn();
     const line = oncePerMinuteEach(clock, write, "error");

@@ -18,7 +18,7 @@ function readVariable(_: object, name: string | symbol): undefined {
 }
 
 describe("a platform that offers less", () => {
-  it("is no reason to fail where the functions of process throw when called", async () => {
+  it("createReceiver() works where the functions of process throw when called", async () => {
     const stub = {
       env: new Proxy({}, { get: readVariable }),
       getBuiltinModule(): never {
@@ -46,14 +46,14 @@ describe("a platform that offers less", () => {
     expect(handled).toEqual([((await answer.json()) as { id: string }).id]);
   });
 
-  it("is refused at creation without crypto", async () => {
+  it("createReceiver() throws where there is no global crypto", async () => {
     const { createReceiver } = await import("../receiver.ts");
     vi.stubGlobal("crypto", undefined);
     const make = () => createReceiver({ client: { authorize: async () => "valid" } });
     expect(make).toThrow(/^createReceiver needs the global crypto.*Jest 28/);
   });
 
-  it("is answered 503 when it fails only later, and the log blames no inbox", async () => {
+  it("a receiver answers 503 when crypto fails only later, and its log blames no inbox", async () => {
     const { receiver, send, lines } = setUp();
     receiver.on("report", () => {});
     vi.stubGlobal("crypto", {
@@ -88,13 +88,13 @@ describe("the platform", () => {
     ["a Lambda function", { process: lambda }, "AWS Lambda", false],
     ["Deno in a Lambda function", { process: lambda, Deno: {} }, null, false],
     ["no process", { process: undefined }, null, false],
-  ] as const)("is known for %s", (_, globals, platform, tied) => {
+  ] as const)("serverlessPlatform() knows %s", (_, globals, platform, tied) => {
     for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
     expect(serverlessPlatform()).toBe(platform);
     expect(isTiedToRequests()).toBe(tied);
   });
 
-  it("is in development if NODE_ENV says so", () => {
+  it("isDevelopment() is true if NODE_ENV says so", () => {
     vi.stubEnv("NODE_ENV", "development");
     expect(isDevelopment()).toBe(true);
     vi.stubEnv("NODE_ENV", "production");
@@ -110,7 +110,7 @@ describe("the platform", () => {
     [{ node: "18.0.0", bun: "1.3.0" }, false],
     [{ node: "18.0.0", deno: "2.0.0" }, false],
     [{}, false],
-  ])("is refused if Node is older than 20.19: %o", async (versions, refused) => {
+  ])("the module refuses Node older than 20.19: %o", async (versions, refused) => {
     vi.stubGlobal("process", { versions });
     vi.resetModules();
     const loading = import("./platform.ts");
@@ -118,7 +118,7 @@ describe("the platform", () => {
     else await expect(loading).resolves.toBeDefined();
   });
 
-  it("gives functions the async context in which they were bound, or leaves them as they are", () => {
+  it("bindingToContext() gives functions the async context of their binding, or leaves them as they are", () => {
     const storage = new AsyncLocalStorage<string>();
     const read = (suffix: string) => `${storage.getStore()}${suffix}`;
     const bound = storage.run("here", () => bindingToContext()(read));

@@ -45,8 +45,8 @@ const keys = fc
   .map((text) => `canary${text.replace(/\s/g, "")}canary`);
 const hard = `canary\b\\\\"'/+&=%41%25[](.*)?$^|é漢🔑canary`;
 
-describe("createRedactor()", () => {
-  it.each(Object.entries(forms))("text() takes the key out when it is %s", (_, encode) => {
+describe("the key", () => {
+  it.each(Object.entries(forms))("createRedactor().text() hides a key that is %s", (_, encode) => {
     const hides = (key: string) => {
       const shown = createRedactor(key).text(`<${encode(key)}>`);
       expect(shown).toBe("<[api key]>");
@@ -55,11 +55,11 @@ describe("createRedactor()", () => {
     fc.assert(fc.property(keys, hides));
   });
 
-  it("text() leaves everything else as it is when the key is not in it", () => {
+  it("createRedactor().text() leaves everything else as it is when the key is not in it", () => {
     expect(createRedactor("a.c").text("abc a%2Ec A.C")).toBe("abc a%2Ec A.C");
   });
 
-  it("text() leaves no part of the key when the cut goes through it", () => {
+  it("createRedactor().text() leaves no part of the key when the cut goes through it", () => {
     const { text } = createRedactor("canary-key");
     for (let limit = 0; limit < 30; limit++) {
       const shown = text("0123456789canary-key0123456789", limit);
@@ -69,21 +69,21 @@ describe("createRedactor()", () => {
     expect(text("01canary-key2345", 14)).toBe("01[api key]234");
   });
 
-  it("text() takes the key out first, which another secret may be a part of", () => {
+  it("createRedactor().text() takes the key out first, which another secret may be a part of", () => {
     const { text } = createRedactor("canary-key", { signature: "api_key=c" });
     expect(text("/authorize?api_key=canary-key failed")).toBe(
       "/authorize?api_key=[api key] failed",
     );
   });
 
-  it("text() takes what else is secret out, by its name, unless it is too short to be one", () => {
+  it("createRedactor().text() takes other secrets out, by their name, unless they are too short", () => {
     const { text } = createRedactor("canary-key", { signature: 'a b+"c/d', short: "1234567" });
     for (const given of ['a b+"c/d', 'a b+\\"c/d', "a%20b%2B%22c%2Fd", "a+b%2B%22c%2Fd"]) {
       expect(text(`<${given}|canary-key|1234567>`)).toBe("<[signature]|[api key]|1234567>");
     }
   });
 
-  it("text() needs four times as long for four times as much, whatever the text is made of", () => {
+  it("createRedactor().text() needs four times as long for four times as much, whatever the text is made of", () => {
     const search = (length: number): number => {
       const began = process.cpuUsage();
       for (const key of [
@@ -107,7 +107,7 @@ describe("createRedactor()", () => {
     expect(least(20_000)).toBeLessThan(10 * short);
   });
 
-  it("value() takes the key out of strings, names and numbers when it is in them", () => {
+  it("createRedactor().value() takes the key out of strings, names and numbers when it is in them", () => {
     const { value } = createRedactor("12345678");
     const given = { a: [12345678, 1, true, null], "x-12345678": "12345678", ["__proto__"]: 1 };
     const shown = value(given);
@@ -118,8 +118,8 @@ describe("createRedactor()", () => {
   });
 });
 
-describe("redactSecrets()", () => {
-  it("takes secrets out in any form, also one that is no well-formed text, and no pattern", () => {
+describe("other secrets", () => {
+  it("redactSecrets() takes a secret out in any form, also when it is no well-formed text, and never as a pattern", () => {
     expect(redactSecrets("see $&-secret.*, $&-secret.*", { token: "$&-secret.*" })).toBe(
       "see [token], [token]",
     );
@@ -171,14 +171,14 @@ describe("redactorOf()", () => {
     expect(redact(`${one} ${two} ${three}`)).toBe(`${one} [api key] [api key]`);
   });
 
-  it("leaves a text as it is when the key is shorter than 8 characters, or the client unknown", () => {
+  it("redactorOf() leaves a text as it is when the key is shorter than 8 characters, or the client unknown", () => {
     const { used, carried } = createKeyRedactor();
     used("failed!");
     expect(redactorOf(carried)("It failed!")).toBe("It failed!");
     expect(redactorOf({})("key/canary")).toBe("key/canary");
   });
 
-  it("looks at no more of a text than is ever shown, and cuts no key in two", () => {
+  it("redactorOf() looks at no more of a text than is ever shown, and cuts no key in two", () => {
     const { used, carried } = createKeyRedactor();
     const key = "k".repeat(2_048);
     used(key);

@@ -4,8 +4,8 @@ import { createSemaphore } from "./semaphore.ts";
 
 const { signal } = new AbortController();
 
-describe("createSemaphore()", () => {
-  it("gives as many as there are at once, then by rank", async () => {
+describe("permits", () => {
+  it("acquire() gives as many permits as there are at once, then by rank", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -30,7 +30,7 @@ describe("createSemaphore()", () => {
     );
   });
 
-  it("gives none to whoever has gone", async () => {
+  it("acquire() gives no permit when its signal is aborted", async () => {
     const semaphore = createSemaphore(1);
     expect(semaphore.acquire(0, AbortSignal.abort())).toBe(false);
     expect(semaphore.acquire(0, signal)).toBe(true);

@@ -10,7 +10,7 @@ function thrown(): Error {
   return new TypeError("above s3cret", { cause });
 }
 
-group("accountOf", () => {
+group("in a history", () => {
   it("accountOf() has the line, the first frames and the causes, without the key", () => {
     const lines = accountOf(thrown(), redact).split("\n");
     expect(lines[0]).toBe("TypeError: above [api key]");
@@ -30,7 +30,7 @@ group("accountOf", () => {
   });
 });
 
-group("shownError", () => {
+group("in a log", () => {
   it("shownError() is an Error with stack, code and causes, and without the key", () => {
     const error = Object.assign(thrown(), { config: { key: "s3cret" }, code: "E_ABOVE" });
     const shown = shownError(error, redact) as Error & { cause: Error & { code: string } };
@@ -48,7 +48,7 @@ group("shownError", () => {
     for (const char of ["\u001b", "\u202e"]) expect(stack).not.toContain(char);
   });
 
-  it("shownError() has the errors that one joins, and takes anything", () => {
+  it("shownError() has the errors that an error joins, and takes anything", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const joined = new AggregateError([new Error("one"), proxy, "s3cret"], "Several");
@@ -84,7 +84,7 @@ group("shownError", () => {
   });
 });
 
-it("An error that joins itself costs no more than a few lines", () => {
+it("accountOf() and shownError() cost no more than a few lines when an error joins itself", () => {
   const error = new AggregateError([], "many");
   error.errors = Array.from({ length: 50 }, () => error);
   let redacted = 0;

@@ -38,14 +38,14 @@ const job = (part: Partial<Job> = {}): Job => ({
   ...part,
 });
 
-describe("logAnswer()", () => {
+describe("answers", () => {
   const answered = (decision: ReceiveResult, info = true): Line[] => {
     const lines: Line[] = [];
     logAnswer(noting(lines, info), "a", decision, { elapsedMs: 12 });
     return lines;
   };
 
-  it("tells the delivery that was acknowledged: of a duplicate, the first one", () => {
+  it("logAnswer() tells the delivery that was acknowledged: of a duplicate, the first delivery", () => {
     for (const decision of [
       { status: "accepted", id: "a" },
       { status: "duplicate", id: "b" },
@@ -55,7 +55,7 @@ describe("logAnswer()", () => {
     }
   });
 
-  it("tells why a request is refused", () => {
+  it("logAnswer() tells why a request is refused", () => {
     const fields = { id: "a", code: "overloaded", ms: 12 };
     const line = ["info", fields, messages.refused];
     expect(answered({ refused: "overloaded" })).toEqual([line]);
@@ -64,13 +64,13 @@ describe("logAnswer()", () => {
     expect(answeredAs).toEqual([["info", own, messages.refused]]);
   });
 
-  it("has nothing to tell to a logger without info()", () => {
+  it("logAnswer() writes no line to a logger without info()", () => {
     expect(answered({ status: "accepted", id: "a" }, false)).toEqual([]);
     expect(answered({ refused: "overloaded" }, false)).toEqual([]);
   });
 });
 
-describe("logOutcome()", () => {
+describe("outcomes", () => {
   const noted = (of: Job, outcome: Outcome, keeps = true, info = true): Line[] => {
     const lines: Line[] = [];
     logOutcome(noting(lines, info), keeps, of, outcome);
@@ -146,7 +146,7 @@ describe("logOutcome()", () => {
     ["failed in its handler", handling, counted, line("warn", messages.handlerFailed, retried)],
     ["was cut off in its handler", handling, cutOff, waits("handle")],
     ["got no verdict", job(), counted, waits("verify")],
-  ])("tells what %s", (_, of, outcome, lines) => {
+  ])("logOutcome() tells what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome)).toEqual(lines);
   });
 
@@ -157,18 +157,18 @@ describe("logOutcome()", () => {
     // The request tells that its time was over, its answer that it was refused.
     ["was cut off", handling, cutOff, []],
     ["is held", job(), held, []],
-  ])("tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
+  ])("logOutcome() tells, where nothing is kept, what %s", (_, of, outcome, lines) => {
     expect(noted(of, outcome, false)).toEqual(lines);
   });
 
-  it("hands on the error of an outcome, and one line of its text", () => {
+  it("logOutcome() hands on the error of an outcome, and one line of its text", () => {
     const err = new Error("no");
     const outcome = { ...counted, error: "Error: no\n    at handler", err };
     const [[, fields] = []] = noted(handling, outcome);
     expect(fields).toMatchObject({ error: "Error: no", err });
   });
 
-  it("has only warnings to tell to a logger without info()", () => {
+  it("logOutcome() writes only warnings to a logger without info()", () => {
     const quiet = (of: Job, outcome: Outcome) => noted(of, outcome, true, false);
     for (const outcome of [verified, rejected, cutOff, { to: "handled" }] as const) {
       expect(quiet(job(), outcome)).toEqual([]);

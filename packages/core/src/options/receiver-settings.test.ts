@@ -23,7 +23,7 @@ const settingNames = [
   ...["handlerTimeoutMs", "autostart", "callback", "clock", "logger", "observe"],
 ];
 
-describe("receiverSettingsOf", () => {
+describe("options", () => {
   it("receiverSettingsOf() fills in the defaults of the contract", () => {
     const { inbox, ...rest } = settings();
     expect(inbox.guarantees.durability).toBe("process");
@@ -179,7 +179,7 @@ describe("receiverSettingsOf", () => {
     expect(settings({ retry: { minMs: 5, maxMs: 5 } }).retry.maxMs).toBe(5);
   });
 
-  it("receiverSettingsOf() copies the callback secrets, and requires no token unless told", () => {
+  it("receiverSettingsOf() copies the callback secrets, and requires no token unless told to", () => {
     const secrets = ["s".repeat(32)];
     const { callback } = settings({ callback: { secrets } });
     secrets.push("x");
@@ -241,7 +241,7 @@ describe("receiverSettingsOf", () => {
     expect(error).toHaveBeenCalledOnce();
   });
 
-  it("receiverSettingsOf() logs to the console unless told", () => {
+  it("receiverSettingsOf() logs to the console unless told otherwise", () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     settings({ logger: undefined }).logger.warn({ id: 1 }, "careful");
     settings().logger.warn({ id: 2 }, "careful");
@@ -256,7 +256,7 @@ describe("a memory inbox where an instance may end after the answer", () => {
   ];
 
   it.each(places)(
-    "receiverSettingsOf() refuses it on %s, and names the ways out",
+    "receiverSettingsOf() refuses a memory inbox on %s, and names the ways out",
     (platform, arrive) => {
       arrive();
       for (const options of [{}, { inbox: memoryInbox() }, { verify: "before-ack" }]) {
@@ -269,7 +269,7 @@ describe("a memory inbox where an instance may end after the answer", () => {
   );
 
   it.each(places)(
-    "receiverSettingsOf() takes on %s what loses nothing, or is known to",
+    "receiverSettingsOf() takes an inbox on %s that loses nothing, or accepts the loss",
     (_, arrive) => {
       arrive();
       const guarantees = { ...memoryInbox().guarantees, durability: "fsync" as const };

@@ -43,13 +43,13 @@ function make(add: Inbox["add"]) {
 
 const notStored = (error: string) => [{ id: "1", error }, messages.notStored];
 
-describe("Admission.store()", () => {
-  it("resolves to what the inbox says when it is stored in time", async () => {
+describe("storing", () => {
+  it("Admission.store() resolves to what the inbox says when it is stored in time", async () => {
     const added = { status: "added", id: "1" } as const;
     expect(await make(async () => added).store()).toEqual(added);
   });
 
-  it("refuses when the inbox rejects or throws", async () => {
+  it("Admission.store() refuses when the inbox rejects or throws", async () => {
     const fail = () => {
       throw new Error("disk full");
     };
@@ -60,7 +60,7 @@ describe("Admission.store()", () => {
     }
   });
 
-  it("refuses as overloaded when the inbox is full", async () => {
+  it("Admission.store() refuses as overloaded when the inbox is full", async () => {
     const { lines, store } = make(async () => {
       throw new ReporthookError("overloaded", "over maxBytes");
     });
@@ -70,7 +70,7 @@ describe("Admission.store()", () => {
     ]);
   });
 
-  it("refuses when the time is over, and outlives a later rejection", async () => {
+  it("Admission.store() refuses when the time is over, and outlives a later rejection", async () => {
     let reject = (_: Error): void => {};
     const { clock, lines, store } = make(
       () =>

@@ -1,8 +1,8 @@
 import { gate, setUp, standStill, turns } from "@reporthook/test-support/receiver-setup";
 import { describe, expect, it } from "vitest";
 
-describe('ack: "handled", the same notification several times at once', () => {
-  it("runs its handlers once, and the copies are duplicates of it", async () => {
+describe("copies of one notification", () => {
+  it('ack: "handled" runs the handlers once for copies at once, which are duplicates of the first', async () => {
     const { receiver, emulator, post, observed } = setUp({ ack: "handled" });
     const release = gate();
     const runs: string[] = [];
@@ -25,7 +25,7 @@ describe('ack: "handled", the same notification several times at once', () => {
     expect(observed.filter(([name]) => name === "handled")).toHaveLength(1);
   });
 
-  it("answers all of them 503 when the handlers fail, and runs again for one that comes later", async () => {
+  it('ack: "handled" answers all copies 503 when the handlers fail, and runs again for a later copy', async () => {
     const { receiver, emulator, post } = setUp({ ack: "handled" });
     const release = gate();
     const runs: string[] = [];
@@ -47,7 +47,7 @@ describe('ack: "handled", the same notification several times at once', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it("answers a copy 503 when its own time is used up", async () => {
+  it('ack: "handled" answers a copy 503 when its own time is used up', async () => {
     standStill();
     const { receiver, emulator, post } = setUp({ ack: "handled", limits: { ackMs: 3_000 } });
     receiver.on("report", () => new Promise(() => {}));
@@ -58,7 +58,7 @@ describe('ack: "handled", the same notification several times at once', () => {
     for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
   });
 
-  it("runs for each that came without a signature", async () => {
+  it('ack: "handled" runs for each copy that came without a signature', async () => {
     const { emulator, post, seen, seeAll } = setUp({ ack: "handled" });
     seeAll();
     const notification = emulator.notification("test_webhook_endpoint", { signature: "none" });

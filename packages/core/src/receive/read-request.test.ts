@@ -36,8 +36,8 @@ async function accepted(...of: Parameters<typeof read>): Promise<ReceivedNotific
 
 const signed = { "x-svc-authorization": "s-1" };
 
-describe("receive() bounds", () => {
-  it("the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
+describe("bounds", () => {
+  it("receive() cuts the url at 2,048 characters, and takes a signature of over 4,096 for none", async () => {
     const long = await accepted({ headers: signed }, { url: `/hook?${"a".repeat(5_000)}` });
     expect(long.url).toBe(`/hook?${"a".repeat(5_000)}`.slice(0, 2_048));
     const of = (length: number) => ({ "x-svc-authorization": "s".repeat(length) });
@@ -47,8 +47,8 @@ describe("receive() bounds", () => {
   });
 });
 
-describe("receive() keeps of the headers", () => {
-  it("content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
+describe("headers", () => {
+  it("receive() keeps content-type, user-agent and traceparent, cut at 1,024 characters", async () => {
     const headers = {
       ...{ ...signed, "content-type": "application/json", "user-agent": "u".repeat(2_000) },
       ...{ traceparent: "00-1", cookie: "secret" },
@@ -59,7 +59,7 @@ describe("receive() keeps of the headers", () => {
     });
   });
 
-  it("none that are missing, and none of another request", async () => {
+  it("receive() keeps no header that is missing, and none of another request", async () => {
     const one = { ...signed, "content-type": "application/json" };
     for (const more of [
       {},
@@ -73,7 +73,7 @@ describe("receive() keeps of the headers", () => {
     }
   });
 
-  it("what is the same twice as one frozen object, and the url as one string", async () => {
+  it("receive() keeps headers that come twice as one frozen object, and the url as one string", async () => {
     const [one, two] = [await accepted({ headers: signed }), await accepted({ headers: signed })];
     expect(two.headers).toBe(one.headers);
     expect(Object.isFrozen(one.headers)).toBe(true);
@@ -82,8 +82,8 @@ describe("receive() keeps of the headers", () => {
   });
 });
 
-describe("receive() finds the signature", () => {
-  it("in the header that is named, whatever its case, without the space around it", async () => {
+describe("signatures", () => {
+  it("receive() finds the signature in the header that is named, whatever its case, without the space around it", async () => {
     const { signature, claims } = await accepted({ headers: { "X-SVC-Authorization": " s-1 " } });
     expect([signature, claims]).toEqual(["s-1", null]);
   });
@@ -92,12 +92,12 @@ describe("receive() finds the signature", () => {
     ["an empty one", " "],
     ["none", null],
     ["no text", 7 as never],
-  ])("nowhere when there is %s", async (_, given) => {
+  ])("receive() finds no signature when the function gives %s", async (_, given) => {
     const { signature, claims } = await accepted({}, { signature: () => given });
     expect([signature, claims]).toEqual([null, { type: "unknown", reportId: null }]);
   });
 
-  it("with a function that is given headers, url and body", async () => {
+  it("receive() finds the signature with a function that is given headers, url and body", async () => {
     let given: unknown;
     const source: ReceiveOptions["signature"] = (request) => {
       given = request;
@@ -111,7 +111,7 @@ describe("receive() finds the signature", () => {
     expect(given).toMatchObject({ url, body: '{"ü":1}', headers: { "x-sign": "s-2" } });
   });
 
-  it("and shows no API key that the function throws, wherever the text is cut", async () => {
+  it("receive() shows no API key that the function of signature throws, wherever the text is cut", async () => {
     const key = "k".repeat(128);
     const redact = (text: string) => text.replaceAll(key, "[api key]");
     const signature: ReceiveOptions["signature"] = () => {
@@ -120,7 +120,7 @@ describe("receive() finds the signature", () => {
     await expect(accepted({}, { signature, redact })).rejects.toThrow(/x\[api key\]$/);
   });
 
-  it("and says whose fault it is when the function fails", async () => {
+  it("receive() says whose fault it is when the function of signature fails", async () => {
     const signature: ReceiveOptions["signature"] = () => {
       throw new RangeError("none");
     };
@@ -134,7 +134,7 @@ describe("receive() finds the signature", () => {
     ["/hook?a=1&signature=a%2Fb+c%3D&b=2", "/hook?a=1&signature=[signature]&b=2"],
     ["/hook?signature=%20a%2fb%20c%3d", "/hook?signature=[signature]"],
     ["/hook?a=1&signature=none&b=s-3", "/hook?a=1&signature=none&b=[signature]"],
-  ])("in the address %s, which is kept without it", async (at, stored) => {
+  ])("receive() finds the signature in %s, and cuts it out", async (at, stored) => {
     const { url: found, signature } = await accepted(
       {},
       {
@@ -149,13 +149,13 @@ describe("receive() finds the signature", () => {
     expect(found).toBe(stored);
   });
 
-  it("in the body, when the address stays as it is", async () => {
+  it("receive() leaves the address as it is when the signature is in the body", async () => {
     const signature = () => "s-4";
     expect((await accepted({}, { signature, url: "/hook?a=1" })).url).toBe("/hook?a=1");
   });
 });
 
-describe("receive() takes without a signature", () => {
+describe("no signature", () => {
   it.each([
     "application/json",
     "APPLICATION/JSON",
@@ -164,7 +164,7 @@ describe("receive() takes without a signature", () => {
     "application/vnd.my_app!#$&^+json",
     " text/json ;x",
     "",
-  ])("JSON announced as %j", async (type) => {
+  ])("receive() takes without a signature JSON announced as %j", async (type) => {
     const notification = await accepted({ headers: { "content-type": type } });
     expect(notification.claims).toEqual({ type: "unknown", reportId: null });
   });
@@ -175,11 +175,11 @@ describe("receive() takes without a signature", () => {
     "a1/json",
     "application/+json",
     "application/a b+json",
-  ])("nothing announced as %j", async (type) => {
+  ])("receive() takes without a signature nothing announced as %j", async (type) => {
     expect(await read({ headers: { "content-type": type } })).toBe("unsupported_media_type");
   });
 
-  it("no encoding but identity", async () => {
+  it("receive() takes without a signature no encoding but identity", async () => {
     for (const encoding of ["identity", " Identity "]) {
       expect(await read({ headers: { "content-encoding": encoding } })).toBeTypeOf("object");
     }
@@ -188,7 +188,7 @@ describe("receive() takes without a signature", () => {
     expect(await read({ headers: { ...gzip, ...signed } })).toBeTypeOf("object");
   });
 
-  it("at most 4 KiB, or less where bodyBytes says so", async () => {
+  it("receive() takes without a signature at most 4 KiB, or less where bodyBytes says so", async () => {
     const sized = (size: number) => ({ body: `{"a":"${"x".repeat(size - 8)}"}` });
     expect(await read(sized(4_096))).toBeTypeOf("object");
     expect(await read(sized(4_097))).toBe("body_too_large");
@@ -200,7 +200,7 @@ describe("receive() takes without a signature", () => {
     expect(await read(sized(4_097), { signature: () => "s-5" })).toBeTypeOf("object");
   });
 
-  it("a JSON object, and what parse says of it, or unknown where parse fails", async () => {
+  it("receive() takes without a signature a JSON object, and what parse says of it, or unknown where parse fails", async () => {
     expect(await read({ body: "[]" })).toBe("invalid_json");
     const test = { body: '{"event_type":"test_webhook_endpoint","payload":"p"}' };
     expect((await accepted(test)).claims).toMatchObject({ type: "test_webhook_endpoint" });
@@ -214,7 +214,7 @@ describe("receive() takes without a signature", () => {
   });
 });
 
-describe("receive() refuses", () => {
+describe("refusals", () => {
   const stuck = (readBody: Incoming["readBody"]) => {
     const clock = manualClock();
     const incoming = { method: "POST", url, headers: signed, readBody };
@@ -224,7 +224,7 @@ describe("receive() refuses", () => {
     };
   };
 
-  it("a body that does not come within bodyMs, and stops reading it", async () => {
+  it("receive() refuses a body that does not come within bodyMs, and stops reading it", async () => {
     let stopped = 0;
     const stop = () => void stopped++;
     const { clock, code } = stuck(() => ({ result: new Promise(() => {}), stop }));
@@ -237,11 +237,11 @@ describe("receive() refuses", () => {
     ["too_large", "body_too_large"],
     ["unavailable", "body_unavailable"],
     ["cut_off", "body_timeout"],
-  ] as const)("a body that is %s as %s", async (result, code) => {
+  ] as const)("receive() refuses a body that is %s as %s", async (result, code) => {
     expect(await stuck(() => ({ result, stop() {} })).code).toBe(code);
   });
 
-  it("a stream that something ahead holds", async () => {
+  it("receive() refuses a stream that something ahead holds", async () => {
     const { code } = stuck(() => {
       throw new TypeError("locked");
     });

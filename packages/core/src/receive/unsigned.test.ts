@@ -19,8 +19,8 @@ function make(given: object = {}) {
   return { admit, clock, logger, setBack };
 }
 
-describe("admitUnsigned()", () => {
-  it("has tests handled and holds others", () => {
+describe("admission", () => {
+  it("admitUnsigned() has tests handled and holds others", () => {
     const { admit } = make();
     expect(admit(test, [], empty)).toMatchObject({ to: "verified", verification: "unsigned" });
     expect(admit(other, [], empty)).toMatchObject({
@@ -28,7 +28,7 @@ describe("admitUnsigned()", () => {
     });
   });
 
-  it("refuses what the options refuse, and spends nothing on it", () => {
+  it("admitUnsigned() refuses what the options refuse, and spends nothing on it", () => {
     const { admit, logger } = make({ unsignedTests: "refuse" });
     for (let sent = 0; sent < 100; sent++) expect(admit(test, [], empty)).toBeNull();
     expect(logger.warn).toHaveBeenCalledTimes(1);
@@ -36,7 +36,7 @@ describe("admitUnsigned()", () => {
     expect(make({ unsigned: "refuse" }).admit(other, [], empty)).toBeNull();
   });
 
-  it("refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
+  it("admitUnsigned() refuses more than 10 a second, 100 waiting tests and 1,000 held others", () => {
     const { admit, clock } = make();
     const admitted = (most: number) =>
       Array.from({ length: most }, () => admit(other, [], empty)).filter(Boolean).length;
@@ -53,7 +53,7 @@ describe("admitUnsigned()", () => {
     expect(admit(test, [], { ...empty, unsignedHeld: 1_000 })).not.toBeNull();
   });
 
-  it("goes on when the clock is set back", () => {
+  it("admitUnsigned() goes on when the clock is set back", () => {
     const { admit, clock, setBack } = make();
     admit(other, [], empty);
     setBack(86_400_000);

@@ -27,9 +27,9 @@ function make(options: Partial<ReceiverOptions> = {}) {
 
 const all = (status: number) => Array.from({ length: 10 }, () => status);
 
-describe("a signed request without the token that is required", () => {
+describe("required tokens", () => {
   it.each([{}, { verify: "before-ack" }] as const)(
-    "is held once it is genuine, with %o",
+    "a signed request without its token is held once it is genuine, with %o",
     async (options) => {
       const { bare, held, receiver, seen, lines } = make(options);
       expect(await bare()).toBe(200);
@@ -42,7 +42,7 @@ describe("a signed request without the token that is required", () => {
     },
   );
 
-  it("runs without a context once it is released", async () => {
+  it("a signed request without its token runs without a context once it is released", async () => {
     const { bare, held, receiver, seen } = make();
     await bare();
     await receiver.idle();
@@ -53,7 +53,7 @@ describe("a signed request without the token that is required", () => {
     expect(seen[0]).not.toHaveProperty("context");
   });
 
-  it("is held as well where an outage lets expired ones in", async () => {
+  it("a signed request without its token is held as well where an outage lets an expired signature in", async () => {
     const { advanceUntil, bare, emulator, held, observed, seen } = make({
       expired: "handle-after-outage",
     });
@@ -64,14 +64,14 @@ describe("a signed request without the token that is required", () => {
     expect(seen).toEqual([]);
   });
 
-  it("is handled where the option is gone by then", async () => {
+  it("a signed request without its token is handled where the option is gone by then", async () => {
     const { bare, receiver, seen } = make({ callback: { ...callback, require: false } });
     await bare();
     await receiver.idle();
     expect(seen).toHaveLength(1);
   });
 
-  it("gives authorize() no context", async () => {
+  it("a signed request without its token gives authorize() no context", async () => {
     const asked: unknown[] = [];
     const client: Authorizer = {
       async authorize(_, { delivery }) {
@@ -85,7 +85,7 @@ describe("a signed request without the token that is required", () => {
     expect(asked).toEqual([undefined]);
   });
 
-  it("is 404 when it is unsigned, also where a function finds no signature", async () => {
+  it("an unsigned request without its token is 404, also where a function finds no signature", async () => {
     expect(await make().bare("none")).toBe(404);
     const { bare, post, lines } = make({ signature: ({ headers }) => headers["x-mine"] });
     expect(await bare()).toBe(404);
@@ -94,7 +94,7 @@ describe("a signed request without the token that is required", () => {
     expect(lines.some(({ message }) => message === messages.unsignedHeld)).toBe(false);
   });
 
-  it("is 404 where nothing is stored", async () => {
+  it("a signed request without its token is 404 where nothing is stored", async () => {
     const { bare, receiver, send, seen } = make({ ack: "handled" });
     expect(await bare()).toBe(404);
     expect((await send("report.complete")).status).toBe(404);
@@ -105,7 +105,7 @@ describe("a signed request without the token that is required", () => {
     expect((await receiver.fetch(request)).status).not.toBe(404);
   });
 
-  it("is 404 beyond ten a second", async () => {
+  it("a signed request without its token is 404 beyond ten a second", async () => {
     const { bare, emulator, ten, lines } = make();
     const statuses = await Promise.all(Array.from({ length: 12 }, () => bare()));
     expect(statuses).toEqual([...all(200), 404, 404]);
@@ -114,7 +114,7 @@ describe("a signed request without the token that is required", () => {
     expect(await ten()).toEqual(all(200));
   });
 
-  it("is 404 while 1,000 are kept, of which a stranger's are none", async () => {
+  it("a signed request without its token is 404 while 1,000 are kept, of which a stranger's are none", async () => {
     const { bare, held, receiver, ten, emulator } = make();
     for (let second = 0; second < 150; second++) {
       expect(await ten("invalid")).toEqual(all(200));
@@ -134,7 +134,7 @@ describe("a signed request without the token that is required", () => {
     expect(await bare()).toBe(200);
   });
 
-  it("is kept again once the service has rejected what a stranger has sent", async () => {
+  it("a signed request without its token is kept again once the service has rejected a stranger's", async () => {
     const { bare, receiver, ten } = make({ autostart: false });
     for (let second = 0; second < 100; second++) expect(await ten("invalid")).toEqual(all(200));
     expect(await bare()).toBe(404);

@@ -63,7 +63,7 @@ it("prunes as at the beginning of time while nobody knows it: no retention is ov
   expect(pruned).toEqual([0]);
 });
 
-it("does not prune where nothing is stored, nor once it is stopped", async () => {
+it("prune() does nothing where nothing is stored, nor once it is stopped", async () => {
   const handled = make("handled");
   await handled.consumers.prune();
   expect(handled.pruned).toEqual([]);
@@ -94,7 +94,7 @@ it("logs a failure without the key, once a minute, and none once it is stopped",
   expect(late.logger.error).not.toHaveBeenCalled();
 });
 
-it("reports what retention did", async () => {
+it("prune() reports what retention did", async () => {
   const result = new PruneCount(retention);
   const { consumers, reporter, time } = make("stored", async () => result);
   await consumers.prune();

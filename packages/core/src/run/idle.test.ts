@@ -28,12 +28,12 @@ function inboxOf(
 const idle = (looks: readonly Counted[], first?: Partial<Entry> | null, started = true) =>
   untilIdle({ inbox: inboxOf(looks, first).inbox, name: "reports", started }, 0);
 
-describe("untilIdle()", () => {
-  it("resolves at once when nothing waits, whatever has ended", async () => {
+describe("waiting", () => {
+  it("untilIdle() resolves at once when nothing waits, whatever has ended", async () => {
     await expect(idle([{ handled: 5, held: 1, dead: 2, rejected: 3 }])).resolves.toBeUndefined();
   });
 
-  it("looks again until nothing waits", async () => {
+  it("untilIdle() looks again until nothing waits", async () => {
     const { inbox, asked } = inboxOf([{ received: 1 }, { verified: 1 }, {}]);
     await untilIdle({ inbox, name: "reports", started: true }, 600_000);
     expect(asked).toEqual([
@@ -60,7 +60,7 @@ describe("untilIdle()", () => {
     ],
     [{ received: 1 }, null, true, "1 received, 0 verified"],
     [{ received: 1 }, null, false, "1 received, 0 verified; the receiver is not started"],
-  ])("rejects with what waits: %o", async (counts, first, started, waiting) => {
+  ])("untilIdle() rejects with what waits: %o", async (counts, first, started, waiting) => {
     await expect(idle([counts], first, started)).rejects.toMatchObject({
       code: "not_idle",
       message: `Receiver reports is not idle after 0 ms: ${waiting}`,

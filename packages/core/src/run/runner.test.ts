@@ -13,7 +13,7 @@ const inboxWith = (methods: Partial<Inbox>): Inbox => Object.assign(memoryInbox(
 const hourMs = 3_600_000;
 
 describe("pruning", () => {
-  it("goes by the time an hour after the start, once a minute at most, when something is going on", async () => {
+  it("a receiver prunes from an hour after its start, once a minute at most, when something is going on", async () => {
     const prune = vi.fn(async (_now: Date) => nothing);
     const clock = manualClock();
     const { receiver, send } = setUp({ inbox: inboxWith({ prune }), clock });
@@ -39,7 +39,7 @@ describe("pruning", () => {
     expect(pruned()).toEqual([hourMs + 59_999, hourMs + 119_999]);
   });
 
-  it("is not done before the inbox is open, nor once the receiver is closed", async () => {
+  it("a receiver does not prune before its inbox is open, nor once it is closed", async () => {
     const prune = vi.fn(async () => nothing);
     const opened = gate();
     const inbox = inboxWith({ prune, open: () => opened.opened });
@@ -67,7 +67,7 @@ describe("pruning", () => {
         throw new Error("busy");
       },
     ],
-  ])("may %s, which is logged and changes nothing else", async (_how, prune) => {
+  ])("a failing prune() may %s, which is logged and changes nothing else", async (_how, prune) => {
     const { receiver, send, seen, seeAll, lines } = setUp({ inbox: inboxWith({ prune }) });
     seeAll();
     await receiver.start();
@@ -84,8 +84,8 @@ describe("pruning", () => {
   });
 });
 
-describe("an inbox that fails at its work", () => {
-  it("is one line a minute with their number, for each thing that it says", async () => {
+describe("failures", () => {
+  it("an inbox that fails at its work is one line a minute with their number, for each thing that it says", async () => {
     const policies: ConsumeOptions[] = [];
     const idle = { stop: async () => {}, abort: async () => {}, running: 0 };
     const consume: Inbox["consume"] = (_stage, _work, policy) => {
@@ -113,7 +113,7 @@ describe("an inbox that fails at its work", () => {
   });
 });
 
-describe("work that has to wait for its turn", () => {
+describe("turns", () => {
   /** Gives out more than may be handled at a time, and tells what became of each. */
   function crowded(isHeld: () => boolean | Promise<boolean>) {
     const ended: (readonly [stage: string, outcome: string])[] = [];
@@ -157,10 +157,10 @@ describe("work that has to wait for its turn", () => {
   });
 });
 
-describe("idle()", () => {
+describe("rest", () => {
   const late = { timeoutMs: 1 };
 
-  it("names one that has no verdict", async () => {
+  it("idle() names a delivery that has no verdict", async () => {
     const { receiver, send } = setUp({ autostart: false });
     const { body } = await send("report");
     await expect(receiver.idle(late)).rejects.toThrow(
@@ -168,7 +168,7 @@ describe("idle()", () => {
     );
   });
 
-  it("names one that waits for its next attempt, and what the last one failed with", async () => {
+  it("idle() names a delivery that waits for its next attempt, and what the last one failed with", async () => {
     const { receiver, send } = setUp();
     receiver.on("*", () => {
       throw new Error("out of paper");
@@ -180,7 +180,7 @@ describe("idle()", () => {
     );
   });
 
-  it("says so when the inbox gives no answer", async () => {
+  it("idle() says that the inbox gives no answer", async () => {
     const counts = (): Promise<never> => new Promise(() => {});
     const { receiver } = setUp({ inbox: inboxWith({ counts }) });
     await expect(receiver.idle(late)).rejects.toThrow(
@@ -188,7 +188,7 @@ describe("idle()", () => {
     );
   });
 
-  it("names none when what is counted is gone", async () => {
+  it("idle() names no delivery when what is counted is gone", async () => {
     const inbox = inboxWith({ list: async () => [] });
     const { receiver, send } = setUp({ inbox, autostart: false });
     await send("report");
@@ -201,7 +201,7 @@ describe("idle()", () => {
 describe("opening the inbox", () => {
   const unopened = messages.inboxNotOpened;
 
-  it("is tried again after 1 second, then after twice as long each time, up to 30", async () => {
+  it("a receiver opens its inbox again after 1 second, then after twice as long each time, up to 30", async () => {
     const open = vi.fn(() => Promise.reject(new Error("locked")));
     const clock = manualClock();
     const { send, lines, seeAll } = setUp({ inbox: inboxWith({ open }), clock });
@@ -223,7 +223,7 @@ describe("opening the inbox", () => {
     expect(open).toHaveBeenCalledTimes(waits.length + 1);
   });
 
-  it("is given up by close(), without a line for what fails then", async () => {
+  it("close() gives up opening the inbox, without a line for what fails then", async () => {
     const opened = gate();
     const fails = async (): Promise<void> => {
       await opened.opened;
@@ -242,7 +242,7 @@ describe("opening the inbox", () => {
     expect([open.mock.calls.length, lines]).toEqual([1, []]);
   });
 
-  it("begins no work when it ends after close()", async () => {
+  it("start() begins no work when the inbox opens after close()", async () => {
     const opened = gate();
     const consume = vi.fn();
     const { receiver } = setUp({ inbox: inboxWith({ open: () => opened.opened, consume }) });
@@ -253,14 +253,14 @@ describe("opening the inbox", () => {
     expect(consume).not.toHaveBeenCalled();
   });
 
-  it("says in so many words that a closed receiver starts no more", async () => {
+  it("start() says in so many words that a closed receiver starts no more", async () => {
     const { receiver } = setUp();
     await receiver.close();
     await expect(receiver.start()).rejects.toThrow("Receiver reports is closed; make a new one");
   });
 });
 
-describe("start() by hand", () => {
+describe("the process", () => {
   /** The timers that keep the process alive, as they are set and cleared. */
   function keepingAlive() {
     const set = vi.spyOn(globalThis, "setInterval");
@@ -272,7 +272,7 @@ describe("start() by hand", () => {
     };
   }
 
-  it("keeps the process alive once, until close()", async () => {
+  it("start() by hand keeps the process alive once, until close()", async () => {
     const { receiver } = setUp();
     const timers = keepingAlive();
     await Promise.all([receiver.start(), receiver.start()]);
@@ -282,7 +282,7 @@ describe("start() by hand", () => {
     expect(timers.cleared()).toEqual(timers.set());
   });
 
-  it("keeps it alive no longer when it fails", async () => {
+  it("start() by hand keeps the process alive no longer when it fails", async () => {
     const open = () => Promise.reject(new Error("locked"));
     const { receiver } = setUp({ inbox: inboxWith({ open }) });
     const timers = keepingAlive();
@@ -292,8 +292,8 @@ describe("start() by hand", () => {
   });
 });
 
-describe('ack: "handled"', () => {
-  it("opens no inbox, and parks nothing", async () => {
+describe("nothing stored", () => {
+  it('ack: "handled" opens no inbox, and parks nothing', async () => {
     const prune = vi.fn(async () => nothing);
     const inbox = inboxWith({ prune });
     const { receiver, send, observed, lines } = setUp({ ack: "handled", inbox });

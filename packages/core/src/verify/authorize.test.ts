@@ -11,8 +11,8 @@ const { signal } = new AbortController();
 const ask = (authorize: unknown) =>
   authorizeOnce({ authorize } as Authorizer, job, systemClock, signal);
 
-describe("authorizeOnce()", () => {
-  it("gives the client the signature, a signal and the delivery", async () => {
+describe("calls", () => {
+  it("authorizeOnce() gives the client the signature, a signal and the delivery", async () => {
     const authorize = vi.fn(async () => "valid");
     expect(await ask(authorize)).toEqual({ verdict: "valid" });
     expect(authorize).toHaveBeenCalledExactlyOnceWith("s", {
@@ -33,7 +33,7 @@ describe("authorizeOnce()", () => {
     ["unknown", "service_failed", 302],
     ["unavailable", "service_unreachable", undefined],
     ["unavailable", "service_timeout", undefined],
-  ] as const)("says %s when the client rejects %s with status %s", async (why, code, status) => {
+  ] as const)("authorizeOnce() says %s after %s with status %s", async (why, code, status) => {
     const details = { retryable: true, retryAfterMs: 7, ...(status && { serviceStatus: status }) };
     const error = new ServiceError(code, "no", details);
     const answer = await ask(() => Promise.reject(error));
@@ -50,7 +50,7 @@ describe("authorizeOnce()", () => {
     ],
     ["AbortSignal.timeout()", new DOMException("late", "TimeoutError")],
     ["undici", Object.assign(new Error("x"), { code: "UND_ERR_HEADERS_TIMEOUT" })],
-  ])("says silent at a network failure of %s", async (_, error) => {
+  ])("authorizeOnce() says silent at a network failure of %s", async (_, error) => {
     expect(await ask(() => Promise.reject(error))).toMatchObject({
       verdict: null,
       why: "unavailable",
@@ -67,11 +67,11 @@ describe("authorizeOnce()", () => {
     ["resolves to true", async () => true],
     ["resolves to nothing", async () => undefined],
     ["returns nothing", () => undefined],
-  ])("says failed when the client %s", async (_, authorize) => {
+  ])("authorizeOnce() says failed when the client %s", async (_, authorize) => {
     expect(await ask(authorize)).toMatchObject({ verdict: null, why: "unknown", retryAfterMs: 0 });
   });
 
-  it("gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {
+  it("authorizeOnce() gives up when its signal aborts, or after 30 seconds, whatever the client does", async () => {
     const { clock } = createEmulator();
     const signals: (AbortSignal | undefined)[] = [];
     const client: Authorizer = {

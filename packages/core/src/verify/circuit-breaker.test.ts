@@ -30,8 +30,8 @@ function openBySilence() {
   return { breaker, clock, stale: permits[0] as Permit };
 }
 
-describe("CircuitBreaker and refusals", () => {
-  it("opens at the first refusal where no verdict ever came, else at two different signatures in a row", () => {
+describe("refusals", () => {
+  it("the circuit breaker opens at the first refusal before any verdict, else at two different signatures in a row", () => {
     expect(openByRefusals().breaker.open).toBe("unauthorized");
     const breaker = new CircuitBreaker(manualClock());
     breaker.judged(permitted(breaker));
@@ -42,7 +42,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.permit()).toBeNull();
   });
 
-  it("starts to count again after a verdict", () => {
+  it("the circuit breaker starts to count again after a verdict", () => {
     const breaker = new CircuitBreaker(manualClock());
     breaker.judged(permitted(breaker));
     const other = permitted(breaker);
@@ -54,7 +54,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.open).toBe("unauthorized");
   });
 
-  it("stays closed for 5 minutes after a verdict amid refusals", () => {
+  it("the circuit breaker stays closed for 5 minutes after a verdict amid refusals", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.judged(permitted(breaker));
@@ -69,7 +69,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.open).toBe("unauthorized");
   });
 
-  it("permits one probe after a pause that doubles; nobody waits in it", () => {
+  it("the circuit breaker permits one probe after a pause that doubles; nobody waits in it", () => {
     const { clock, breaker } = openByRefusals();
     for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
       clock.advance(pauseMs * 0.75 - 1);
@@ -84,7 +84,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.permit()).not.toBeNull();
   });
 
-  it("probes several signatures each second where the key has worked", () => {
+  it("the circuit breaker probes several signatures each second where the key has worked", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.judged(permitted(breaker));
@@ -98,7 +98,7 @@ describe("CircuitBreaker and refusals", () => {
     }
   });
 
-  it("calls others back soon after a probe, and then with the next one", () => {
+  it("the circuit breaker calls others back soon after a probe, and then with the next probe", () => {
     const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
     breaker.unauthorized(permitted(breaker), "d", 0);
@@ -108,7 +108,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.openMs).toBeLessThanOrEqual(1_000);
   });
 
-  it("permits another probe while one hangs", () => {
+  it("the circuit breaker permits another probe while the first hangs", () => {
     const { clock, breaker } = openByRefusals();
     clock.advance(1_000);
     permitted(breaker);
@@ -117,7 +117,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.open).toBeNull();
   });
 
-  it("waits as long as the service asked, at most 30 seconds", () => {
+  it("the circuit breaker waits as long as the service asked, at most 30 seconds", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.unauthorized(permitted(breaker), "a", 3_600_000);
@@ -131,7 +131,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.permit()).not.toBeNull();
   });
 
-  it("does not lengthen a pause for calls under way when it opened", () => {
+  it("the circuit breaker does not lengthen a pause for calls under way when it opened", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     const late = permitted(breaker);
@@ -142,7 +142,7 @@ describe("CircuitBreaker and refusals", () => {
     expect(breaker.permit()).not.toBeNull();
   });
 
-  it("probes in time, and never once stopped", () => {
+  it("the circuit breaker probes in time, and never once stopped", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     refuse(breaker, "a");
@@ -153,8 +153,8 @@ describe("CircuitBreaker and refusals", () => {
   });
 });
 
-describe("CircuitBreaker and silence", () => {
-  it("opens after five silent calls in a row, unless an answer came between", () => {
+describe("silence", () => {
+  it("the circuit breaker opens after five silent calls in a row, unless an answer came between", () => {
     const breaker = new CircuitBreaker(manualClock());
     const permit = permitted(breaker);
     breaker.unavailable(permit, 0);
@@ -166,7 +166,7 @@ describe("CircuitBreaker and silence", () => {
     expect(breaker.permit()).toBeNull();
   });
 
-  it("stays closed for a minute after an answer amid silence", () => {
+  it("the circuit breaker stays closed for a minute after an answer amid silence", () => {
     const clock = manualClock();
     const breaker = new CircuitBreaker(clock);
     breaker.unavailable(permitted(breaker), 0);
@@ -177,7 +177,7 @@ describe("CircuitBreaker and silence", () => {
     expect(breaker.open).toBe("unavailable");
   });
 
-  it("probes at most every ten seconds", () => {
+  it("the circuit breaker probes at most every ten seconds", () => {
     const { breaker, clock } = openBySilence();
     for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
       clock.advance(pauseMs * 0.75 - 1);
@@ -191,7 +191,7 @@ describe("CircuitBreaker and silence", () => {
     expect([breaker.open, breaker.openMs]).toEqual([null, 0]);
   });
 
-  it("waits as long as the service asked, at most a minute", () => {
+  it("the circuit breaker waits as long as the service asked, at most a minute", () => {
     const { breaker, clock } = openBySilence();
     clock.advance(1_000);
     breaker.unavailable(permitted(breaker), 3_600_000);
@@ -201,7 +201,7 @@ describe("CircuitBreaker and silence", () => {
     expect(breaker.permit()).not.toBeNull();
   });
 
-  it("closes at any answer, and changes to a refused key", () => {
+  it("the circuit breaker closes at any answer, and changes to a refused key", () => {
     const late = openBySilence();
     late.breaker.answered(late.stale);
     expect(late.breaker.open).toBeNull();

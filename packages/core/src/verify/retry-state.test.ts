@@ -9,8 +9,8 @@ import {
   whyExpired,
 } from "./retry-state.ts";
 
-describe("retryStateOf()", () => {
-  it("reads what was remembered, nothing at first", () => {
+describe("reading", () => {
+  it("retryStateOf() reads what was remembered, nothing at first", () => {
     expect(retryStateOf({ retryState: null })).toEqual({});
     expect(retryStateOf({ retryState: '{"outage":true,"badRequests":2}' })).toEqual({
       outage: true,
@@ -43,20 +43,20 @@ describe("nextRetryState()", () => {
     ["not asked", null, false],
     ["bad_request", "unavailable", false],
     ["unauthorized", "unavailable", false],
-  ])("notes an outage while the signature is young: %s with %s is %s", (why, open, outage) => {
+  ])("nextRetryState() notes an early outage: %s with %s is %s", (why, open, outage) => {
     expect(next(why, { open, age: 59_999 }).outage).toBe(outage);
     expect(next(why, { open, age: 60_000 }).outage).toBe(false);
     expect(next(why, { open, age: 60_000, before: { outage: true } }).outage).toBe(true);
   });
 
-  it("counts answers that concern this signature", () => {
+  it("nextRetryState() counts answers that concern this signature", () => {
     expect(next("bad_request", {}).badRequests).toBe(1);
     expect(next("bad_request", { before: { badRequests: 2 } }).badRequests).toBe(3);
     for (const why of ["unavailable", "unknown", "not asked"] as const)
       expect(next(why, { before: { badRequests: 2 } }).badRequests).toBe(2);
   });
 
-  it("counts a refusal if it is the first, or if another signature was judged since", () => {
+  it("nextRetryState() counts a refusal if it is the first, or if another signature was judged since", () => {
     expect(next("unauthorized", {})).toMatchObject({ badRequests: 1, refusedAt: now });
     const before = { badRequests: 1, refusedAt: now - 10 };
     expect(next("unauthorized", { before, judgedAt: now - 11 })).toMatchObject(before);
@@ -65,19 +65,19 @@ describe("nextRetryState()", () => {
     });
   });
 
-  it("keeps the time of the first refusal, and has none before", () => {
+  it("nextRetryState() keeps the time of the first refusal, and has none before", () => {
     expect(next("unavailable", { before: { refusedAt: 5 } }).refusedAt).toBe(5);
     expect(next("unavailable", {})).toEqual({ outage: true, badRequests: 0 });
   });
 
-  it("knows whether another was judged since", () => {
+  it("isJudgedSince() knows whether another signature was judged since", () => {
     expect(isJudgedSince({}, 5)).toBe(false);
     expect(isJudgedSince({ refusedAt: 5 }, 4)).toBe(false);
     expect(isJudgedSince({ refusedAt: 5 }, 5)).toBe(true);
   });
 });
 
-describe("whyExpired()", () => {
+describe("reasons", () => {
   const received = { retryState: null, arrivedAt: 1_000, attempts: 0 };
   const never = Number.NEGATIVE_INFINITY;
   const silent = "The signature expired while the service was unavailable.";
@@ -92,7 +92,7 @@ describe("whyExpired()", () => {
     ["the key was refused before it came", old, {}, 1_000],
     ["attempts failed", failed, { attempts: 1, retryState: '{"badRequests":1}' }, never],
     ["it was old when it came", old, {}, never],
-  ])("says so when %s", (_, message, job, refusedAt) => {
+  ])("whyExpired() names the reason when %s", (_, message, job, refusedAt) => {
     expect(whyExpired({ ...received, ...job }, refusedAt)).toBe(message);
   });
 });

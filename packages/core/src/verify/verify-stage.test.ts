@@ -22,7 +22,7 @@ describe("VerifyStage", () => {
   it.each([
     ["refused", 401],
     ["unreachable", 503],
-  ])("says that verdicts come again after the service was %s", async (service, code) => {
+  ])("VerifyStage.run() logs the recovery of a service: %s", async (service, code) => {
     let answer: () => unknown = fail(code);
     const warn = vi.fn();
     const logger = { warn, error: vi.fn() };
@@ -36,7 +36,7 @@ describe("VerifyStage", () => {
     expect(warn.mock.calls).toEqual([[{ count: 1 }, messages.verdictsAgain]]);
   });
 
-  it("runs an expired one only when it was released, or asked about promptly in an outage", async () => {
+  it("VerifyStage.run() lets an expired delivery through only when it was released, or asked about promptly in an outage", async () => {
     const hold = testStages(() => "expired");
     expect(await hold.verify.run(hold.job(), lease)).toMatchObject({ to: "held" });
     expect(await hold.verify.run(hold.job({ released: true }), lease)).toMatchObject({
@@ -51,7 +51,7 @@ describe("VerifyStage", () => {
     expect(await handle.verify.run(handle.job(), lease)).toMatchObject({ to: "held" });
   });
 
-  it("remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
+  it("VerifyStage.run() remembers an outage when a later prompt call goes unanswered, and forgets none", async () => {
     let status = 400;
     const { verify, job, clock } = testStages(() => fail(status)());
     const stateAfter = async (given: Partial<Job>): Promise<unknown> => {
@@ -70,7 +70,7 @@ describe("VerifyStage", () => {
     });
   });
 
-  it("asks for the last time when the hour is over, and holds it then", async () => {
+  it("VerifyStage.run() asks for the last time when the hour is over, and holds it then", async () => {
     const { verify, job, clock } = testStages(fail(500));
     const arrivedAt = clock.now();
     const after = (age: number): Promise<unknown> => {
@@ -84,7 +84,7 @@ describe("VerifyStage", () => {
     expect(await after(3_600_000)).toMatchObject({ to: "held", reason: { code: "not_verified" } });
   });
 
-  it("gives way when the answer concerns this signature alone, or has failed before", async () => {
+  it("VerifyStage.run() gives way when the answer concerns this signature alone, or has failed before", async () => {
     let answer: () => unknown = fail(500);
     const { verify, job } = testStages(() => answer());
     const givesWay = async (given: Partial<Job> = {}): Promise<unknown> => {
@@ -101,7 +101,7 @@ describe("VerifyStage", () => {
     expect(await givesWay()).toBe(true);
   });
 
-  it("shows no API key and no signature of what authorize throws", async () => {
+  it("VerifyStage.run() shows no API key and no signature of what authorize throws", async () => {
     const logger = { warn: vi.fn(), error: vi.fn() };
     const { verify, job } = testStages(
       () => {
@@ -115,7 +115,7 @@ describe("VerifyStage", () => {
     expect(text).not.toMatch(/canary|signature-1/);
   });
 
-  it("does not count what a shutdown or a refused key cut off", async () => {
+  it("VerifyStage.run() does not count what a shutdown or a refused key cut off", async () => {
     const refused = testStages(fail(401));
     expect(await refused.verify.run(refused.job(), lease)).toMatchObject({
       ...{ to: "retry", countsAsAttempt: false },

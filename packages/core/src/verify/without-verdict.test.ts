@@ -29,7 +29,7 @@ const odd = (times: number) => ({ why: "bad_request", state: { badRequests: time
 const refused = (times: number) =>
   ({ why: "unauthorized", state: { badRequests: times, refusedAt: now - 5_000 } }) as const;
 
-describe("withoutVerdict() holds", () => {
+describe("what is held", () => {
   it.each<[string, Given, string]>([
     [
       "a third odd answer while others are judged",
@@ -56,7 +56,7 @@ describe("withoutVerdict() holds", () => {
       },
       "The service gave no verdict for an hour",
     ],
-  ])("%s", (_, given, message) => {
+  ])("withoutVerdict() holds %s", (_, given, message) => {
     const outcome = outcomeOf(given);
     expect(outcome).toMatchObject({ to: "held", reason: { code: "not_verified" }, error: "503" });
     expect("reason" in outcome && outcome.reason.message).toMatch(
@@ -65,7 +65,7 @@ describe("withoutVerdict() holds", () => {
   });
 });
 
-describe("withoutVerdict() asks again", () => {
+describe("another call", () => {
   it.each<[string, Given]>([
     ["after two odd answers", { call: odd(2), service: { judgedAt: now } }],
     [
@@ -91,7 +91,7 @@ describe("withoutVerdict() asks again", () => {
       },
     ],
     ["after an hour if the key never worked", { age: 3_600_000, call: refused(1) }],
-  ])("%s", (_, given) => {
+  ])("withoutVerdict() asks again %s", (_, given) => {
     expect(outcomeOf(given)).toMatchObject({ to: "retry", error: "503" });
   });
 
@@ -118,7 +118,7 @@ describe("withoutVerdict() asks again", () => {
       { age: 3_590_000, job: { released: true }, call: { openMs: 400_000 } },
       400_000,
     ],
-  ])("after %s", (_, given, afterMs) => {
+  ])("withoutVerdict() asks again after %s", (_, given, afterMs) => {
     expect(outcomeOf(given)).toMatchObject({ to: "retry", afterMs });
   });
 
@@ -159,7 +159,7 @@ describe("withoutVerdict() asks again", () => {
     ["a refusal of the key", { call: refused(1) }, false],
     ["no call", { call: { why: "not asked" } }, false],
     ["no call for a released one", { job: { released: true }, call: { why: "not asked" } }, true],
-  ])("and counts as an attempt or not: %s", (_, given, countsAsAttempt) => {
+  ])("withoutVerdict() counts as an attempt or not: %s", (_, given, countsAsAttempt) => {
     expect(outcomeOf(given)).toMatchObject({ countsAsAttempt });
   });
 
@@ -172,7 +172,7 @@ describe("withoutVerdict() asks again", () => {
     ["a refusal", { call: refused(1) }, true],
     ["no call", { call: { why: "not asked" }, service: { judgedAt: now } }, false],
     ["an expired signature", { age: 300_000, call: { why: "not asked" } }, true],
-  ])("and gives way to others or not: %s", (_, given, givesWay) => {
+  ])("withoutVerdict() gives way to others or not: %s", (_, given, givesWay) => {
     const outcome = outcomeOf(given);
     expect("lowPriority" in outcome && outcome.lowPriority).toBe(givesWay);
   });
@@ -182,7 +182,7 @@ describe("withoutVerdict() asks again", () => {
   });
 });
 
-describe("isKeySuspect()", () => {
+describe("suspicion", () => {
   it.each([
     [{ badRequests: 1 }, { open: null, judgedAt: never }, true],
     [{ badRequests: 2 }, { open: null, judgedAt: never }, false],

@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readableJson, redactText } from "./json-text.ts";
 
-describe("readableJson()", () => {
-  it("indents, and keeps every spelling", () => {
+describe("JSON", () => {
+  it("readableJson() indents, and keeps every spelling", () => {
     const text = '{"a":1.0,"big":12345678901234567890,"b":[],"c":{},"d":[1,{"e":"\\u00e9"}]}';
     expect(readableJson(text)).toBe(
       `{\n  "a": 1.0,\n  "big": 12345678901234567890,\n  "b": [],\n  "c": {},\n  "d": [\n    1,\n    {\n      "e": "\\u00e9"\n    }\n  ]\n}`,
     );
   });
 
-  it("says the same as what came", () => {
+  it("readableJson() says the same as what came", () => {
     const safe = fc.jsonValue().filter((value) => typeof value === "object" && value !== null);
     fc.assert(
       fc.property(safe, (value) => {
@@ -21,7 +21,7 @@ describe("readableJson()", () => {
     );
   });
 
-  it("removes what is named like a secret, whatever its value and however its name is written", () => {
+  it("readableJson() removes what is named like a secret, whatever its value and however its name is written", () => {
     const text =
       '{"api_key":"hush","x-svc-authorization":["hush",{"a":"hush"}],"to\\u006ben":{"b":"hush"},"Password":7,"accessToken":"hush","clientSecret":"hush","my_api_key":"hush","kept":1,"tokens":2}';
     const shown = JSON.parse(readableJson(text) ?? "") as object;
@@ -35,7 +35,7 @@ describe("readableJson()", () => {
     });
   });
 
-  it("removes keys, tokens and words to pass by, and leaves what is only called alike", () => {
+  it("readableJson() removes keys, tokens and words to pass by, and leaves what is only called alike", () => {
     const hidden = [
       "secret_key",
       "secretKey",
@@ -54,14 +54,14 @@ describe("readableJson()", () => {
     expect(JSON.parse(readableJson(numbers) ?? "")).toEqual(of(shown, 3));
   });
 
-  it("removes whole secrets from the JSON in its strings, however deep", () => {
+  it("readableJson() removes whole secrets from the JSON in its strings, however deep", () => {
     const inner = { user: "Ada", password: 'correct "horse" battery', kept: "so" };
     const text = JSON.stringify({ raw: JSON.stringify({ raw: JSON.stringify(inner) }) });
     const raw = JSON.parse(readableJson(text) ?? "").raw as string;
     expect(JSON.parse(JSON.parse(raw).raw)).toEqual({ ...inner, password: "[removed]" });
   });
 
-  it("removes lists and objects of secrets from the JSON in its strings", () => {
+  it("readableJson() removes lists and objects of secrets from the JSON in its strings", () => {
     for (const value of [["hush", { a: "hush" }], { value: "hush" }, [["hush"], "hush"]]) {
       const raw = JSON.stringify({ token: value, api_keys: value, tokens: 3, kept: [1] });
       const shown = JSON.parse(readableJson(JSON.stringify({ raw })) ?? "").raw as string;
@@ -72,7 +72,7 @@ describe("readableJson()", () => {
     expect(JSON.parse(readableJson(harmless) ?? "")).toEqual(JSON.parse(harmless));
   });
 
-  it("stays within a small multiple of what came, however deep it is", () => {
+  it("readableJson() stays within a small multiple of what came, however deep it is", () => {
     const deep = (depth: number) =>
       `{"a":${"[".repeat(depth)}{"token":"hush","b":[1,2]}${"]".repeat(depth)}}`;
     for (const depth of [4_000, 60_000]) {
@@ -84,13 +84,13 @@ describe("readableJson()", () => {
     expect(readableJson(wide)?.length).toBeLessThan(15 * wide.length);
   });
 
-  it("goes on in one line where nobody reads any more", () => {
+  it("readableJson() goes on in one line where it is too deep to read", () => {
     const shown = readableJson(`${"[".repeat(11)}1,{"a":2}${"]".repeat(11)}`) ?? "";
     expect(shown.split("\n").at(10)?.trim()).toBe('[1, {"a": 2}]');
     expect(shown.split("\n")).toHaveLength(21);
   });
 
-  it("ends where it would be too long, and never within what it would remove", () => {
+  it("readableJson() ends where it would be too long, and never within what it would remove", () => {
     const long = "x".repeat(300);
     const text = JSON.stringify({ a: 1, token: long, b: [1, 2], note: `token=hush ${long}`, c: 3 });
     const whole = readableJson(text) ?? "";
@@ -103,12 +103,12 @@ describe("readableJson()", () => {
     }
   });
 
-  it.each(["", "no", "1", '"text"', "{", '{"a":}'])("is null for %j", (text) => {
+  it.each(["", "no", "1", '"text"', "{", '{"a":}'])("readableJson() is null for %j", (text) => {
     expect(readableJson(text)).toBeNull();
   });
 });
 
-describe("redactText()", () => {
+describe("text", () => {
   it.each([
     ["https://a.example/?api_key=hush&b=1", "https://a.example/?api_key=[removed]&b=1"],
     ["X-Amz-Signature=hush", "X-Amz-Signature=[removed]"],
@@ -143,7 +143,7 @@ describe("redactText()", () => {
       "Error: The service refuses the API key: [removed]",
     ],
     ["no secret here: a key, a sign, 12%", "no secret here: a key, a sign, 12%"],
-  ])("%s", (text, shown) => {
+  ])("redactText() shows without its secrets: %s", (text, shown) => {
     expect(redactText(text)).toBe(shown);
   });
 });

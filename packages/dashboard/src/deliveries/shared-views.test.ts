@@ -83,7 +83,7 @@ it.each([
   }
 });
 
-it("ends all when the receiver is closing", async () => {
+it("createLooks() ends all pages when the receiver is closing", async () => {
   const isOver = vi.fn(open);
   const views = new SharedViews(isOver);
   const pages = ["one", "other"].map((key) => watch(views.join(key, counting())));
@@ -93,7 +93,7 @@ it("ends all when the receiver is closing", async () => {
   for (const page of pages) await expect(page.ended).rejects.toThrow("The receiver is closing");
 });
 
-it("asks nothing once all have left", async () => {
+it("createLooks() asks nothing once all pages have left", async () => {
   const isOver = vi.fn(open);
   const views = new SharedViews(isOver);
   const view = counting();

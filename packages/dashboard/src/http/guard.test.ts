@@ -4,11 +4,11 @@ import { isLocal, isSameOrigin } from "./guard.ts";
 const from = (url: string, headers: Record<string, string> = {}, method = "GET"): Request =>
   new Request(url, { method, headers });
 
-describe("isLocal()", () => {
+describe("peers", () => {
   const here = { peer: "127.0.0.1" };
 
   it.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])(
-    "is true for the peer %s",
+    "isLocal() is true for the peer %s",
     (peer) => {
       expect(isLocal(from("http://localhost:3000/"), { peer })).toBe(true);
       const incoming = { socket: { remoteAddress: peer } };
@@ -17,35 +17,35 @@ describe("isLocal()", () => {
   );
 
   it.each(["10.0.0.1", "::ffff:10.0.0.1", "1127.0.0.1", "127.0.0.1.evil", "fe80::1", ""])(
-    "is false for the peer %j",
+    "isLocal() is false for the peer %j",
     (peer) => {
       expect(isLocal(from("http://localhost/"), { peer })).toBe(false);
     },
   );
 
   it.each([undefined, null, {}, { peer: 1 }, { incoming: null }, "127.0.0.1"])(
-    "is false when %j is all that is known of the peer",
+    "isLocal() is false when %j is all that is known of the peer",
     (context) => {
       expect(isLocal(from("http://localhost/"), context)).toBe(false);
     },
   );
 
   it.each(["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "[::1].evil", "0.0.0.0"])(
-    "is false for the host %s",
+    "isLocal() is false for the host %s",
     (host) => {
       expect(isLocal(from("http://localhost/", { host }), here)).toBe(false);
     },
   );
 
-  it("is false for what a proxy has passed on", () => {
+  it("isLocal() is false for what a proxy has passed on", () => {
     for (const name of ["forwarded", "via", "x-forwarded-for", "x-real-ip"]) {
       expect(isLocal(from("http://localhost/", { [name]: "x" }), here), name).toBe(false);
     }
   });
 });
 
-describe("isSameOrigin()", () => {
-  it("goes by Sec-Fetch-Site, then by Origin, and refuses only a POST without either", () => {
+describe("origins", () => {
+  it("isSameOrigin() goes by Sec-Fetch-Site, then by Origin, and refuses only a POST without either", () => {
     const url = "http://app.example:8080/inbox/api/overview";
     const site = (value: string) => ({ "sec-fetch-site": value });
     expect(isSameOrigin(from(url, site("same-origin"), "POST"))).toBe(true);

@@ -81,7 +81,7 @@ test.each(["GET", "PUT", "OPTIONS"])(
   },
 );
 
-test("/emulator/asked tells what was answered about a signature, until reset()", async () => {
+test("the route /emulator/asked tells what was answered about a signature, until reset()", async () => {
   const emulator = createEmulator({ apiKey: KEY });
   const signature = signatureOf(emulator) ?? "";
   const answers = async (of: string): Promise<unknown> => {

@@ -75,7 +75,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     ["part of a buffer", Uint8Array.of(9, 1, 2, 9).subarray(1, 3), "blob", Uint8Array.of(1, 2)],
     ["a Buffer", Buffer.from("hi"), "blob", Uint8Array.of(104, 105)],
     ["no bytes", new Uint8Array(0), "blob", new Uint8Array(0)],
-  ])("gives back %s", (_, value, type, expected) => {
+  ])("a driver gives back %s", (_, value, type, expected) => {
     const select = database.prepare("SELECT v, typeof(v) AS t FROM (SELECT ? AS v)");
     for (const row of [select.get(value), ...select.all(value)]) {
       expect({ ...row }).toEqual({ v: expected, t: type });
@@ -83,13 +83,13 @@ describe.each(drivers)("the driver $name", (driver) => {
     }
   });
 
-  it.each([true, undefined, 1n, {}, new ArrayBuffer(1)])("refuses to bind %s", (value) => {
+  it.each([true, undefined, 1n, {}, new ArrayBuffer(1)])("a driver refuses to bind %s", (value) => {
     const select = database.prepare("SELECT ? AS v");
     expect(() => select.get(value as never)).toThrow(TypeError);
     expect(select.get(1)?.["v"]).toBe(1);
   });
 
-  it("counts changes and reads rows", () => {
+  it("a driver counts changes and reads rows", () => {
     const insert = database.prepare("INSERT INTO blobs (value) VALUES (?) ON CONFLICT DO NOTHING");
     expect([7, 8, 7].map((byte) => Number(insert.run(Uint8Array.of(byte)).changes))).toEqual([
       1, 1, 0,
@@ -100,7 +100,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(database.prepare(`${many} SELECT i FROM n`).all(250)).toHaveLength(250);
   });
 
-  it("ends a statement that get() read, so that its transaction can end", () => {
+  it("a driver ends a statement that get() read, so that its transaction can end", () => {
     database.exec("BEGIN IMMEDIATE");
     const insert = database.prepare("INSERT INTO blobs (value) VALUES (?) RETURNING id");
     expect(insert.get(Uint8Array.of(1))?.["id"]).toBe(1);
@@ -112,7 +112,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(checkpoint?.["busy"]).toBe(0);
   });
 
-  it("uses a statement again after it failed", () => {
+  it("a driver uses a statement again after it failed", () => {
     const insert = database.prepare("INSERT INTO blobs (value) VALUES (?)");
     const returning = database.prepare("INSERT INTO blobs (value) VALUES (?) RETURNING id");
     insert.run(Uint8Array.of(1));
@@ -125,7 +125,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(database.prepare("SELECT count(*) AS n FROM blobs").get()?.["n"]).toBe(3);
   });
 
-  it("says BUSY when another connection writes, and writes when it has ended", () => {
+  it("a driver says BUSY when another connection writes, and writes when it has ended", () => {
     const other = open();
     const insert = other.prepare("INSERT INTO blobs (value) VALUES (?)");
     database.exec("BEGIN IMMEDIATE");
@@ -135,7 +135,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(Number(insert.run(Uint8Array.of(1)).changes)).toBe(1);
   });
 
-  it("waits for a writer of another process", async () => {
+  it("a driver waits for a writer of another process", async () => {
     const writer = (work: string): Child =>
       startChild(`
         const database = loadDriver(${JSON.stringify(driver.name)}).open(${JSON.stringify(path)});
@@ -162,7 +162,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(database.prepare("SELECT count(*) AS n FROM blobs").get()?.["n"]).toBe(2);
   });
 
-  it("reads what every other driver wrote", () => {
+  it("a driver reads what every other driver wrote", () => {
     for (const other of drivers) {
       const writer = open(other);
       writer.prepare("INSERT INTO blobs (value) VALUES (?)").run(Buffer.from(other.name));
@@ -173,7 +173,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     );
   });
 
-  it("names READONLY, CANTOPEN, NOTADB and CORRUPT", () => {
+  it("a driver names READONLY, CANTOPEN, NOTADB and CORRUPT", () => {
     const other = open();
     other.exec("PRAGMA query_only=1");
     expect(codeOf(() => other.exec("DELETE FROM blobs"))).toBe(8);
@@ -197,7 +197,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(codeOf(() => again.prepare("INSERT INTO lines VALUES (?)").run("x"))).toBe(11);
   });
 
-  it("names FULL, and writes again when there is room", () => {
+  it("a driver names FULL, and writes again when there is room", () => {
     database.exec("PRAGMA max_page_count=10");
     const insert = database.prepare("INSERT INTO blobs (value) VALUES (?)");
     expect(codeOf(() => insert.run(new Uint8Array(100_000)))).toBe(13);
@@ -205,7 +205,7 @@ describe.each(drivers)("the driver $name", (driver) => {
     expect(Number(insert.run(new Uint8Array(100_000)).changes)).toBe(1);
   });
 
-  it("takes no path for a URI", () => {
+  it("a driver takes no path for a URI", () => {
     const cwd = process.cwd();
     const name = "file:é ü #%20?mode=memory.db";
     mkdirSync(join(folder, driver.name));
@@ -219,7 +219,7 @@ describe.each(drivers)("the driver $name", (driver) => {
   });
 });
 
-describe("loadDriver()", () => {
+describe("choice", () => {
   class Fake {
     exec(): void {}
     prepare(): never {
@@ -240,7 +240,7 @@ describe("loadDriver()", () => {
     },
   });
 
-  it("prefers what the runtime has, and takes libsql else", () => {
+  it("loadDriver() prefers what the runtime has, and takes libsql else", () => {
     const both = { "node:sqlite": { DatabaseSync: Fake }, libsql: Fake };
     expect(loadDriver(undefined, source(both)).name).toBe("node:sqlite");
     expect(loadDriver("libsql", source(both)).name).toBe("libsql");
@@ -259,13 +259,13 @@ describe("loadDriver()", () => {
       "other",
       /is found from none of .+\. Tried are node:sqlite, libsql and better-sqlite3; is other the /,
     ],
-  ])("says what to install when %s is not there", (name, message) => {
+  ])("loadDriver() says what to install when %s is not there", (name, message) => {
     expect(() => loadDriver(name, source({}))).toThrow(
       expect.objectContaining({ code: "inbox_failed", message: expect.stringMatching(message) }),
     );
   });
 
-  it("says what is wrong with a driver that doesn't load", () => {
+  it("loadDriver() says what is wrong with a driver that doesn't load", () => {
     const broken = new Error("was compiled against another version\nof Node");
     expect(() => loadDriver(undefined, source({ libsql: broken }))).toThrow(
       expect.objectContaining({
@@ -276,7 +276,7 @@ describe("loadDriver()", () => {
     );
   });
 
-  it("says that a part is missing of a driver that was copied without it", () => {
+  it("loadDriver() says that a part is missing of a driver that was copied without it", () => {
     const partial = new Error("Cannot find module '@libsql/linux-x64-gnu'\nRequire stack:");
     const modules = source({ libsql: Object.assign(partial, { code: "MODULE_NOT_FOUND" }) });
     expect(() => loadDriver(undefined, modules)).toThrow(
@@ -284,13 +284,13 @@ describe("loadDriver()", () => {
     );
   });
 
-  it("throws TypeError for what is no driver", () => {
+  it("loadDriver() throws TypeError for what is no driver", () => {
     expect(() => loadDriver("", source({}))).toThrow(TypeError);
     expect(() => loadDriver(5 as never, source({}))).toThrow(TypeError);
     expect(() => loadDriver("path", source({ path: { join } }))).toThrow(TypeError);
   });
 
-  it("finds what the application has installed", async () => {
+  it("loadDriver() finds what the application has installed", async () => {
     const application = mkdtempSync(join(folder, "application-"));
     const module = join(application, "node_modules", "of-the-application");
     mkdirSync(module, { recursive: true });
@@ -303,7 +303,7 @@ describe("loadDriver()", () => {
     expect((await child.ended).stdout).toBe("of-the-application");
   });
 
-  it("prints no warning, and leaves those of others", async () => {
+  it("loadDriver() prints no warning, and leaves the warnings of others", async () => {
     const { stdout, stderr } = await startChild(`
       process.stdout.write(loadDriver().name);
       process.emitWarning("a warning of the application");
@@ -314,7 +314,7 @@ describe("loadDriver()", () => {
   });
 });
 
-describe("sqliteCode()", () => {
+describe("codes", () => {
   it.each([
     [{ errcode: 2067 }, 19],
     [{ rawCode: 4874, code: "SQLITE_IOERR_SHMSIZE" }, 10],
@@ -326,7 +326,7 @@ describe("sqliteCode()", () => {
     [new Error("something else"), null],
     [null, null],
     ["SQLITE_FULL", null],
-  ])("reads %o as %s", (error, code) => {
+  ])("sqliteCode() reads %o as %s", (error, code) => {
     expect(sqliteCode(error)).toBe(code);
   });
 });

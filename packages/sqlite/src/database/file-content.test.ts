@@ -51,8 +51,8 @@ function setUp() {
   return { path, database, other, content, check, commit };
 }
 
-describe("FileContent", () => {
-  it("check() knows what SQLite writes: from the first checkpoint on, by this connection and by others", () => {
+describe("pages", () => {
+  it("FileContent.check() knows what SQLite writes: from the first checkpoint on, by this connection and by others", () => {
     const { check, commit, other } = setUp();
     expect(check()).toBe(null);
     for (let one = 0; one < 3; one++) {
@@ -103,7 +103,7 @@ describe("FileContent", () => {
     ],
     ["what is no inbox", (path: string) => writeFileSync(`${path}.copy`, "x"), /overwritten/],
     ["nothing", (path: string) => writeFileSync(`${path}.copy`, ""), /emptied/],
-  ])("check() tells when %s is written over it", (_what, copy, problem) => {
+  ])("FileContent.check() tells when %s is written over it", (_what, copy, problem) => {
     const { path, database, check, commit } = setUp();
     commit();
     copy(path, database);
@@ -115,7 +115,7 @@ describe("FileContent", () => {
     expect(check()).toMatch(problem);
   });
 
-  it("check() reads all pages after a change that no checkpoint explains", () => {
+  it("FileContent.check() reads all pages after a change that no checkpoint explains", () => {
     const { path, check, commit } = setUp();
     commit();
     expect(check()).toBe(null);

@@ -69,7 +69,7 @@ function loopInPlaceOf(name: string): void {
   symlinkSync(name, name);
 }
 
-describe("FileGuard", () => {
+describe("a replaced file", () => {
   it.each([
     ["the file is deleted", () => unlinkSync(path), "inbox.db was deleted"],
     ["the log is deleted", () => unlinkSync(log), "inbox.db-wal was deleted"],
@@ -81,7 +81,7 @@ describe("FileGuard", () => {
     ["a file is in the folder's place", () => inPlaceOf(folder), "inbox.db was deleted"],
     ["a loop is in the folder's place", () => loopInPlaceOf(folder), "open (Error: ELOOP"],
     ["the folder is moved", () => renameSync(folder, `${folder}-gone`), "inbox.db was deleted"],
-  ])("check() throws once %s, and again as long as it is so", (_what, change, message) => {
+  ])("FileGuard.check() throws as long as %s", (_what, change, message) => {
     const file = settled();
     change();
     for (let i = 0; i < 3; i++) {
@@ -91,7 +91,7 @@ describe("FileGuard", () => {
     rmSync(`${folder}-gone`, { recursive: true, force: true });
   });
 
-  it("check() is content with the very same files put back, and with others beside them", () => {
+  it("FileGuard.check() is content with the very same files put back, and with others beside them", () => {
     const file = settled();
     renameSync(log, `${log}.away`);
     expect(() => file.check()).toThrow("was deleted");
@@ -100,7 +100,7 @@ describe("FileGuard", () => {
     file.check();
   });
 
-  it("check() sees what becomes of the log in a folder that a link leads to", () => {
+  it("FileGuard.check() sees what becomes of the log in a folder that a link leads to", () => {
     const file = settled();
     linkInPlaceOf(folder);
     onTestFinished(() => rmSync(`${folder}-gone`, { recursive: true }));
@@ -112,7 +112,7 @@ describe("FileGuard", () => {
     expect(() => file.check()).toThrow("inbox.db-wal was deleted");
   });
 
-  it("check() notices a log that was restored together with the folder's time", () => {
+  it("FileGuard.check() notices a log that was restored together with the folder's time", () => {
     const file = settled();
     const { atime, mtime } = statSync(folder);
     replace(log);
@@ -120,7 +120,7 @@ describe("FileGuard", () => {
     expect(() => file.check()).toThrow("was replaced");
   });
 
-  it("check() looks at the log as long as another change of the folder may bear the same time", () => {
+  it("FileGuard.check() looks at the log as long as another change of the folder may bear the same time", () => {
     // A file system that counts in seconds, or days.
     const coarse = (at: string): Stats | undefined => {
       const seen = statSync(at, { throwIfNoEntry: false });
@@ -145,7 +145,7 @@ describe("FileGuard", () => {
   });
 });
 
-describe("FileGuard on a file of SQLite", () => {
+describe("a file of SQLite", () => {
   let database: Database;
   let file: FileGuard;
 
@@ -177,7 +177,7 @@ describe("FileGuard on a file of SQLite", () => {
     ["a link is in its place", () => linkInPlaceOf(path), "-gone"],
     ["the log was deleted", () => unlinkSync(log), ""],
     ["the index was deleted", () => unlinkSync(index), ""],
-  ])("save() writes the log into the file when %s", (_what, change, end) => {
+  ])("FileGuard.save() writes the log into the file when %s", (_what, change, end) => {
     change();
     const wayOut =
       end === "" ? /back, or restart the app$/ : /back\. .*copy it before you end the app/;
@@ -196,7 +196,7 @@ describe("FileGuard on a file of SQLite", () => {
         unlinkSync(log);
       },
     ],
-  ])("save() overwrites nothing when %s", (_what, change) => {
+  ])("FileGuard.save() overwrites nothing when %s", (_what, change) => {
     change();
     const before = readFileSync(path);
     for (let i = 0; i < 3; i++) {
@@ -208,7 +208,7 @@ describe("FileGuard on a file of SQLite", () => {
     expect(readFileSync(`${path}-damaged`)).toEqual(before);
   });
 
-  it("save() knows what it writes itself, and what SQLite writes", () => {
+  it("FileGuard.save() knows what it writes itself, and what SQLite writes", () => {
     add();
     database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     file.check();
@@ -221,8 +221,8 @@ describe("FileGuard on a file of SQLite", () => {
   });
 });
 
-describe("checkPlace()", () => {
-  it("refuses a file with a second name, where its log would not be found", () => {
+describe("places", () => {
+  it("checkPlace() refuses a file with a second name, where its log would not be found", () => {
     linkSync(path, join(folder, "second.db"));
     expect(() => checkPlace(path)).toThrow(
       expect.objectContaining({
@@ -234,13 +234,13 @@ describe("checkPlace()", () => {
     checkPlace(path);
   });
 
-  it("leaves to SQLite what is no file", () => {
+  it("checkPlace() leaves to SQLite what is no file", () => {
     checkPlace(folder);
     checkPlace(join(folder, "missing"));
     checkPlace(join(path, "in a file"));
   });
 
-  testWith(missingForMounts())("refuses a file that is mounted alone", async () => {
+  testWith(missingForMounts())("checkPlace() refuses a file that is mounted alone", async () => {
     const place = join(folder, "a place");
     const mounted = join(place, "inbox.db");
     mkdirSync(place);

@@ -79,7 +79,7 @@ describe("prepareSchema", () => {
     other.database.close();
   });
 
-  it("lets another process be faster, between any two looks at the file", () => {
+  it("prepareSchema() lets another process be faster, between any two looks at the file", () => {
     const { database, path } = opened();
     const faster = loadDriver().open(path);
     for (const connection of [database, faster]) {

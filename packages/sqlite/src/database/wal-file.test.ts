@@ -91,7 +91,7 @@ test("a commit during a checkpoint does not start the log over", () => {
   expect(database.prepare(rows).get()?.["number"]).toBe(2);
 });
 
-test("nothing is checkpointed while the guard complains", () => {
+test("the checkpointer does nothing while the guard complains", () => {
   const { path, database, add } = setUp();
   const log = new WalFile(database, driver, path);
   onTestFinished(() => log.close());

@@ -41,15 +41,15 @@ function worked(buffer: PrefetchBuffer, ms: number, times = 100): void {
   for (let i = 0; i < times; i++) buffer.noteDuration(ms);
 }
 
-describe("PrefetchBuffer", () => {
-  it("wants nothing before work is known to be short, nor while it is long", () => {
+describe("leases ahead", () => {
+  it("a PrefetchBuffer wants nothing before work is known to be short, nor while it is long", () => {
     const { buffer } = make();
     expect(buffer.target(16)).toBe(0);
     worked(buffer, 6);
     expect(buffer.target(16)).toBe(0);
   });
 
-  it("wants what is likely to begin within a quarter of a second, up to 1,000", () => {
+  it("a PrefetchBuffer wants what is likely to begin within a quarter of a second, up to 1,000", () => {
     const { buffer } = make();
     worked(buffer, 4);
     expect(buffer.target(8)).toBe(500);
@@ -59,7 +59,7 @@ describe("PrefetchBuffer", () => {
     expect(buffer.target(16)).toBe(1_000);
   });
 
-  it("wants nothing more with 16 MB of bodies, until these have begun", () => {
+  it("a PrefetchBuffer wants nothing more with 16 MB of bodies, until these have begun", () => {
     const { buffer } = make();
     worked(buffer, 0);
     for (let i = 0; i < 16; i++) buffer.push(leased(2 ** 20));
@@ -68,7 +68,7 @@ describe("PrefetchBuffer", () => {
     expect(buffer.target(16)).toBe(1_000);
   });
 
-  it("gives out the first first, and tells what has not begun for half a second", () => {
+  it("a PrefetchBuffer gives out the first first, and tells what has not begun for half a second", () => {
     const { buffer, advance } = make();
     const [one, other] = [leased(), leased()];
     buffer.push(one);
@@ -84,7 +84,7 @@ describe("PrefetchBuffer", () => {
     expect(buffer.shift()).toBeUndefined();
   });
 
-  it("gives nothing back at once when the event loop stood still: nothing could begin", () => {
+  it("a PrefetchBuffer gives nothing back at once when the event loop stood still: nothing could begin", () => {
     onOverdue.mockClear();
     let [now, fire] = [0, (): void => {}];
     const buffer = new PrefetchBuffer(onOverdue, {
@@ -103,7 +103,7 @@ describe("PrefetchBuffer", () => {
     expect(onOverdue).toHaveBeenCalledOnce();
   });
 
-  it("clear() forgets that work was short, and what it held", () => {
+  it("PrefetchBuffer.clear() forgets that work was short, and what it held", () => {
     const { buffer, advance } = make();
     worked(buffer, 0);
     for (let i = 0; i < 16; i++) buffer.push(leased(2 ** 20));

@@ -4,13 +4,13 @@ import { headersText, storedDeliveryOf } from "./row.ts";
 const row = { seq: 1, id: "1", arrived_at: 5, due_at: null, state: 0, attempts: 0, url: "/" };
 const headersIn = (headers: string) => storedDeliveryOf({ ...row, headers }, "a").headers;
 
-describe("A row", () => {
+describe("rows", () => {
   it.each([
     [{}],
     [{ "content-type": "application/json", "user-agent": "reports/1.0" }],
     [{ traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }],
     [{ "content-type": "", "x-other": "of an app's own inbox" }],
-  ])("has the headers that were given: %j", (headers) => {
+  ])("a row has the headers that were given: %j", (headers) => {
     expect(headersIn(headersText(headers))).toEqual(headers);
   });
 
@@ -18,7 +18,7 @@ describe("A row", () => {
     expect(headersText({ "user-agent": "reports/1.0" })).not.toContain("user-agent");
   });
 
-  it("has no headers where somebody has written something else", () => {
+  it("a row has no headers where somebody has written something else", () => {
     for (const text of ["", "null", "7", "[7, null]"]) expect(headersIn(text)).toEqual({});
   });
 
@@ -28,7 +28,7 @@ describe("A row", () => {
     expect(attempt).toMatchObject({ stage: "handle", outcome: "retry", error: "Error: no" });
   });
 
-  it("is due from its receipt on, as long as nothing else is said", () => {
+  it("a row is due from its receipt on, as long as nothing else is said", () => {
     const dueAt = (due: number | null) =>
       storedDeliveryOf({ ...row, headers: "{}", due_at: due }, "a").dueAt;
     expect([dueAt(null), dueAt(9)]).toEqual([5, 9]);

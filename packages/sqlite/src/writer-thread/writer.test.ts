@@ -132,7 +132,7 @@ function verified({ seq, stored: claimed }: Claimed, workerId: number | null): C
 const idsOf = (reply: Pick<Reply, "claimed">): unknown[] =>
   reply.claimed.map(({ stored }) => stored?.id);
 
-describe("Writer", () => {
+describe("batches", () => {
   it("commitBatch() claims a part of a backlog, the oldest first, and tells that more is due", () => {
     const { writer, commit } = open(newPath());
     const ids = Array.from({ length: 40 }, (_, index) => `${index}`);
@@ -318,7 +318,7 @@ describe("Writer", () => {
     "SELECT last FROM (SELECT",
     "SELECT last, number, seqs",
     "PRAGMA data_version",
-  ])("knows what another process has stored while it read the file, before %s", (first) => {
+  ])("a writer knows what another process stores before %s", (first) => {
     const path = newPath();
     const other = open(path);
     const key = Buffer.alloc(24, 7);

@@ -57,7 +57,7 @@ describe("DedupeWindow", () => {
     expect(window.find(keyOf(1, 3), 0)).toEqual({});
   });
 
-  it("forget() leaves a key that came again", () => {
+  it("DedupeWindow.forget() leaves a key that came again", () => {
     const window = new MemoryDedupeWindow();
     const first = window.add(keyOf(1, 1), "a", 0);
     window.forget(first);
@@ -67,7 +67,7 @@ describe("DedupeWindow", () => {
     expect(window.find(keyOf(1, 1), 0)).toEqual({ duplicateOf: "b" });
   });
 
-  it("add() puts a key that is over, and not dropped yet, behind those that came before it again", () => {
+  it("DedupeWindow.add() puts a key that is over, and not dropped yet, behind all that came before it again", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "ahead", dayMs);
     window.add(keyOf(2, 1), "a", 0);
@@ -130,7 +130,7 @@ describe("DedupeWindow", () => {
     );
   });
 
-  it("add() drops the oldest beyond 200,000 keys", () => {
+  it("DedupeWindow.add() drops the oldest beyond 200,000 keys", () => {
     const window = new MemoryDedupeWindow();
     for (let count = 0; count < 200_000; count++) window.add(keyOf(count, 0), `${count}`, 0);
     expect(window.find(keyOf(0, 0), 0)).toEqual({ duplicateOf: "0" });
@@ -141,7 +141,7 @@ describe("DedupeWindow", () => {
     expect(window.find(keyOf(200_000, 0), 0)).toEqual({ duplicateOf: "200000" });
   });
 
-  it("add() keeps a key whatever number of others comes and is forgotten", () => {
+  it("DedupeWindow.add() keeps a key whatever number of others comes and is forgotten", () => {
     const window = new MemoryDedupeWindow();
     window.add(keyOf(1, 1), "genuine", 0);
     for (let count = 0; count < 300_000; count++) {

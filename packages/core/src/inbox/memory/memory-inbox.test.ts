@@ -21,7 +21,7 @@ for (const { name, run } of inboxContract({ open: () => memoryInbox(), guarantee
 const fixture = (options?: Parameters<typeof memoryInbox>[0]) =>
   createInboxFixture(memoryInbox(options), 60_000);
 
-describe("memoryInbox", () => {
+describe("bounds", () => {
   it("memoryInbox() refuses options that are no positive numbers", () => {
     expect(() => memoryInbox({ maxBytes: 0 })).toThrow(/maxBytes must be a positive number, not 0/);
     const wrong = { acceptLoss: 1 } as unknown as { acceptLoss: boolean };
@@ -30,7 +30,7 @@ describe("memoryInbox", () => {
     expect(() => memoryInbox({ retention: { parkedMs: "1" as never } })).toThrow(/parkedMs/);
   });
 
-  it("add() rejects when the bodies are over maxBytes, after the oldest handled made room", async () => {
+  it("add() rejects when the bodies are over maxBytes, after the oldest handled deliveries made room", async () => {
     const { inbox, put, work } = fixture({ maxBytes: 100 });
     const body = (character: string) => character.repeat(40);
     const first = await put({ body: body("a") });
@@ -45,7 +45,7 @@ describe("memoryInbox", () => {
     expect(await inbox.get(second)).toBeNull();
   });
 
-  it("parked ones take at most half of maxBytes: the oldest make room, and prune() tells how many", async () => {
+  it("the parked deliveries take at most half of maxBytes: the oldest make room, and prune() tells how many", async () => {
     const { inbox, clock, put, work } = fixture({ maxBytes: 200 });
     const ids: string[] = [];
     for (let count = 0; count < 4; count++) {
@@ -63,7 +63,7 @@ describe("memoryInbox", () => {
     expect((await inbox.counts()).dead).toBe(2);
   });
 
-  it("add() counts long addresses, signatures and headers, and rejected ones keep none of them", async () => {
+  it("add() counts long addresses, signatures and headers, and a rejected delivery keeps none of them", async () => {
     const { inbox, make, add, work } = fixture({ maxBytes: 10_000 });
     const long = (number: number) =>
       make({ url: "/".padEnd(2_000, `${number}`), signature: `${number}`.repeat(3_000) });
@@ -78,7 +78,7 @@ describe("memoryInbox", () => {
     await expect(add(await long(6))).rejects.toMatchObject({ code: "overloaded" });
   });
 
-  it("keeps the last 1,000 handled", async () => {
+  it("a memoryInbox() keeps the last 1,000 handled", async () => {
     const { inbox, put, consume, until } = fixture();
     for (let count = 0; count < 1_100; count++) await put();
     consume("verify", valid, { concurrency: 100 });
@@ -90,7 +90,7 @@ describe("memoryInbox", () => {
     expect((await inbox.counts()).handled).toBe(1_000);
   });
 
-  it("is bounded when a flood of 50,000 forged deliveries comes", async () => {
+  it("a memoryInbox() is bounded when a flood of 50,000 forged deliveries comes", async () => {
     const { inbox, clock, consume, until, end } = fixture({ maxBytes: 5_000_000 });
     const body = new Uint8Array(1_000);
     const { jobs } = consume("verify", endedAs("rejected", "invalid_signature"), {
@@ -127,7 +127,7 @@ describe("memoryInbox", () => {
     await end();
   });
 
-  it("holds at most 10,000 that never got a verdict", async () => {
+  it("a memoryInbox() holds at most 10,000 that never got a verdict", async () => {
     const { inbox, clock, consume, until, end } = fixture();
     consume("verify", endedAs("held", "not_verified"), { concurrency: 64 });
     for (let count = 0; count < 10_100; count++) {
@@ -188,7 +188,7 @@ describe("memoryInbox", () => {
     await end();
   });
 
-  it("consume() works on the next one, and stops, although what is told of a result throws", async () => {
+  it("consume() works on the next delivery, and stops, although the hook that is told of a result throws", async () => {
     const { inbox, clock, put, until, end } = fixture();
     const unhandled = vi.fn();
     process.once("unhandledRejection", unhandled);
@@ -207,7 +207,7 @@ describe("memoryInbox", () => {
     await end();
   });
 
-  it("consume() goes on for the other worker when one stops while something is not due", async () => {
+  it("consume() goes on for one worker when another stops while something is not due", async () => {
     const { clock, put, work, consume, until, end } = fixture();
     await put();
     await work("verify", later(1_000));
@@ -219,7 +219,7 @@ describe("memoryInbox", () => {
     await end();
   });
 
-  it("counts agree with a recount and bodies stay in bounds, whatever is called", async () => {
+  it("the counts agree with a recount and the bodies stay in bounds, whatever is called", async () => {
     const outcome = fc.constantFrom<Step>(
       ...[
         valid,

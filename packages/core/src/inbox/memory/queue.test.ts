@@ -14,8 +14,8 @@ function drain<T>(pop: () => T | undefined): T[] {
   return all;
 }
 
-describe("MemoryQueue", () => {
-  it("pop() gives the newest to verify first while it is young, then those that give way, then those past it", () => {
+describe("order", () => {
+  it("MemoryQueue.pop() gives the newest to verify first while it is young, then what gives way, then what is past it", () => {
     const queue = new MemoryQueue("verify");
     const now = 60 * minuteMs;
     const late = item(now - 5 * minuteMs);
@@ -27,7 +27,7 @@ describe("MemoryQueue", () => {
     expect(drain(() => queue.pop(now))).toEqual([young, old, polite, late, later]);
   });
 
-  it("pop() gives what is to be handled in the order in which it comes due", () => {
+  it("MemoryQueue.pop() gives what is to be handled in the order in which it comes due", () => {
     const queue = new MemoryQueue("handle");
     const [first, second, third] = [item(9, 10), item(1, 20), item(2, 30)];
     for (const value of [third, second, first]) queue.push(value, 5);
@@ -40,7 +40,7 @@ describe("MemoryQueue", () => {
     expect(queue.nextDueAt).toBeUndefined();
   });
 
-  it("pop() gives each once and none before it is due, whatever goes in", () => {
+  it("MemoryQueue.pop() gives each once and none before it is due, whatever goes in", () => {
     const time = fc.integer({ min: 0, max: 20 * minuteMs });
     const items = fc.array(fc.tuple(time, time, fc.boolean()));
     fc.assert(

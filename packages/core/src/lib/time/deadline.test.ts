@@ -10,22 +10,22 @@ function begin(ms = 5_000) {
   return { clock, deadline: new Deadline(clock, ms) };
 }
 
-describe("Deadline", () => {
-  it("counts from where it started, below zero when it is over, and never more than there was", () => {
+describe("time left", () => {
+  it("Deadline.leftMs counts from its start, below zero when it is over, and never more than there was", () => {
     const { clock, deadline } = begin();
     expect(deadline.leftMs).toBe(5_000);
     clock.advance(6_000);
     expect([deadline.leftMs, deadline.elapsedMs]).toEqual([-1_000, 6_000]);
   });
 
-  it("race() settles as the step does when that is in time", async () => {
+  it("Deadline.race() settles as the step does when that is in time", async () => {
     const { deadline } = begin();
     expect(await deadline.race(Promise.resolve("done"), 10)).toBe("done");
     const failure = new Error("no");
     await expect(deadline.race(Promise.reject(failure), 10)).rejects.toBe(failure);
   });
 
-  it("race() is late when its time is over, and not a moment before", async () => {
+  it("Deadline.race() is late when its time is over, and not a moment before", async () => {
     const { clock, deadline } = begin();
     let result = "pending";
     const race = deadline.race(never<string>(), 10).then((value) => {
@@ -40,7 +40,7 @@ describe("Deadline", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it.each([5_000, 60_000])("race() of %i milliseconds is late when all are over", async (ms) => {
+  it.each([5_000, 60_000])("Deadline.race() of %i ms is late when all are over", async (ms) => {
     const { clock, deadline } = begin();
     clock.advance(2_000);
     let late = false;
@@ -59,7 +59,7 @@ describe("Deadline", () => {
     [100, 50],
     [50, 50],
     [50, 100],
-  ])("gives two steps of %i and %i milliseconds one timer", async (first, second) => {
+  ])("Deadline.race() gives two steps of %i and %i ms one timer", async (first, second) => {
     const { clock, deadline } = begin();
     await deadline.race(Promise.resolve(), first);
     clock.advance(20);
@@ -76,7 +76,7 @@ describe("Deadline", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("sets no timer again for a step that ends later", async () => {
+  it("Deadline.race() sets no timer again for a step that ends later", async () => {
     let set = 0;
     const { clock } = begin();
     const counting: ReceiverClock = {
@@ -92,7 +92,7 @@ describe("Deadline", () => {
   });
 
   it.each([-3_600_000, 3_600_000])(
-    "is late in time, whatever the clock was set to: by %i ms",
+    "Deadline.race() is late in time, whatever the clock was set to: by %i ms",
     async (ms) => {
       const { clock } = begin();
       let shift = 0;
@@ -108,7 +108,7 @@ describe("Deadline", () => {
     },
   );
 
-  it("is late in time although a timer for an earlier step came late", async () => {
+  it("Deadline.race() is late in time although a timer for an earlier step came late", async () => {
     const { clock } = begin();
     let lag = 0;
     const deadline = new Deadline({ ...clock, running: () => clock.now() + lag }, 5_000);
@@ -127,7 +127,7 @@ describe("Deadline", () => {
     expect(late).toBe(true);
   });
 
-  it("leaves no timer behind end()", async () => {
+  it("Deadline.end() leaves no timer behind", async () => {
     const { clock, deadline } = begin();
     await deadline.race(Promise.resolve(), 50);
     deadline.end();

@@ -33,8 +33,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("LivedClock of a given clock", () => {
-  it("goes on from its last reading when the clock is set, and tells by how much", () => {
+describe("a given clock", () => {
+  it("LivedClock.now() goes on from its last reading when the clock is set, and tells by how much", () => {
     for (const ms of [31 * 24 * hourMs, -31 * 24 * hourMs, hourMs, -31_000]) {
       const { lived, steps, set, live } = givenClock();
       lived.tick();
@@ -50,7 +50,7 @@ describe("LivedClock of a given clock", () => {
     }
   });
 
-  it("does not go back for a small difference, and says nothing of it", () => {
+  it("LivedClock.now() does not go back for a small difference, and says nothing of it", () => {
     const { lived, steps, set, live } = givenClock();
     lived.tick();
     live(10_000);
@@ -63,7 +63,7 @@ describe("LivedClock of a given clock", () => {
     expect(steps).toEqual([]);
   });
 
-  it("takes time that the process stood still for time that has passed, also before its tick comes", () => {
+  it("LivedClock.now() counts the time that the process stood still, also before its tick comes", () => {
     const { lived, steps, live } = givenClock();
     lived.tick();
     const before = lived.now();
@@ -72,7 +72,7 @@ describe("LivedClock of a given clock", () => {
     expect([lived.now() - before, steps]).toEqual([10 * 60_000, []]);
   });
 
-  it("believes a clock whose timers are virtual, however late they fire", () => {
+  it("LivedClock.now() believes a clock whose timers are virtual, however late they fire", () => {
     let now = 1_000;
     let callbacks: (() => void)[] = [];
     const setTimeout = (callback: () => void) => callbacks.push(callback);
@@ -86,7 +86,7 @@ describe("LivedClock of a given clock", () => {
     expect(lived.now()).toBe(1_000 + 5 * hourMs);
   });
 
-  it("has passed what a timer was set for, although the clock was set back meanwhile", () => {
+  it("LivedClock.now() has passed what a timer was set for, although the clock was set back meanwhile", () => {
     const { lived, set, live } = givenClock();
     lived.tick();
     const before = lived.now();
@@ -100,7 +100,7 @@ describe("LivedClock of a given clock", () => {
     expect(passed).toBe(5_000);
   });
 
-  it("follows the clock until the first tick", () => {
+  it("LivedClock.now() follows the clock until the first tick", () => {
     const { lived, advance, set } = givenClock();
     const before = lived.now();
     advance(hourMs);
@@ -109,8 +109,8 @@ describe("LivedClock of a given clock", () => {
   });
 });
 
-describe("LivedClock of the system", () => {
-  it("runs as the process does, whatever the wall clock is set to", () => {
+describe("the system's clock", () => {
+  it("LivedClock.now() runs as the process does, whatever the wall clock is set to", () => {
     let [ranMs, wall] = [5, 1_000_000];
     vi.spyOn(performance, "now").mockImplementation(() => ranMs);
     vi.spyOn(Date, "now").mockImplementation(() => wall);
@@ -127,7 +127,7 @@ describe("LivedClock of the system", () => {
     expect(lived.wallOffset).toBe(29_000 - 8 * hourMs);
   });
 
-  it("goes by the date of a test runner that has replaced the timers, and never jumps", () => {
+  it("LivedClock.now() goes by the date of a test runner that has replaced the timers, and never jumps", () => {
     const lived = new LivedClock(systemClock);
     const steps: number[] = [];
     lived.onStep = (ms) => void steps.push(ms);
@@ -145,7 +145,7 @@ describe("LivedClock of the system", () => {
     expect(steps).toEqual([]);
   });
 
-  it("goes on from where it is told", () => {
+  it("LivedClock.now() goes on from where it is told", () => {
     const { lived, live } = givenClock();
     lived.goOnFrom(77, 0);
     const running = lived.running();

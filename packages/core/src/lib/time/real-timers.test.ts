@@ -21,9 +21,9 @@ const runners: Record<string, () => unknown> = {
   },
 };
 
-describe("timers that tests replace before the import", () => {
+describe("test runners", () => {
   it.each(Object.entries(runners))(
-    "hold up no answer and no handler: %s",
+    "the timers of a test runner hold up no answer and no handler: %s",
     async (_name, replace) => {
       replace();
       vi.resetModules();

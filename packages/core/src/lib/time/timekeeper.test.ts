@@ -29,8 +29,8 @@ function setUp(mark: TimeMark = noMark) {
   return { time: begin(), begin, store, given, set };
 }
 
-describe("Timekeeper", () => {
-  it("begins with the wall clock on a new store, and keeps the time each minute and at the end", async () => {
+describe("lived time", () => {
+  it("a Timekeeper begins with the wall clock on a new store, and keeps the time each minute and at the end", async () => {
     const { time, store, given } = setUp();
     await time.join();
     time.begin();
@@ -47,14 +47,14 @@ describe("Timekeeper", () => {
   it.each([
     ["has passed what the wall clock has gained", start - hourMs, hourMs],
     ["has lost nothing when the wall clock was set back", start + hourMs, 0],
-  ])("goes on from the mark of a store: %s", async (_, wallAt, passed) => {
+  ])("a Timekeeper goes on from the mark of a store: %s", async (_, wallAt, passed) => {
     const { time } = setUp({ ...noMark, livedAt: 5_000, wallAt, furthestAt: wallAt });
     await time.join();
     expect(time.clock.now()).toBe(5_000 + passed);
     expect(time.clock.wallNow()).toBe(start);
   });
 
-  it("keeps the time when the wall clock is set", async () => {
+  it("a Timekeeper keeps the time when the wall clock is set", async () => {
     const { time, store, set } = setUp();
     await time.join();
     time.begin();
@@ -66,7 +66,7 @@ describe("Timekeeper", () => {
     await time.end();
   });
 
-  it("follows another process that is ahead on the same store", async () => {
+  it("a Timekeeper follows another process that is ahead on the same store", async () => {
     const { time, store, given } = setUp();
     await time.join();
     time.begin();
@@ -77,7 +77,7 @@ describe("Timekeeper", () => {
     await time.end();
   });
 
-  it("judges no retention for an hour, and holds it back by what has not passed before the start", async () => {
+  it("a Timekeeper judges no retention for an hour, and holds it back by what has not passed before the start", async () => {
     const day = 24 * hourMs;
     const setup = setUp({
       ...noMark,
@@ -104,7 +104,7 @@ describe("Timekeeper", () => {
     await next.end();
   });
 
-  it("finds out in the next process that the clock of the last one was ahead at its start", async () => {
+  it("a Timekeeper finds out in the next process that the clock of the last one was ahead at its start", async () => {
     const { time, begin, set } = setUp({ ...noMark, livedAt: start, furthestAt: start });
     set(31 * 24 * hourMs);
     await time.join();
@@ -116,7 +116,7 @@ describe("Timekeeper", () => {
     expect([next.clock.now(), next.retentionNow]).toEqual([start + 31 * 24 * hourMs, start]);
   });
 
-  it("takes a wall clock that begins far behind, and is right in the next process, for time that has not passed", async () => {
+  it("a Timekeeper takes a wall clock that begins far behind, and is right in the next process, for time that has not passed", async () => {
     const { time, begin, given, set } = setUp({ ...noMark, livedAt: 5_000, furthestAt: start });
     set(-40 * hourMs);
     await time.join();
@@ -138,7 +138,7 @@ describe("Timekeeper", () => {
     expect(last.clock.now()).toBe(5_000 + 30 * 60_000 + 2 * hourMs + 120_000);
   });
 
-  it("tells when the store can't keep the time, and joins again after a failure", async () => {
+  it("a Timekeeper tells when the store can't keep the time, and joins again after a failure", async () => {
     const { time, store, given } = setUp();
     store.keepTime.mockRejectedValueOnce(new Error("away"));
     await expect(time.join()).rejects.toThrow("away");
@@ -152,7 +152,7 @@ describe("Timekeeper", () => {
     await time.end();
   });
 
-  it("needs no store that keeps the time", async () => {
+  it("a Timekeeper needs no store that keeps the time", async () => {
     const time = new Timekeeper(new LivedClock(manualClock(start)), {});
     await time.join();
     time.begin();

@@ -9,8 +9,8 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-describe("withTimeout()", () => {
-  it("leaves out the time in which the event loop stood still", async () => {
+describe("limits", () => {
+  it("withTimeout() leaves out the time in which the event loop stood still", async () => {
     const running = withTimeout({ clock: systemClock, ms: 50, late: "too late" }, () =>
       readFile(import.meta.filename, "utf8"),
     );
@@ -18,7 +18,7 @@ describe("withTimeout()", () => {
     expect(await running).toContain("stood still");
   });
 
-  it("rejects and aborts when the time is over, whatever runs", async () => {
+  it("withTimeout() rejects and aborts when the time is over, whatever runs", async () => {
     const { clock } = createEmulator();
     let given: AbortSignal | undefined;
     const running = withTimeout({ clock, ms: 50, late: "too late" }, (scope) => {
@@ -30,7 +30,7 @@ describe("withTimeout()", () => {
     expect(given?.aborted).toBe(true);
   });
 
-  it("rejects with the parent's reason, and does not begin when it is aborted", async () => {
+  it("withTimeout() rejects with the parent's reason, and does not begin when it is aborted", async () => {
     const { clock } = createEmulator();
     const { signal: parent, abort } = bound(new AbortController());
     const bounds = { clock, ms: 50, late: "too late", parent };
@@ -45,7 +45,7 @@ describe("withTimeout()", () => {
     expect(begun).toBe(false);
   });
 
-  it("adds one listener to the parent, however many run", async () => {
+  it("withTimeout() adds one listener to the parent, however many run", async () => {
     const { clock } = createEmulator();
     const warnings: Error[] = [];
     const onWarning = (warning: Error): void => void warnings.push(warning);
@@ -63,7 +63,7 @@ describe("withTimeout()", () => {
   });
 });
 
-describe("withSignal()", () => {
+describe("signals", () => {
   const controller = new AbortController();
   const make = () => withSignal({ over: false, signal: controller.signal }, { attempt: 1 });
 
@@ -78,11 +78,11 @@ describe("withSignal()", () => {
       () => Object.defineProperties({}, Object.getOwnPropertyDescriptors(make())),
     ],
     ["a replaced one", () => Object.defineProperty(make(), "signal", { value: controller.signal })],
-  ])("gives the signal to %s", (_what, wrap) => {
+  ])("withSignal() gives the signal to %s", (_what, wrap) => {
     expect(wrap().signal).toBe(controller.signal);
   });
 
-  it("makes the signal at its first use, and leaves a plain object", () => {
+  it("withSignal() makes the signal at its first use, and leaves a plain object", () => {
     let made = 0;
     const scope = {
       over: false,

@@ -108,7 +108,7 @@ export const acting: readonly InboxCase[] = [
     },
   },
   {
-    name: "act() runs handled ones when their state is named, and retries all that wait for a next try",
+    name: "act() runs handled deliveries when their state is named, and retries all that wait for a next try",
     async run(fixture) {
       const { inbox, act, put, work } = fixture;
       const ids = await oneInEachState(fixture);
@@ -124,7 +124,7 @@ export const acting: readonly InboxCase[] = [
     },
   },
   {
-    name: "act() goes through many in steps, meets none twice, and can be ended between two",
+    name: "act() goes through many deliveries in steps, meets none twice, and can be ended between two",
     async run(fixture) {
       const { inbox, clock, put, consume, until, patiently } = fixture;
       await patiently(Promise.all(Array.from({ length: many }, () => put())), "add()");
@@ -157,7 +157,7 @@ export const acting: readonly InboxCase[] = [
     },
   },
   {
-    name: "act() notes in the history who released or retried it, and when",
+    name: "act() notes in the history who released or retried a delivery, and when",
     async run({ inbox, act, clock, put, work }) {
       const id = await put();
       await work("verify", valid);

@@ -5,7 +5,7 @@ import { handled, type InboxCase, valid } from "./fixture.ts";
 /** The promises of `add`. */
 export const adding: readonly InboxCase[] = [
   {
-    name: "guarantees are those the suite was told, and open() can be called twice",
+    name: "the guarantees are those the suite was told, and open() can be called twice",
     async run({ inbox }) {
       await inbox.open();
       await inbox.open();
@@ -113,7 +113,7 @@ export const adding: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() keeps the state of an authorize call that came before it, for this delivery alone",
+    name: "add() keeps the state of an authorize call that came before it, for its delivery alone",
     async run({ inbox, put, work }) {
       const before = await put();
       const asked = await put({ arrival: { to: "received", retryState: '{"outage":true}' } });
@@ -130,7 +130,7 @@ export const adding: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() stores every unsigned one",
+    name: "add() stores every unsigned delivery",
     async run({ inbox, put }) {
       const parts = { signature: null, body: "{}" };
       const arrival = {

@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 /** The promises about the end of parked deliveries: announced, then deleted, on a store that keeps them for 30 days. */
 export const announcing: readonly InboxCase[] = [
   {
-    name: "prune() announces parked ones 3 days before their end, and deletes them then, with the reasons",
+    name: "prune() announces parked deliveries 3 days before their end, and deletes them then, with the reasons",
     needs: ["clock"],
     async run(fixture) {
       const { inbox, put } = fixture;
@@ -40,7 +40,7 @@ export const announcing: readonly InboxCase[] = [
     },
   },
   {
-    name: "a release ends an announcement: parked again, it is kept and announced as any other",
+    name: "a release ends an announcement: a delivery parked again is kept and announced as any other",
     needs: ["clock"],
     async run(fixture) {
       const { inbox, act, work } = fixture;
@@ -56,7 +56,7 @@ export const announcing: readonly InboxCase[] = [
     },
   },
   {
-    name: "an announced one is listed, counted, released and discarded as any other",
+    name: "an announced delivery is listed, counted, released and discarded as any other",
     needs: ["clock"],
     async run(fixture) {
       const { inbox, act } = fixture;

@@ -81,7 +81,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has the newest verified first while its signature may be valid, then those past it",
+    name: "consume() has the newest verified first while its signature may be valid, then what is past that",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });
@@ -135,7 +135,7 @@ export const claiming: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() has those that give way verified in the order in which they come due, whenever they came",
+    name: "consume() has deliveries that give way verified in the order in which they come due, whenever they came",
     needs: ["order", "clock"],
     async run({ clock, put, work }) {
       const at = (ms: number) => put({ at: clock.now() - ms });

@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 /** The promises of `stop`, `abort` and `close`. */
 export const closing: readonly InboxCase[] = [
   {
-    name: "history shows when an attempt began and how long it took",
+    name: "the history shows when an attempt began and how long it took",
     needs: ["clock"],
     async run({ inbox, clock, put, work }) {
       const id = await put();
@@ -55,7 +55,7 @@ export const closing: readonly InboxCase[] = [
     },
   },
   {
-    name: "what is on its way to a consumer that stops is given back",
+    name: "stop() gives back what is on its way to the consumer",
     async run({ inbox, put, consume, until, patiently }) {
       const rounds = 12;
       for (let round = 0; round < rounds; round++) {

@@ -31,7 +31,7 @@ async function failures(members: Partial<Inbox>, patienceMs = 50): Promise<strin
   return results.flatMap((result) => (result.status === "rejected" ? [`${result.reason}`] : []));
 }
 
-describe("inboxContract", () => {
+describe("cases", () => {
   it("inboxContract() skips what a store can't hold, and says why in the name", async () => {
     const cases = inboxContract({ open: expect.unreachable, guarantees: own });
     const skipped = cases.filter((one) => one.skipped !== undefined);
@@ -81,7 +81,7 @@ describe("inboxContract", () => {
   });
 });
 
-describe("createInboxFixture", () => {
+describe("fixture", () => {
   it("createInboxFixture() gives a store with a clock of its own no time to advance", async () => {
     const { clock, put, work, end } = createInboxFixture(broken({ guarantees: own }), 60_000);
     expect(() => clock.advance(1)).toThrow(/keeps its own time/);
@@ -92,7 +92,7 @@ describe("createInboxFixture", () => {
   });
 });
 
-describe("assert", () => {
+describe("assertions", () => {
   it("same() takes equal values in any order of keys", () => {
     const bytes = Uint8Array.of(1, 2);
     same({ a: 1, b: [new Date(0)], bytes }, { bytes, b: [new Date(0)], a: 1 }, "It");
@@ -115,7 +115,7 @@ describe("assert", () => {
   });
 });
 
-describe("manualClock", () => {
+describe("clock", () => {
   it("manualClock() calls what comes due in its order, also what is set meanwhile", () => {
     const clock = manualClock(100);
     const seen: unknown[] = [];

@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 /** How an inbox recognises copies of a delivery, and a signature that comes again. */
 export const duplicates: readonly InboxCase[] = [
   {
-    name: "add() names the first one when the same key comes again, wherever that is by then",
+    name: "add() names the first delivery when its key comes again, wherever that is by then",
     async run({ inbox, make, put, add, work }) {
       const again = async (id: string, what: string): Promise<void> =>
         same(await add(await make(parts)), { status: "duplicate", id }, what);
@@ -29,7 +29,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() takes one of many that come at once",
+    name: "add() takes one of many copies that come at once",
     async run({ inbox, make, add }) {
       const parts = { signature: "s", body: "{}" };
       const copies = await Promise.all(Array.from({ length: 50 }, () => make(parts)));
@@ -45,7 +45,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() calls a parked one's copy a duplicate",
+    name: "add() calls the copy of a parked delivery a duplicate",
     async run({ make, put, add, work }) {
       for (const to of ["held", "dead"] as const) {
         const parts = { signature: to, body: "{}" };
@@ -57,7 +57,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() takes a rejected one's copy for a duplicate",
+    name: "add() calls the copy of a rejected delivery a duplicate",
     async run({ make, put, add, work }) {
       const parts = { signature: "s", body: "{}" };
       const id = await put(parts);
@@ -108,7 +108,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() names an earlier one with the same signature and other bytes",
+    name: "add() names an earlier delivery with the same signature and other bytes",
     needs: ["reuse"],
     async run({ inbox, make, add, put, work }) {
       const id = await put({ signature: "s", body: "1" });
@@ -124,7 +124,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "add() names those with the same signature that are left, once the first is discarded",
+    name: "add() names the deliveries with the same signature that are left, once the first is discarded",
     needs: ["reuse"],
     async run({ act, make, add, put, work }) {
       const first = await put({ signature: "s", body: "1" });
@@ -144,7 +144,7 @@ export const duplicates: readonly InboxCase[] = [
     },
   },
   {
-    name: "consume() tells work of the earlier one with the same signature, as long as that is kept",
+    name: "consume() tells work of the earlier delivery with the same signature, as long as that is kept",
     needs: ["reuse"],
     async run({ act, make, add, put, work }) {
       const id = await put({ signature: "s", body: "1" });

@@ -157,7 +157,7 @@ export const querying: readonly InboxCase[] = [
     },
   },
   {
-    name: "a retry has what waits for its next try tried at once, its attempts counted on",
+    name: "retry() has what waits for its next try tried at once, its attempts counted on",
     async run(fixture) {
       const { inbox, act, put, work, consume, until } = fixture;
       const id = await put();

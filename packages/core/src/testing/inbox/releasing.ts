@@ -14,7 +14,7 @@ const heldWithoutToken: Arrival & { readonly to: "held" } = {
 /** The promises of `release` and `discard`. */
 export const releasing: readonly InboxCase[] = [
   {
-    name: "release() runs held, dead and handled ones again: the same id, attempts from zero",
+    name: "release() runs held, dead and handled deliveries again: the same id, attempts from zero",
     async run(fixture) {
       const { inbox, act, work } = fixture;
       const ids = await oneInEachState(fixture);
@@ -77,7 +77,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "those held without the token that is required are counted until they are released or deleted",
+    name: "the deliveries held without the token that is required are counted until they are released or deleted",
     async run({ inbox, clock, act, put, work }) {
       const parts = { context: withoutToken, arrival: heldWithoutToken };
       const ids = [await put(parts), await put(parts)];
@@ -107,7 +107,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "release() sends an unsigned one to be handled",
+    name: "release() sends an unsigned delivery to be handled",
     async run({ inbox, act, put, work }) {
       const id = await put({ signature: null, arrival: unsigned, body: '{"b":1}' });
       await act("release", id);
@@ -143,7 +143,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "release() runs a dead one that came without a signature, and keeps it then as any other",
+    name: "release() runs a dead delivery that came without a signature, and keeps it then as any other",
     async run({ inbox, act, clock, put, work }) {
       const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const ids = [await put(unsignedTest), await put(unsignedTest), await put(unsignedTest)];
@@ -209,7 +209,7 @@ export const releasing: readonly InboxCase[] = [
     },
   },
   {
-    name: "discard() deletes a parked one, so that it is stored again when it comes again",
+    name: "discard() deletes a parked delivery, so that it is stored again when it comes again",
     async run({ inbox, act, make, put, add, work }) {
       for (const to of ["held", "dead"] as const) {
         const parts = { signature: to, body: "{}" };

@@ -147,7 +147,7 @@ export const retaining: readonly InboxCase[] = [
     },
   },
   {
-    name: "of what came without a signature the latest 1,000 handled and 1,000 dead are kept, and no body of the handled",
+    name: "prune() keeps the latest 1,000 handled and 1,000 dead without a signature, and no body of the handled",
     async run({ inbox, act, put, work, consume, until, patiently }) {
       const dead = endedAs("dead", "do_not_retry", { error: "no" });
       const signed = [await put(), await put()];
@@ -199,7 +199,7 @@ export const retaining: readonly InboxCase[] = [
     },
   },
   {
-    name: "prune() keeps a handled one's copy from being stored again within 24 hours",
+    name: "prune() keeps the copy of a handled delivery from being stored again within 24 hours",
     needs: ["clock"],
     async run({ inbox, clock, make, put, add, work }) {
       const parts = { signature: "s", body: "{}" };

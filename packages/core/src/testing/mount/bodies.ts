@@ -92,7 +92,7 @@ export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
   const sent = { headers, body: bytes };
   return [
     {
-      name: `signed body: ${what}`,
+      name: `a signed body is stored and accepted: ${what}`,
       run: (host) =>
         withMountFixture(host, {}, async ({ takes, stored, receiver }) => {
           const id = await takes("accepted", sent);
@@ -104,7 +104,7 @@ export const bodyCases: readonly Definition[] = oddities.flatMap((oddity) => {
         }),
     },
     {
-      name: `unsigned body: ${what}`,
+      name: `an unsigned body is accepted or refused: ${what}`,
       run: (host) =>
         withMountFixture(host, {}, async ({ takes, refuses, stored }) => {
           if (unsigned !== null) await refuses(unsigned, { ...sent, signature: null });

@@ -51,7 +51,7 @@ export const closingCases: readonly Definition[] = [
       }),
   },
   {
-    name: "requests that are sent at once are all answered while the server is shut down",
+    name: "all requests that are sent at once are answered while the server is shut down",
     needs: "shutdown",
     run: (host) =>
       whileShutDown(

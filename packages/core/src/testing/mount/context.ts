@@ -12,7 +12,7 @@ const ways = [{}, { verify: "before-ack" }, { ack: "handled" }] as const;
 /** Whose async context the functions of a receiver run in. */
 export const contextCases: readonly Definition[] = [
   {
-    name: "handlers and authorize run in the async context in which the receiver was made",
+    name: "the handlers and authorize run in the async context in which the receiver was made",
     async run(host) {
       const storage = asyncStorage();
       if (storage === null) return;

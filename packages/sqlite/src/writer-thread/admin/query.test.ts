@@ -77,7 +77,7 @@ test("summary() asks for the minutes in which something came, not for each of a 
   expect(asked).toBeLessThan(200);
 });
 
-test("Query finds and counts through an index, without scanning or sorting", () => {
+test("a Query finds and counts through an index, without scanning or sorting", () => {
   const asked = new Set<string>();
   const noting: Database = {
     ...database,

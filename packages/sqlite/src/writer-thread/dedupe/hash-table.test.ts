@@ -4,8 +4,8 @@ import { HashTable } from "./hash-table.ts";
 
 const word = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-describe("HashTable", () => {
-  it("get() and set() do as a Map does", () => {
+describe("entries", () => {
+  it("HashTable.get() and set() do as a Map does", () => {
     const entry = fc.tuple(
       fc.oneof(word, fc.constantFrom(0, 1)),
       fc.constantFrom(0, 1, 2 ** 32 - 1),

@@ -38,7 +38,7 @@ const many = 1_000;
 
 // In the file, keys that are written together are one row: 300 are two.
 it.each([1, 7, 300])(
-  "DedupeWindow knows each key for 24 hours, and deletes it then, a few at a time: %i keys a row",
+  "a DedupeWindow knows each key for 24 hours, and deletes it then, a few at a time: %i keys a row",
   (together) => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
@@ -77,7 +77,7 @@ it.each([
   ["was a day ahead", false],
   ["was a day ahead, and is rolled back", true],
 ])(
-  "DedupeWindow finds the first key of a signature after a second one that %s",
+  "a DedupeWindow finds the first key of a signature after a second key that %s",
   (_what, isUndone) => {
     const file = database();
     const window = new DedupeWindow(file, perGeneration);
@@ -94,7 +94,7 @@ it.each([
   },
 );
 
-it("DedupeWindow names one with the same signature that is within the window", () => {
+it("a DedupeWindow names a delivery with the same signature that is within the window", () => {
   const file = database();
   const window = new DedupeWindow(file, perGeneration);
   window.add(1, "one", 0, keyOf(1, 1));
@@ -141,7 +141,7 @@ it.each([
   ["as they come", keyOf],
   ["of signatures that begin alike", alikeKeyOf],
 ])(
-  "DedupeWindow tells copies and siblings of keys %s, whatever was added, forgotten and rolled back",
+  "a DedupeWindow tells copies and siblings of keys %s, whatever was added, forgotten and rolled back",
   (_what, keyOf) => {
     const step = fc.record({
       signature: fc.nat({ max: 1 }),
@@ -190,7 +190,7 @@ it.each([
   },
 );
 
-it("DedupeWindow asks the file hardly anything about a signature whose thousands are gone", () => {
+it("a DedupeWindow asks the file hardly anything about a signature whose thousands are gone", () => {
   const file = database();
   let questions = 0;
   const counting: Database = {
@@ -221,7 +221,7 @@ it("DedupeWindow asks the file hardly anything about a signature whose thousands
   file.close();
 });
 
-it("DedupeWindow brings keys into the index that others store, so that it does not keep them all in memory", () => {
+it("a DedupeWindow brings keys into the index that others store, so that it does not keep them all in memory", () => {
   const file = database();
   const [writer, reader] = [new DedupeWindow(file), new DedupeWindow(file, perGeneration)];
   for (let number = 1; number <= many; number++) {
@@ -236,7 +236,7 @@ it("DedupeWindow brings keys into the index that others store, so that it does n
   file.close();
 });
 
-it("DedupeWindow brings few keys into the index at its first write, however many it has found", () => {
+it("a DedupeWindow brings few keys into the index at its first write, however many it has found", () => {
   const file = database();
   const writer = new DedupeWindow(file);
   for (let number = 1; number <= 20_000; number++) {
