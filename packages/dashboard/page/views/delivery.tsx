@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
-import { errorOf } from "../src/deliveries/errors.ts";
-import type { WireDelivery, WireOne } from "../src/deliveries/wire.ts";
-import { Actions } from "./actions.tsx";
-import { Frame } from "./frame.tsx";
-import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "./labels.ts";
-import { useLive } from "./live.ts";
-import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "./parts.tsx";
+import { errorOf } from "../../src/deliveries/errors.ts";
+import type { WireDelivery, WireOne } from "../../src/deliveries/wire.ts";
+import { Actions } from "../actions.tsx";
+import { Frame } from "../frame.tsx";
+import { durationText, eventLabel, reasonHint, reasonName, stateLabels } from "../labels.ts";
+import { useLive } from "../live.ts";
+import { Ago, Code, Copy, Empty, Loading, Moment, StateBadge, To } from "../parts.tsx";
 import { timelineOf } from "./timeline.ts";
 
 /** One delivery: its state and reason, its history, and its body. */

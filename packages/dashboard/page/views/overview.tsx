@@ -1,11 +1,9 @@
 import type { Counts, ReasonCode, State } from "@reporthook/core";
 import { Fragment, type JSX } from "preact";
-import type { CommonError } from "../src/deliveries/errors.ts";
-import type { WireEntry, WireOverview } from "../src/deliveries/wire.ts";
-import { AllOf } from "./actions.tsx";
-import { alarmOf } from "./alarm.ts";
-import { Charts } from "./charts.tsx";
-import { Frame } from "./frame.tsx";
+import type { CommonError } from "../../src/deliveries/errors.ts";
+import type { WireEntry, WireOverview } from "../../src/deliveries/wire.ts";
+import { AllOf } from "../actions.tsx";
+import { Frame } from "../frame.tsx";
 import {
   count,
   deliveries,
@@ -15,9 +13,11 @@ import {
   reasonName,
   stateLabels,
   total,
-} from "./labels.ts";
-import { useLive } from "./live.ts";
-import { Ago, Code, Empty, Loading, StateBadge, To, useNow, When, Why } from "./parts.tsx";
+} from "../labels.ts";
+import { useLive } from "../live.ts";
+import { Ago, Code, Empty, Loading, StateBadge, To, useNow, When, Why } from "../parts.tsx";
+import { alarmOf } from "./alarm.ts";
+import { Charts } from "./charts.tsx";
 
 /** The overview: problems first, then the numbers. */
 export function Overview(): JSX.Element {

@@ -1,5 +1,5 @@
-import type { WireDelivery } from "../src/deliveries/wire.ts";
-import { reasonWithCode } from "./labels.ts";
+import type { WireDelivery } from "../../src/deliveries/wire.ts";
+import { reasonWithCode } from "../labels.ts";
 
 /** One step of a delivery's way. */
 export interface TimelineStep {

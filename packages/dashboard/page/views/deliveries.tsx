@@ -5,15 +5,15 @@ import {
   pageLength,
   type WireEntry,
   type WireList,
-} from "../src/deliveries/wire.ts";
-import { AllOf } from "./actions.tsx";
+} from "../../src/deliveries/wire.ts";
+import { AllOf } from "../actions.tsx";
+import { Frame } from "../frame.tsx";
+import { count, eventLabel } from "../labels.ts";
+import { useLive } from "../live.ts";
+import { Empty, Loading, Moment, StateBadge, To, Why } from "../parts.tsx";
+import { type Filters, go } from "../route.ts";
 import { Filtering } from "./filtering.tsx";
-import { Frame } from "./frame.tsx";
-import { count, eventLabel } from "./labels.ts";
-import { useLive } from "./live.ts";
-import { Empty, Loading, Moment, StateBadge, To, Why } from "./parts.tsx";
 import { usePausedList } from "./paused-list.ts";
-import { type Filters, go } from "./route.ts";
 
 /** The newest deliveries that fit the filters, as they come and change. */
 export function DeliveriesScreen({ filters }: { readonly filters: Filters }): JSX.Element {

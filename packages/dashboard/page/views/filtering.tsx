@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { events, reasons, reasonWithCode, stateLabels } from "./labels.ts";
-import { type Filters, go } from "./route.ts";
+import { events, reasons, reasonWithCode, stateLabels } from "../labels.ts";
+import { type Filters, go } from "../route.ts";
 
 // On a phone they are behind a button until one is used: the list begins on its first screen.
 const rare = ["event", "report", "id", "from", "until"] as const;

@@ -1,6 +1,6 @@
 import type { Counts } from "@reporthook/core";
-import type { WireOverview } from "../src/deliveries/wire.ts";
-import { reasonHint, total } from "./labels.ts";
+import type { WireOverview } from "../../src/deliveries/wire.ts";
+import { reasonHint, total } from "../labels.ts";
 
 /** What has to be fixed before anything is handled. */
 interface Alarm {

@@ -5,7 +5,7 @@ import type {
   TargetedMouseEvent,
 } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { WireEntry } from "../src/deliveries/wire.ts";
+import type { WireEntry } from "../../src/deliveries/wire.ts";
 
 /** A list that pauses while it is in use. */
 export interface PausedList {

@@ -1,8 +1,8 @@
 import type { Counts } from "@reporthook/core";
 import type { JSX } from "preact";
-import type { WireOverview } from "../src/deliveries/wire.ts";
-import { count, durationText, total } from "./labels.ts";
-import { clockTime, useNow } from "./parts.tsx";
+import type { WireOverview } from "../../src/deliveries/wire.ts";
+import { count, durationText, total } from "../labels.ts";
+import { clockTime, useNow } from "../parts.tsx";
 
 type Minutes = WireOverview["minutes"];
 type Minute = Minutes[number];
