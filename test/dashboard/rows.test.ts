@@ -7,7 +7,7 @@ import { onNode } from "@reporthook/dashboard/node";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { testWith } from "@reporthook/test-support/needs";
 import { expect, test } from "vitest";
-import { listen } from "../adapters/mount-hosts.ts";
+import { listen } from "../adapters/hosts/mount.ts";
 import { missingForBrowser, openBrowser } from "./browser.ts";
 import { faults, openPage, rows } from "./look.ts";
 import { fill } from "./many.ts";

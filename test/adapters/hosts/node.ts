@@ -11,9 +11,9 @@ import express5 from "express";
 import { Hono } from "hono";
 import Koa3 from "koa";
 import mount from "koa-mount";
-import { honoApp, path } from "./fetch-hosts.ts";
+import { honoApp, path } from "./fetch.ts";
 import { express4, Koa2 } from "./frameworks.ts";
-import { http2Host, listen, served, socketHost } from "./mount-hosts.ts";
+import { http2Host, listen, served, socketHost } from "./mount.ts";
 
 function onExpress(
   express: typeof express5,

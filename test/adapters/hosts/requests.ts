@@ -5,8 +5,8 @@ import type { MountHost } from "@reporthook/core/testing";
 import { H3 } from "h3";
 import * as h3v1 from "h3-1";
 import { toNodeHandler } from "srvx/node";
-import { path } from "./fetch-hosts.ts";
-import { listen, socketHost } from "./mount-hosts.ts";
+import { path } from "./fetch.ts";
+import { listen, socketHost } from "./mount.ts";
 
 type Handle = (request: Request) => Promise<Response>;
 
