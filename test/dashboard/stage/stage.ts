@@ -28,7 +28,7 @@ import helmet from "helmet";
 import { Hono } from "hono";
 import Koa from "koa";
 import mount from "koa-mount";
-import { express4, Koa2 } from "../adapters/hosts/frameworks.ts";
+import { express4, Koa2 } from "../../adapters/hosts/frameworks.ts";
 
 /** An app with the webhook and the dashboard beside it. */
 export type Framework = (receiver: Receiver, page: Dashboard) => RequestListener;
