@@ -9,7 +9,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { cli, cliJson, type Failed } from "./process.ts";
+import { cli, cliJson, type Failed } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-retry-"));
 const db = join(folder, "inbox.db");

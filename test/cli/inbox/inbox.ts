@@ -19,7 +19,7 @@ import {
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson, type Failed, widest } from "./process.ts";
+import { cli, cliJson, type Failed, widest } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-inbox-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import { createEmulator } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cli, cliJson } from "./process.ts";
+import { cli, cliJson } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-receivers-"));
 afterAll(() => rmSync(folder, { recursive: true }));

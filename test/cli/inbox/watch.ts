@@ -6,7 +6,7 @@ import { createEmulator, type NotificationName } from "@reporthook/emulator";
 import { sqliteInbox } from "@reporthook/sqlite";
 import { patient } from "@reporthook/test-support/patient";
 import { afterAll, describe, expect, it } from "vitest";
-import { cli, startCli, widest } from "./process.ts";
+import { cli, startCli, widest } from "../process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reporthook-watch-"));
 const emulator = createEmulator();
