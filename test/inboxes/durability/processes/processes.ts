@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { notification, post } from "./serve.ts";
+import { notification, post } from "../serve.ts";
 
 /** A process that serves an inbox. */
 export interface Process {

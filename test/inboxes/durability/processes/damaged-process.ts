@@ -1,5 +1,5 @@
 import { sqliteInbox } from "@reporthook/sqlite";
-import { serve } from "./serve.ts";
+import { serve } from "../serve.ts";
 
 // One of several processes on a file: serves it over HTTP, and says what it handles, until it is told to close.
 const [path = "", works = ""] = process.argv.slice(2);

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import type { Health } from "@reporthook/core";
 import { run } from "@reporthook/test-support/needs";
 import { onTestFinished } from "vitest";
+import type { Line, ServeOptions } from "../serve.ts";
 import { answerRecord } from "./power-cut.ts";
-import type { Line, ServeOptions } from "./serve.ts";
 
 const server = fileURLToPath(new URL("shimmed-server.ts", import.meta.url));
 const source = fileURLToPath(new URL("shim.c", import.meta.url));

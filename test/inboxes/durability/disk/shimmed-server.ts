@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { sqliteInbox } from "@reporthook/sqlite";
-import { type ServeOptions, serve } from "./serve.ts";
+import { type ServeOptions, serve } from "../serve.ts";
 
 // A process of its own, so that the shim can be loaded into it and that it can be killed.
 const [, , path = "", options = "{}"] = process.argv;
