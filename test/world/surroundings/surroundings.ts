@@ -1,9 +1,9 @@
+import type { Ledger } from "../ledger.ts";
+import type { Product } from "../product/product.ts";
+import type { Setup } from "../setup.ts";
 import type { Chance } from "./chance.ts";
 import type { Disk } from "./disk.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Product } from "./product.ts";
 import type { Service } from "./service.ts";
-import type { Setup } from "./setup.ts";
 import type { Time } from "./time.ts";
 
 /** What an app lives in. */

@@ -1,8 +1,8 @@
 import type { ClientOptions } from "@reporthook/core";
+import type { Ledger } from "../ledger.ts";
+import type { Realm } from "../product/realm.ts";
 import type { Chance } from "./chance.ts";
-import type { Ledger } from "./ledger.ts";
 import { isGenuine } from "./notification.ts";
-import type { Realm } from "./realm.ts";
 import type { Time } from "./time.ts";
 
 type Fetch = NonNullable<ClientOptions["fetch"]>;

@@ -1,8 +1,8 @@
 import type * as Core from "@reporthook/core";
-import type { Run } from "./ledger.ts";
-import { type Deed, isGenuine, numberIn } from "./notification.ts";
+import type { Run } from "../ledger.ts";
+import { type Deed, isGenuine, numberIn } from "../surroundings/notification.ts";
+import type { Surroundings } from "../surroundings/surroundings.ts";
 import type { Realm } from "./realm.ts";
-import type { Surroundings } from "./surroundings.ts";
 
 /** Where a handler runs. */
 interface Place {

@@ -1,4 +1,4 @@
-import { Random } from "../inboxes/crash/random.ts";
+import { Random } from "../../inboxes/crash/random.ts";
 
 /** What happens by chance in a world, decided by its seed. */
 export class Chance extends Random {

@@ -1,8 +1,8 @@
-import type { Chance } from "./chance.ts";
-import type { Disk } from "./disk.ts";
+import type { Chance } from "../surroundings/chance.ts";
+import type { Disk } from "../surroundings/disk.ts";
+import type { Owner, Time } from "../surroundings/time.ts";
 import { type Product, threadFile } from "./product.ts";
 import { Realm } from "./realm.ts";
-import type { Owner, Time } from "./time.ts";
 
 /** What a thread needs of its world. */
 export interface ThreadWorld {

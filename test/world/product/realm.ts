@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
-import type { Chance } from "./chance.ts";
-import type { Happening, Owner, Time } from "./time.ts";
+import type { Chance } from "../surroundings/chance.ts";
+import type { Happening, Owner, Time } from "../surroundings/time.ts";
 
 /** A bundle of the product's code, to be run any number of times. */
 export type Script = (...values: readonly unknown[]) => void;

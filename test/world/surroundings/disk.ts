@@ -2,9 +2,9 @@ import { closeSync, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:f
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { threadFile } from "../product/product.ts";
+import type { Modules } from "../product/realm.ts";
 import type { Chance } from "./chance.ts";
-import { threadFile } from "./product.ts";
-import type { Modules } from "./realm.ts";
 import type { Owner } from "./time.ts";
 
 interface Statement {

@@ -1,6 +1,6 @@
+import type { World } from "../world.ts";
 import type { Chance } from "./chance.ts";
 import { type Deed, type Notification, newNotification } from "./notification.ts";
-import type { World } from "./world.ts";
 
 const giveUpMs = 5_000;
 const neverMs = 60_000;

@@ -19,7 +19,8 @@ export interface Product {
   readonly thread: Script;
 }
 
-const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const pathOf = (file: string): string =>
+  fileURLToPath(new URL(`../../../${file}`, import.meta.url));
 
 /** Where the two scripts say they are: what they load from their own folder is found there. */
 export const appFile: string = pathOf("packages/sqlite/src/index.ts");
@@ -30,7 +31,7 @@ const threadCodeFile = pathOf("packages/sqlite/src/thread-code.ts");
 export async function buildProduct(mutation?: Mutation): Promise<Product> {
   if (mutation !== undefined) plant(readFileSync(pathOf(mutation.file), "utf8"), mutation);
   const [app, thread] = await Promise.all([
-    bundle(pathOf("test/world/product-entry.ts"), mutation),
+    bundle(pathOf("test/world/product/product-entry.ts"), mutation),
     bundle(pathOf("packages/sqlite/src/writer-thread.ts"), mutation),
   ]);
   return { app: compile(app, appFile), thread: compile(thread, threadFile) };

@@ -1,13 +1,13 @@
 import { dirname } from "node:path";
 import type * as Core from "@reporthook/core";
 import type { Answer, EntryDetails, Incoming } from "@reporthook/core";
+import type { Notification } from "../surroundings/notification.ts";
+import type { Surroundings } from "../surroundings/surroundings.ts";
+import type { Owner } from "../surroundings/time.ts";
 import { handlerOf } from "./handlers.ts";
-import type { Notification } from "./notification.ts";
 import { appFile } from "./product.ts";
 import { Realm } from "./realm.ts";
-import type { Surroundings } from "./surroundings.ts";
 import { Thread } from "./thread.ts";
-import type { Owner } from "./time.ts";
 
 type Exported = typeof Core & typeof import("@reporthook/sqlite");
 
